@@ -1,0 +1,139 @@
+"""The console script: one Hydra application a command."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.errors import UserError
+
+USAGE = f"""harness {__version__}: which significance test can I trust?
+
+  harness run        measures size and power of the tests
+                       harness run
+                       harness run experiment=nips2005 corpus=lyrl corpus.path=FOLDER
+  harness figures    redraws the figures of a finished run
+                       harness figures from=FOLDER
+
+`harness COMMAND --help` tells more. Settings are NAME=VALUE; -m NAME=VALUE,VALUE runs each in its turn.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0, 1 (a job of a sweep failed) or 2 (bad input).
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command and its overrides; the process's own by default.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE, end="")
+        return 0
+    if arguments[0] == "--version":
+        print(__version__)
+        return 0
+    command, *overrides = arguments
+    if command not in COMMANDS:
+        print(f"harness: {command!r} is no command; {', '.join(COMMANDS)} are", file=sys.stderr)
+        return 2
+    warnings.showwarning = _show_warning
+    return _launch(command, overrides)
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None):  # type: ignore[no-untyped-def]
+    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _launch(command: str, overrides: list[str]) -> int:
+    """Compose the configuration and run the command's task, once or once a job of the sweep."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra itself prints several lines and exits with 1
+    import hydra
+
+    from harness.config import CONFIG_ERRORS, conf_folder, register_resolvers
+
+    failures: list[str] = []
+
+    def task(cfg: Any) -> None:
+        try:
+            _check_preset(command, cfg)
+            COMMANDS[command](cfg)
+        except (UserError, OSError, *CONFIG_ERRORS) as error:
+            failures.append(_sentence(error))
+            print(f"harness {command}: {failures[-1]}", file=sys.stderr)
+
+    register_resolvers()
+    before = sys.argv
+    sys.argv = [f"harness {command}", *overrides]
+    try:
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
+    except KeyboardInterrupt:
+        print(f"harness {command}: interrupted; the same command goes on where it was", file=sys.stderr)
+        return 130
+    except (UserError, OSError, *CONFIG_ERRORS) as error:
+        print(f"harness {command}: {_sentence(error)}", file=sys.stderr)
+        return 2
+    finally:
+        sys.argv = before
+    if not failures:
+        return 0
+    return 1 if {"-m", "--multirun"} & set(overrides) else 2
+
+
+def _sentence(error: BaseException) -> str:
+    """Return an error's text on one line, without Hydra's hints on how to see a traceback."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror or error}"
+    lines = [line.strip() for line in str(error).splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("full_key", "object_type", "See https"))]
+    return " ".join(kept) or type(error).__name__
+
+
+def _check_preset(command: str, cfg: Any) -> None:
+    """Refuse a preset that was made for another command."""
+    if cfg.get("command") != command:
+        raise UserError(
+            f"experiment: this preset is one of `harness {cfg.get('command')}`, not of `harness {command}`"
+        )
+
+
+def _run(cfg: Any) -> None:
+    from hydra.core.hydra_config import HydraConfig
+
+    from harness.config import run_arguments
+    from harness.study import run_study
+
+    out = Path(HydraConfig.get().runtime.output_dir)
+    try:
+        run_study(out=out, say=_say, **run_arguments(cfg))
+    finally:
+        _remove_if_empty(out)
+
+
+def _figures(cfg: Any) -> None:
+    from harness.study import redraw
+
+    folder = Path(str(cfg["from"]))
+    for path in redraw(folder, figure=dict(cfg.figure)):
+        _say(str(path))
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _remove_if_empty(out: Path) -> None:
+    """Take back the folder that Hydra made before the input was checked."""
+    for folder in (out, out.parent):
+        try:
+            if folder.resolve() != Path.cwd():
+                folder.rmdir()
+        except OSError:
+            return
+
+
+COMMANDS: dict[str, Callable[[Any], None]] = {"run": _run, "figures": _figures}

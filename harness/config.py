@@ -1,0 +1,315 @@
+"""From a Hydra configuration to plain arguments; with ``cli.py`` the only file that knows Hydra."""
+
+import functools
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.errors import HydraException, InstantiationException
+from hydra.utils import get_object, instantiate
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from harness.errors import UserError
+
+if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
+    from harness.balance import Balance
+    from harness.rejections import Test
+
+# What may differ between two runs that are the same run: where and how, not what.
+PLACES = ("out", "cache", "parallel", "device", "hydra")
+RUN_KEYS = {
+    "command", "seed", "device", "population", "out", "cache", "n_documents", "split", "pairs", "tune",
+    "n_meta_categories", "alphas", "n_replicates", "degenerate", "sets", "corpus", "features", "model",
+    "balance", "truth", "test", "parallel", "figure", "experiment",
+}  # fmt: skip
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def conf_folder() -> Path:
+    """Return the folder of the configurations: ``harness/conf`` in a wheel, ``conf`` in a checkout."""
+    here = Path(__file__).resolve().parent
+    for folder in (here / "conf", here.parent / "conf"):
+        if (folder / "run.yaml").is_file():
+            return folder
+    raise UserError(f"the configuration folder is missing beside {here}; install the package again")
+
+
+def register_resolvers() -> None:
+    """Teach OmegaConf the two folder names that are made from a configuration."""
+    OmegaConf.register_new_resolver("run_folder", _run_folder, replace=True)
+    OmegaConf.register_new_resolver("job_folder", _job_folder, replace=True)
+
+
+def _run_folder(*, _root_: DictConfig) -> str:
+    return f"runs/{_root_.get('experiment_name') or 'run'}-{_hash(identity(_root_))[:8]}"
+
+
+def _job_folder(overrides: str) -> str:
+    readable = "".join(c if c.isalnum() or c in "=,._-" else "_" for c in overrides)[:60]
+    return f"{readable or 'job'}-{hashlib.sha256(overrides.encode()).hexdigest()[:8]}"
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def identity(cfg: DictConfig) -> dict[str, Any]:
+    """Return the resolved configuration without what only says where and how to run."""
+    kept = [key for key in cfg if key not in PLACES]
+    return {str(key): _plain(cfg[key]) for key in kept}
+
+
+def _plain(node: object) -> Any:
+    return OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
+
+
+def check_targets(node: object) -> None:
+    """Refuse a ``_target_`` that is not an object of this package.
+
+    Raises
+    ------
+    UserError
+        If a target lies outside ``harness.``, does not exist, or is only imported there.
+    """
+    if isinstance(node, Mapping):
+        target = node.get("_target_")
+        if target is not None:
+            _check_target(str(target))
+        for value in node.values():
+            check_targets(value)
+    elif isinstance(node, list):
+        for value in node:
+            check_targets(value)
+
+
+def _check_target(target: str) -> None:
+    refusal = UserError(f"_target_: {target!r} is not allowed; functions and classes of harness are")
+    if not target.startswith("harness."):
+        raise refusal
+    try:
+        found = get_object(target)
+    except Exception as error:
+        raise refusal from error
+    if not callable(found) or not str(getattr(found, "__module__", "")).startswith("harness."):
+        raise refusal
+
+
+def run_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.study.run_study` for ``harness run``.
+
+    Raises
+    ------
+    UserError
+        If a key or a value is not allowed; names it, the value and what is allowed.
+    """
+    unknown = sorted(str(key) for key in cfg if key not in RUN_KEYS | {"hydra", "experiment_name"})
+    if unknown:
+        raise UserError(f"{unknown[0]}: there is no such key; `harness run --cfg job` prints those there are")
+    plain = {str(key): _plain(cfg[key]) for key in cfg if key != "hydra"}
+    check_targets(plain)
+    _check_values(plain)
+    sets, split = plain["sets"], plain["split"]
+    training = {
+        "load_corpus": functools.partial(_build, cfg, "corpus"),
+        "features": _build(cfg, "features"),
+        "models": _build_group(cfg, "model"),
+        "split": {key: split[key] for key in ("n_train", "n_test", "order")},
+    }
+    evaluation = {
+        "tests": [_build_test(name, node, plain["degenerate"]) for name, node in cfg.test.items()],
+        "rules": _build_group(cfg, "truth"),
+        "alphas": [float(alpha) for alpha in plain["alphas"]],
+        **{key: sets[key] for key in ("sizes", "n_sets", "n_truth_sets", "replacement")},
+    }
+    balances = _build_group(cfg, "balance")
+    _check_replacement(sets["replacement"], balances)
+    for name, rule in evaluation["rules"].items():
+        _try_rule(name, rule, evaluation["tests"])
+    return {
+        "training": training,
+        "evaluation": evaluation,
+        "balances": balances,
+        "pairs": plain["pairs"],
+        "seed": plain["seed"],
+        "device": plain["device"],
+        "population_file": None if plain["population"] is None else Path(str(plain["population"])),
+        "figure": plain["figure"],
+        "cache": None if plain["cache"] is None else Path(str(plain["cache"])),
+        "workers": _build(cfg, "parallel"),
+        "config": identity(cfg),
+    }
+
+
+def _build(cfg: DictConfig, group: str, **options: Any) -> Any:
+    return _instantiate(group, cfg[group], **options)
+
+
+def _build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
+    if not cfg[group]:
+        raise UserError(f"{group}: none is chosen; at least one is needed")
+    return {str(name): _instantiate(f"{group}.{name}", node) for name, node in cfg[group].items()}
+
+
+def _instantiate(where: str, node: Any, **options: Any) -> Any:
+    """Instantiate a node; lists arrive as tuples, so that configured objects can be hashed and compared."""
+    if not isinstance(node, DictConfig) or "_target_" not in node:
+        raise UserError(f"{where}: it has no _target_; choose a member of the group")
+    try:
+        plain = _tuples(OmegaConf.to_container(node, resolve=True, throw_on_missing=True))
+        return instantiate(plain, **options, _convert_="none")
+    except InstantiationException as error:
+        cause = error.__cause__
+        if isinstance(cause, UserError | ValueError | OSError | MemoryError):
+            raise UserError(_in_front(where, str(cause))) from error
+        raise UserError(f"{where}: {cause or error}") from error
+
+
+def _in_front(where: str, sentence: str) -> str:
+    return sentence if sentence.startswith(where.split(".")[0]) else f"{where}: {sentence}"
+
+
+def _tuples(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _tuples(value) for key, value in node.items()}
+    return tuple(_tuples(value) for value in node) if isinstance(node, list) else node
+
+
+def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
+    """Make a Test of a yaml: its function, its measure and, where its module has one, its `reject`."""
+    from harness.rejections import Test
+
+    options = dict(node)
+    measure = str(options.pop("measure", ""))
+    target = get_object(str(node["_target_"])) if "_target_" in node else None
+    if target is None or not measure:
+        raise UserError(f"test.{name}: both _target_ and measure are needed")
+    parameters = inspect.signature(target).parameters
+    given = {"measure": measure} if "measure" in parameters else {}
+    given |= {"degenerate": degenerate} if "degenerate" in parameters else {}
+    pvalue = _instantiate(f"test.{name}", OmegaConf.create(options | {"_partial_": True}), **given)
+    unknown = sorted(set(pvalue.keywords) - set(parameters))
+    if unknown:
+        raise UserError(
+            f"test.{name}.{unknown[0]}: there is no such option; {', '.join(list(parameters)[1:])} are allowed"
+        )
+    module = sys.modules[target.__module__]
+    early: Callable[..., Any] | None = getattr(module, "reject", None)
+    known = {} if early is None else inspect.signature(early).parameters
+    test = Test(
+        name=name,
+        measure=measure,
+        difference=_difference(name, measure),
+        pvalue=pvalue,
+        reject=early and functools.partial(early, **_among(pvalue.keywords, known)),
+        degenerate=early and functools.partial(module.degenerate_sets, measure=measure),
+        random="rng" in parameters,
+        stratified="stratified" in parameters,
+    )
+    _try_out(test)
+    return test
+
+
+def _among(options: Mapping[str, Any], allowed: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if key in allowed}
+
+
+def _difference(name: str, measure: str) -> Callable[..., Any]:
+    from harness.measures import difference
+
+    try:
+        return difference(measure)
+    except ValueError as error:
+        raise UserError(f"test.{name}: {error}") from error
+
+
+def _try_out(test: "Test") -> None:
+    """Run the test on one small set, so that a wrong option is found before the work begins."""
+    import numpy as np
+
+    options = {"rng": np.random.default_rng(0)} if test.random else {}
+    try:
+        test.pvalue(np.array([[5, 1, 2, 1, 1, 2, 1, 37]]), **options)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"test.{test.name}: {error}") from error
+
+
+def _try_rule(name: str, rule: Callable[..., Any], tests: "Sequence[Test]") -> None:
+    """Ask the rule about one small population for each measure, as :func:`_try_out` does with tests."""
+    import numpy as np
+
+    cells = np.array([[5, 1, 2, 1, 1, 2, 1, 37]])
+    known = inspect.signature(rule).parameters
+    for test in tests:
+        offered = {"draws": np.stack([cells, cells], axis=1), "n_documents": 50, "alpha": 0.05}
+        options = _among(offered | {"measure": test.measure}, known)
+        try:
+            rule(cells, test.difference, **options)
+        except (ValueError, TypeError) as error:
+            raise UserError(f"truth.{name}: {error}") from error
+
+
+def _check_replacement(replacement: object, balances: "Mapping[str, Balance]") -> None:
+    for name, balance in balances.items():
+        if replacement is False and balance.prevalence is not None:
+            raise UserError(
+                f"sets.replacement=false: balance {name} rescales the population, which has no documents to "
+                "run out of; sets.replacement=true is allowed"
+            )
+
+
+def _check_values(plain: Mapping[str, Any]) -> None:
+    _whole("seed", plain["seed"], 0)
+    _whole("n_replicates", plain["n_replicates"], 1)
+    _member("device", plain["device"], DEVICES)
+    _member("degenerate", plain["degenerate"], ("accept", "reject"))
+    _keys("split", plain["split"], ("n_train", "n_test", "order"))
+    _keys("sets", plain["sets"], ("sizes", "n_sets", "n_truth_sets", "replacement"))
+    _keys("tune", plain["tune"], ("enabled", "criterion"))
+    _whole("split.n_train", plain["split"]["n_train"], 2)
+    _whole("split.n_test", plain["split"]["n_test"], 0)
+    _whole("sets.n_sets", plain["sets"]["n_sets"], 1)
+    _whole("sets.n_truth_sets", plain["sets"]["n_truth_sets"], 100)
+    for node, key in (("sets", "replacement"), ("tune", "enabled")):
+        if not isinstance(plain[node][key], bool):
+            raise UserError(f"{node}.{key}: {plain[node][key]!r} is not allowed; true or false is")
+    _list("sets.sizes", plain["sets"]["sizes"])
+    for size in plain["sets"]["sizes"]:
+        _whole("sets.sizes", size, 1)
+    _list("alphas", plain["alphas"])
+    for alpha in plain["alphas"]:
+        if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
+            raise UserError(f"alphas: {alpha!r} is not allowed; numbers between 0 and 1 are")
+    _list("pairs", plain["pairs"])
+
+
+def _whole(key: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UserError(f"{key}: {value!r} is not allowed; a whole number of at least {least} is")
+
+
+def _member(key: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UserError(f"{key}: {value!r} is not allowed; choose one of {', '.join(allowed)}")
+
+
+def _keys(key: str, node: object, allowed: tuple[str, ...]) -> None:
+    if not isinstance(node, Mapping):
+        raise UserError(f"{key}: {node!r} is not allowed; its parts are {', '.join(allowed)}")
+    for part in node:
+        if part not in allowed:
+            raise UserError(f"{key}.{part}: there is no such key; {', '.join(allowed)} are allowed")
+
+
+def _list(key: str, value: object) -> None:
+    if not isinstance(value, list) or not value:
+        raise UserError(f"{key}: {value!r} is not allowed; a list of at least one is, as in {key}=[...]")
+    if len({json.dumps(item) for item in value}) != len(value):
+        raise UserError(f"{key}: {value!r} names one twice; each is allowed once")
+
+
+CONFIG_ERRORS = (HydraException, OmegaConfBaseException)

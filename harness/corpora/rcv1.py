@@ -1,0 +1,144 @@
+"""RCV1-v2 through scikit-learn's `fetch_rcv1`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from harness.corpora.corpus import Corpus, check_corpus
+from harness.corpora.term_counts import recover_counts
+from harness.errors import UserError
+
+N_TRAIN = 23_149
+SUBSETS = ("all", "train", "test")
+VALUES = ("counts", "weights")
+CACHE_FILES = ("samples", "sample_id", "sample_topics", "topics_names")
+
+
+def load_rcv1(
+    data_home: str | Path | None = None,
+    download_if_missing: bool = True,
+    subset: str = "all",
+    values: str = "counts",
+) -> Corpus:
+    """Load RCV1-v2 (804,414 documents, 47,236 terms, 103 topics) as scikit-learn fetches and keeps it.
+
+    Download, checksums and cache are :func:`sklearn.datasets.fetch_rcv1`'s. Its cache is made of pickle
+    files, which run code when they are read: give only a `data_home` that you trust. The weights that it
+    holds are log tf-idf with an idf from the first 23,149 documents; term counts are recovered from
+    them (see :func:`harness.corpora.term_counts.recover_counts`), so that a dictionary and an idf can be
+    fitted on other documents.
+
+    Parameters
+    ----------
+    data_home : str or pathlib.Path, optional
+        Folder whose ``RCV1`` folder is the cache; default scikit-learn's own.
+    download_if_missing : bool
+        False: use the cache or say that it is absent; nothing is written.
+    subset : {"all", "train", "test"}
+        All documents, the first 23,149, or the rest.
+    values : {"counts", "weights"}
+        "weights" leaves scikit-learn's weights as they are.
+
+    Returns
+    -------
+    Corpus
+        Terms are named by their number in the LYRL2004 files (column + 1). Documents carry no dates, but
+        their ids were given in time: `chronological` is True where they increase.
+
+    Raises
+    ------
+    UserError
+        If the cache is absent and may not be downloaded, the download fails, or the cache is damaged.
+
+    References
+    ----------
+    Lewis, Yang, Rose & Li (2004), JMLR 5, 361-397.
+    """
+    for name, value, allowed in (("subset", subset, SUBSETS), ("values", values, VALUES)):
+        if value not in allowed:
+            raise UserError(f"corpus.{name}={value!r} is not allowed; choose one of {', '.join(allowed)}")
+    bunch = _fetch(data_home, download_if_missing)
+    weights = _matrix(bunch.data, np.float32)  # seven digits: enough for counts
+    n_train = min(N_TRAIN, weights.shape[0])
+    chosen = {"all": slice(None), "train": slice(n_train), "test": slice(n_train, None)}[subset]
+    ids = np.asarray(bunch.sample_id).astype(np.int64)[chosen]
+    terms = weights
+    notes = [f"Weights are scikit-learn's log tf-idf; their idf is that of the first {N_TRAIN:,} documents."]
+    if values == "counts":
+        terms, notes = _counts(weights, n_train)
+    terms = terms[chosen]
+    corpus = Corpus(
+        name="rcv1",
+        terms=terms,
+        topics=_matrix(bunch.target, np.uint8)[chosen],
+        document_ids=ids.astype(str),
+        term_names=np.arange(1, terms.shape[1] + 1).astype(str),
+        topic_names=tuple(str(name) for name in bunch.target_names),
+        values=values,
+        chronological=bool((np.diff(ids) > 0).all()),
+        notes=tuple(notes),
+    )
+    return check_corpus(corpus)
+
+
+def _cache(data_home: str | Path | None) -> Path:
+    """Return scikit-learn's RCV1 folder, without making it (its own `get_data_home` would)."""
+    home = data_home or os.environ.get("SCIKIT_LEARN_DATA") or Path("~") / "scikit_learn_data"
+    return Path(home).expanduser() / "RCV1"
+
+
+def _fetch(data_home: str | Path | None, download_if_missing: bool) -> Any:
+    """Return scikit-learn's bunch; its many kinds of failure become sentences."""
+    folder = _cache(data_home)
+    missing = [name for name in CACHE_FILES if not any(folder.glob(f"{name}*.pkl"))]
+    if missing and not download_if_missing:
+        raise UserError(
+            f"{folder}: scikit-learn's cache of RCV1 is absent or incomplete (no {missing[0]}_py3.pkl), "
+            "and corpus.download_if_missing=false"
+        )
+    from sklearn.datasets import fetch_rcv1
+
+    try:
+        return fetch_rcv1(data_home=data_home, download_if_missing=download_if_missing)
+    except Exception as error:  # a pickle can fail in any way
+        reason = str(error).split("\n")[0] or type(error).__name__
+        if missing:
+            raise UserError(
+                f"RCV1 cannot be downloaded to {folder} ({reason}); is there a network?"
+            ) from error
+        raise UserError(
+            f"{folder}: scikit-learn's cache of RCV1 cannot be read ({reason}); remove it"
+        ) from error
+
+
+def _matrix(matrix: Any, kind: type) -> sparse.csr_array:
+    """Return a canonical matrix without stored zeros, 32-bit indices where they suffice."""
+    result = sparse.csr_array(matrix).astype(kind, copy=False)
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    if result.nnz < 2**31:
+        result.indices = result.indices.astype(np.int32)
+        result.indptr = result.indptr.astype(np.int32)
+    return result
+
+
+def _counts(weights: sparse.csr_array, n_train: int) -> tuple[sparse.csr_array, list[str]]:
+    """Recover the counts and say how that went."""
+    if not (weights.data > 0).all():
+        raise UserError("corpus rcv1: a weight in scikit-learn's cache is negative or not a number")
+    recovered = recover_counts(weights, n_train)
+    notes = ["Term counts were recovered from scikit-learn's log tf-idf weights."]
+    if not recovered.idf_known:
+        notes.append(
+            f"The document frequencies of the first {n_train:,} documents do not explain the weights: "
+            "idf was estimated from the weights themselves, and a few counts in a thousand may be wrong."
+        )
+    if recovered.n_unresolved:
+        notes.append(
+            f"{recovered.n_unresolved:,} of {weights.shape[0]:,} documents have a weight that fits no whole "
+            "count (the nearest was taken)."
+        )
+    return recovered.counts, notes

@@ -1,0 +1,290 @@
+"""Evaluation sets as counts: draws of N documents from a population, at the wanted class balance."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.errors import UserError
+
+LARGEST_FRACTION = 0.05  # of a population, drawn without replacement: above it tests become conservative
+_HYPERGEOMETRIC_LIMIT = 10**9  # numpy's own limit on the population
+
+
+def draw_sets(
+    population: ArrayLike,
+    n_documents: int,
+    n_sets: int,
+    rng: np.random.Generator,
+    *,
+    replacement: bool = True,
+) -> NDArray[np.int64]:
+    """Draw evaluation sets of `n_documents` from one population.
+
+    Parameters
+    ----------
+    population : array, shape (8,)
+        Cells e1..e8: numbers of documents, or shares of any sum (with replacement only).
+    n_documents, n_sets : int
+        Documents in a set, and sets: >= 1.
+    rng : numpy.random.Generator
+    replacement : bool
+        True: Multinomial(N, cells / sum). False: multivariate hypergeometric, whose differences vary
+        less by the factor 1 - N/|D|, so that a correct 5 % test shows .019 at N/|D| = .3.
+
+    Returns
+    -------
+    int64 array, shape (n_sets, 8)
+        Each row sums to `n_documents`; a cell that is empty in the population stays empty.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or a draw without replacement asks for shares, for more
+        documents than there are, or for a population of 10**9 documents or more.
+
+    Examples
+    --------
+    >>> draw_sets([0, 30, 10, 0, 0, 0, 0, 60], 100, 2, np.random.default_rng(0), replacement=False)
+    array([[ 0, 30, 10,  0,  0,  0,  0, 60],
+           [ 0, 30, 10,  0,  0,  0,  0, 60]])
+    """
+    cells = _one_population(population)
+    _check_at_least("n_documents", n_documents, 1)
+    _check_at_least("n_sets", n_sets, 1)
+    return _draw(cells, n_documents, n_sets, rng, replacement)
+
+
+def draw_stratified(
+    population: ArrayLike,
+    n_documents: int,
+    n_sets: int,
+    rng: np.random.Generator,
+    *,
+    replacement: bool = True,
+) -> NDArray[np.int64]:
+    """Draw evaluation sets with a fixed number of positives, N_p = N // 2.
+
+    The balanced sets of one reading of the papers. The positives and the negatives are drawn apart, so
+    a bootstrap of such a set must be stratified too: an i.i.d. one is miscalibrated. The population
+    whose difference is the truth here is :func:`stratified_shares` (an odd N has one negative more).
+
+    Parameters are those of :func:`draw_sets`, with `n_documents` >= 2.
+
+    Returns
+    -------
+    int64 array, shape (n_sets, 8)
+        e1..e4 of each row sum to ``n_documents // 2``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`draw_sets`, for the positives or the negatives alone; or if the population has no
+        positive or no negative (:func:`has_both_classes` tells beforehand).
+
+    Examples
+    --------
+    >>> sets = draw_stratified([2, 1, 0, 1, 0, 5, 5, 86], 10, 3, np.random.default_rng(0))
+    >>> sets[:, :4].sum(axis=-1).tolist(), sets[:, 4:].sum(axis=-1).tolist()
+    ([5, 5, 5], [5, 5, 5])
+    """
+    cells = _one_population(population)
+    _check_at_least("n_documents", n_documents, 2)
+    _check_at_least("n_sets", n_sets, 1)
+    _check_classes(cells)
+    n_positives = n_documents // 2
+    return np.concatenate(
+        [
+            _draw(cells[:4], n_positives, n_sets, rng, replacement),
+            _draw(cells[4:], n_documents - n_positives, n_sets, rng, replacement),
+        ],
+        axis=-1,
+    )
+
+
+def has_both_classes(counts: ArrayLike) -> NDArray[np.bool_]:
+    """Return where a population has a positive and a negative: only these have another balance.
+
+    Parameters
+    ----------
+    counts : array, shape (..., 8)
+
+    Returns
+    -------
+    bool array, shape (...)
+
+    Examples
+    --------
+    >>> has_both_classes([[1, 0, 0, 0, 0, 0, 0, 9], [0, 0, 0, 0, 1, 0, 0, 9]])
+    array([ True, False])
+    """
+    cells = _cells(counts)
+    return (cells[..., :4].sum(axis=-1) > 0) & (cells[..., 4:].sum(axis=-1) > 0)
+
+
+def reweight(counts: ArrayLike, prevalence: float) -> NDArray[np.float64]:
+    """Return shares in which the positives have the wanted prevalence.
+
+    The positive and the negative cells are rescaled, each by one factor: the classifiers' rates among
+    positives and among negatives stay as they are, while F1, error and their differences change, so the
+    truth must be computed anew from these shares.
+
+    Parameters
+    ----------
+    counts : array, shape (..., 8)
+        Numbers of documents or shares.
+    prevalence : float
+        In (0, 1).
+
+    Returns
+    -------
+    float array, shape (..., 8)
+        e1..e4 sum to `prevalence`, e5..e8 to ``1 - prevalence``.
+
+    Raises
+    ------
+    ValueError
+        If `prevalence` lies outside (0, 1), or a population has no positive or no negative.
+
+    Examples
+    --------
+    >>> reweight([1, 0, 0, 1, 0, 2, 0, 6], 0.5).tolist()
+    [0.25, 0.0, 0.0, 0.25, 0.0, 0.125, 0.0, 0.375]
+    """
+    cells = _cells(counts).astype(float)
+    if not 0 < prevalence < 1:
+        raise ValueError(f"prevalence: {prevalence!r} is not allowed; a number between 0 and 1 is")
+    _check_classes(cells)
+    positive, negative = cells[..., :4], cells[..., 4:]
+    return np.concatenate(
+        [
+            positive * (prevalence / positive.sum(axis=-1, keepdims=True)),
+            negative * ((1 - prevalence) / negative.sum(axis=-1, keepdims=True)),
+        ],
+        axis=-1,
+    )
+
+
+def stratified_shares(counts: ArrayLike) -> NDArray[np.float64]:
+    """Return the shares under which the truth of stratified sets is computed: prevalence 1/2.
+
+    Parameters, Returns and Raises: as :func:`reweight`.
+
+    Examples
+    --------
+    >>> stratified_shares([1, 0, 0, 1, 0, 2, 0, 6])[:4].sum()
+    np.float64(0.5)
+    """
+    return reweight(counts, 0.5)
+
+
+def check_sizes(sizes: Iterable[int], n_population: int, *, replacement: bool) -> list[str]:
+    """Check the wanted set sizes against a population; return warnings for the reader of the results.
+
+    Parameters
+    ----------
+    sizes : iterable of int
+        Documents in an evaluation set.
+    n_population : int
+        Documents in the population (stratified sets: twice the fewer of positives and negatives).
+    replacement : bool
+        Whether documents are drawn with replacement.
+
+    Returns
+    -------
+    list of str
+        One sentence if sets without replacement hold more than 5 % of the population, else empty.
+
+    Raises
+    ------
+    UserError
+        If there is no size, one is below 1, or one exceeds the population without replacement.
+
+    Examples
+    --------
+    >>> check_sizes([100, 1000], 20_000, replacement=False)
+    []
+    >>> check_sizes([100, 6000], 20_000, replacement=False)
+    ['Sets of 6000 documents ... are 30.0 % of the 20000 documents ...']
+    """
+    sizes = list(sizes)
+    if not sizes or any(not _is_whole(size) or size < 1 for size in sizes):
+        raise UserError(f"sets.sizes: {sizes} is not allowed; a list of whole numbers >= 1 is")
+    largest = max(sizes)
+    if replacement:
+        return []
+    if largest > n_population:
+        raise UserError(
+            f"sets.sizes: {largest} is not allowed without replacement; "
+            f"the population has {n_population} documents"
+        )
+    if largest <= LARGEST_FRACTION * n_population:
+        return []
+    return [
+        f"Sets of {largest} documents drawn without replacement are {100 * largest / n_population:.1f} % of "
+        f"the {n_population} documents of the population: above {100 * LARGEST_FRACTION:.0f} % "
+        "differences vary less than the tests assume, and a correct test looks conservative."
+    ]
+
+
+def _draw(
+    cells: NDArray, n_documents: int, n_sets: int, rng: np.random.Generator, replacement: bool
+) -> NDArray[np.int64]:
+    """Draw from the cells of a population or of one class of it."""
+    drawn = np.zeros((n_sets, len(cells)), dtype=np.int64)
+    # numpy gives the last cell whatever is left over, even at share 0: show it the filled cells only
+    filled = cells > 0
+    if replacement:
+        shares = cells[filled] / cells.sum()
+        drawn[:, filled] = rng.multinomial(n_documents, shares, size=n_sets)
+        return drawn
+    if (np.floor(cells) != cells).any():
+        raise ValueError("population: shares are not allowed without replacement; numbers of documents are")
+    n_population = int(cells.sum())
+    if not n_documents <= n_population < _HYPERGEOMETRIC_LIMIT:
+        raise ValueError(
+            f"n_documents: {n_documents} of {n_population} documents is not allowed without replacement; "
+            "at most all of them, and of fewer than 10**9, are"
+        )
+    whole = cells[filled].astype(np.int64)
+    drawn[:, filled] = rng.multivariate_hypergeometric(whole, n_documents, size=n_sets, method="marginals")
+    return drawn
+
+
+def _cells(counts: ArrayLike) -> NDArray:
+    """Return finite cells >= 0 of shape (..., 8), with something in each population."""
+    cells = np.asarray(counts)
+    if cells.ndim == 0 or cells.shape[-1] != 8 or cells.dtype.kind not in "iuf":
+        raise ValueError(f"counts: {cells.dtype} of shape {cells.shape} is not allowed; numbers (..., 8) are")
+    if not np.isfinite(cells).all() or (cells < 0).any() or (cells.sum(axis=-1) <= 0).any():
+        raise ValueError("counts: finite cells >= 0 with at least one above 0 in each population are allowed")
+    return cells
+
+
+def _one_population(population: ArrayLike) -> NDArray:
+    """Return the eight cells of one population."""
+    cells = _cells(population)
+    if cells.ndim != 1:
+        raise ValueError(f"population: shape {cells.shape} is not allowed; (8,) is")
+    return cells
+
+
+def _check_classes(cells: NDArray) -> None:
+    """Refuse a population without a positive or without a negative, saying which."""
+    for name, part in (("positive", cells[..., :4]), ("negative", cells[..., 4:])):
+        empty = part.sum(axis=-1) == 0
+        if empty.any():
+            where = tuple(int(i) for i in np.argwhere(np.atleast_1d(empty))[0])
+            raise ValueError(
+                f"counts: the population at index {where} has no {name} document; "
+                "only one with both classes has another balance"
+            )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _check_at_least(name: str, value: int, least: int) -> None:
+    if not _is_whole(value) or value < least:
+        raise ValueError(f"{name}: {value!r} is not allowed; whole numbers >= {least} are")

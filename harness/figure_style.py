@@ -1,0 +1,152 @@
+"""How figures look, and how they are saved to the same bytes every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness.errors import UserError
+from harness.papers import Curve
+
+FORMATS = ("pdf", "png")
+X_AXES = ("log", "linear")
+NOMINAL_LINE = (0, (6, 3))
+
+STYLE: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # a fixed place: looking for one measures every tick
+    "axes.labelsize": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "xtick.major.size": 3,
+    "ytick.major.size": 3,
+    "xtick.minor.size": 1.8,
+    "lines.linewidth": 1.2,
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "pdf.fonttype": 3,  # 42 costs a second a figure
+    "savefig.facecolor": "white",
+}
+# settings that belong to a session, not to a look; setting them would touch the caller's own figures
+SESSION = ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "webagg", "tk.", "date.epoch")
+
+
+class LineLook(NamedTuple):
+    """Colour, marker and line of a curve; no two curves of a figure share a marker or a luminance."""
+
+    color: str
+    marker: str
+    line: Any
+    filled: bool = True
+    width: float = 1.2
+    opacity: float = 1.0
+
+
+# safe for the colour-blind; luminance rises from black to amber, so that grey copies stay apart
+PAPER_LOOKS = (
+    LineLook("#000000", "o", "-"),
+    LineLook("#3b4a92", "s", (0, (5, 1.5))),
+    LineLook("#1f8f89", "^", (0, (5, 1.5, 1, 1.5))),
+    LineLook("#e08a00", "D", (0, (2.5, 1.2))),
+)
+OTHER_COLORS = ("#000000", "#3b4a92", "#1f8f89", "#e08a00", "#8c8c8c", "#a3195b")
+OTHER_MARKERS = "osD^vP*X<>"
+OTHER_LINES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1)))
+
+
+def other_look(place: int) -> LineLook:
+    """Return the look of the n-th curve that has no look of its own; 90 differ."""
+    return LineLook(
+        OTHER_COLORS[place % len(OTHER_COLORS)],
+        OTHER_MARKERS[place % len(OTHER_MARKERS)],
+        OTHER_LINES[place % len(OTHER_LINES)],
+    )
+
+
+def curve_look(curve: Curve, place: int) -> LineLook:
+    """Return the look of a curve: the paper's slot, its lighter companion, or the n-th other one."""
+    if curve.slot < 0:
+        return other_look(place)
+    look = PAPER_LOOKS[curve.slot]
+    if curve.companion:
+        return look._replace(line=(0, (1, 1.2)), filled=False, width=0.8, opacity=0.6)
+    return look
+
+
+def legend_handle(look: LineLook, label: str) -> Any:
+    """Return what stands for a curve in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [], [], color=look.color, marker=look.marker, linestyle=look.line, linewidth=look.width,
+        markersize=3.4, markerfacecolor=look.color if look.filled else "white", alpha=look.opacity,
+        label=label,
+    )  # fmt: skip
+
+
+def nominal_handle(alpha: float) -> Any:
+    """Return what stands for the nominal level in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [], [], color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, label=f"nominal level {alpha:g}"
+    )
+
+
+def draw_nominal(axes: Any, alpha: float) -> None:
+    """Draw the nominal level across a panel."""
+    axes.axhline(alpha, color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="nominal")
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Draw with this project's settings, whatever the caller's matplotlibrc says, and put them back after."""
+    import matplotlib
+
+    plain: dict[Any, Any] = {
+        key: value for key, value in matplotlib.rcParamsDefault.items() if not key.startswith(SESSION)
+    }
+    with matplotlib.rc_context(plain | STYLE):
+        yield
+
+
+def check_options(formats: Sequence[str], x_axis: str, dpi: float, width: float) -> None:
+    """Raise UserError unless the options of a figure are ones that can be drawn."""
+    for name in formats:
+        if name not in FORMATS:
+            raise UserError(f"figure.formats: {name!r} is not allowed; choose from {', '.join(FORMATS)}")
+    if not formats:
+        raise UserError(f"figure.formats: empty; choose from {', '.join(FORMATS)}")
+    if x_axis not in X_AXES:
+        raise UserError(f"figure.x_axis: {x_axis!r} is not allowed; choose one of {', '.join(X_AXES)}")
+    if not 30 <= dpi <= 1200:
+        raise UserError(f"figure.dpi: {dpi} is not allowed; 30 to 1200 are")
+    if not 5 <= width <= 20:
+        raise UserError(f"figure.width: {width} inches is not allowed; 5 to 20 are")
+
+
+def save_figure(figure: Any, folder: Path, stem: str, formats: Sequence[str], dpi: float) -> list[Path]:
+    """Write a figure in each format, without dates or software stamps, and return the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    metadata: dict[str, dict[str, None]] = {
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Software": None},
+    }
+    paths = []
+    for name in formats:
+        path = folder / f"{stem}.{name}"
+        figure.savefig(path, format=name, dpi=dpi, metadata=metadata[name])
+        paths.append(path)
+    return paths

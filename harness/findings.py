@@ -1,0 +1,195 @@
+"""The three main findings of a run in words, computed from its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.findings_models import CLEARLY, Closeness, closeness
+from harness.findings_verdicts import (
+    Judged,
+    chosen_truth,
+    compare,
+    judge,
+    list_words,
+    size_truth,
+    told_curves,
+)
+from harness.papers import (
+    COLUMNS,
+    PAIRS,
+    UNBALANCED,
+    Panel,
+    all_panels,
+    balanced_scheme,
+    pair_name,
+    primary_alpha,
+    read_table,
+    reference_size,
+)
+from harness.provenance import read_provenance
+from harness.truth_scores import CANNOT_TELL, truth_name
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+DIRECTIONS = ("higher", "lower", CANNOT_TELL)
+
+
+def main_findings(out: Path) -> list[str]:
+    """Return three sentences: size, power, and what class balance changes.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of a finished run.
+
+    Returns
+    -------
+    list of str, length 3
+        Each says ``cannot tell`` where too few categories qualify or intervals are too wide.
+
+    Raises
+    ------
+    UserError
+        If ``size_power.csv`` or ``outcomes.csv`` is missing or lacks a column.
+    """
+    out = Path(out)
+    table = read_table(out / "size_power.csv", COLUMNS)
+    outcomes = read_table(out / "outcomes.csv", ("category", "pair", "balance", "e1", "e8"))
+    provenance = read_provenance(out) or {}
+    return [
+        size_finding(table, provenance),
+        power_finding(table, provenance, closeness(outcomes)),
+        balance_finding(table, provenance),
+    ]
+
+
+def size_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
+    """Return how many curves hold their level near N = 1000, and the most liberal and conservative one."""
+    alpha, n_documents = primary_alpha(table), reference_size(table)
+    truth = size_truth(table, chosen_truth(table, provenance))
+    curves = told_curves(table)
+    points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
+    told = [point for point in points if point.told]
+    caveat = ", under which alpha_true is not a pure size" if truth == "sampling_interval" else ""
+    head = (
+        f"Size: at N = {n_documents} and alpha = {alpha:g} by rule {truth_name(truth)}{caveat}, of "
+        f"{len(points)} test and panel combinations {list_words(points) or 'none can be told'}"
+    )
+    if not told:
+        return f"{head}: which tests hold their level we cannot tell, for fewer than five categories qualify."
+    low, high = min(told, key=lambda point: point.rate), max(told, key=lambda point: point.rate)
+    return f"{head}; highest is {_place(high)}, lowest {_place(low)}."
+
+
+def _place(point: Judged) -> str:
+    return f"the {point.curve.label} in {point.panel.title} ({point})"
+
+
+def power_finding(table: DataFrame, provenance: Mapping[str, Any], pairs: list[Closeness]) -> str:
+    """Return the power of the ΔF1 test and of the best ΔCerr test for the dissimilar and the close pair."""
+    alpha, n_documents = primary_alpha(table), reference_size(table)
+    truth = chosen_truth(table, provenance)
+    parts, firsts = [], []
+    for word, panel in _power_panels(table, pairs):
+        curves = told_curves(table)
+        points = judge(
+            table,
+            kind="power",
+            truth=truth,
+            alpha=alpha,
+            n_documents=n_documents,
+            curves=curves,
+            panels=[panel],
+        )
+        told = [point for point in points if point.told]
+        name = f"{word} {pair_name(panel.pair)} ({panel.balance})"
+        if not told:
+            most = max((point.n_categories for point in points), default=0)
+            parts.append(f"{name} cannot tell (at most {most} categories qualify)")
+            continue
+        parts.append(f"{name} {_ranking(told)}")
+        firsts.append(told)
+    floor = ", where power has a floor near one half" if truth == "sampling_interval" else ""
+    head = f"Power: at N = {n_documents} and alpha = {alpha:g} by rule {truth_name(truth)}{floor}: "
+    return head + "; ".join(parts) + _between(firsts) + "."
+
+
+def _power_panels(table: DataFrame, pairs: list[Closeness]) -> list[tuple[str, Panel]]:
+    """Return the dissimilar and the close pair, each in the natural balance where it was run."""
+    panels = all_panels(table)
+    known = [item for item in pairs if any(panel.pair == item.pair for panel in panels)]
+    names = [item.pair for item in known] or [pair for pair in PAIRS if any(p.pair == pair for p in panels)]
+    if len(known) > 1 and known[-1].disagreement >= CLEARLY * known[0].disagreement:
+        wanted = [("dissimilar pair", names[-1]), ("close pair", names[0])]
+    else:
+        wanted = [("pair", name) for name in reversed(names[:2])]
+    found = []
+    for word, pair in wanted:
+        of_pair = [panel for panel in panels if panel.pair == pair]
+        natural = [panel for panel in of_pair if panel.balance == UNBALANCED]
+        found.append((word, (natural or of_pair)[0]))
+    return found
+
+
+def _ranking(points: list[Judged]) -> str:
+    """Return the most and the least powerful test, and whether their intervals tell them apart."""
+    best, worst = max(points, key=lambda point: point.rate), min(points, key=lambda point: point.rate)
+    if len(points) == 1:
+        return f"{best.rate:.2f} [{best.low:.2f}, {best.high:.2f}] by the {best.curve.label}"
+    clear = "clearly apart" if compare(worst, best) == "higher" else "not to be told apart"
+    return (
+        f"{best.rate:.2f} [{best.low:.2f}, {best.high:.2f}] by the {best.curve.label} down to "
+        f"{worst.rate:.2f} [{worst.low:.2f}, {worst.high:.2f}] by the {worst.curve.label}, {clear}"
+    )
+
+
+def _between(groups: list[list[Judged]]) -> str:
+    """Return how the second group's power compares with the first's, test by test."""
+    if len(groups) < 2:
+        return "; between the pairs we cannot tell"
+    second = {point.curve.test: point for point in groups[1]}
+    words = [compare(point, second[point.curve.test]) for point in groups[0] if point.curve.test in second]
+    told = _directions(words, "test")
+    return f"; from the first pair to the second power is {told}"
+
+
+def _directions(words: list[str], noun: str) -> str:
+    """Return a text such as ``lower for 3 tests and undecided for 1 test``."""
+    parts = []
+    for word in DIRECTIONS:
+        n = words.count(word)
+        if n:
+            parts.append(
+                f"{'undecided' if word == CANNOT_TELL else word} for {n} {noun}{'s' if n > 1 else ''}"
+            )
+    return " and ".join(parts) or f"{CANNOT_TELL} (nothing in common)"
+
+
+def balance_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
+    """Return what changes from balanced to unbalanced categories, in size and in power."""
+    scheme = balanced_scheme(table)
+    run = {str(name) for name in table["balance"].unique()}
+    if not scheme or UNBALANCED not in run:
+        return f"Class balance: cannot tell, for only {', '.join(sorted(run))} was run."
+    alpha, n_documents = primary_alpha(table), reference_size(table)
+    truth = chosen_truth(table, provenance)
+    parts = []
+    for kind, name, rule in (("size", "alpha_true", size_truth(table, truth)), ("power", "power", truth)):
+        points = judge(
+            table, kind=kind, truth=rule, alpha=alpha, n_documents=n_documents, curves=told_curves(table)
+        )
+        places = {(point.panel.pair, point.panel.balance, point.curve.test): point for point in points}
+        words = [
+            compare(point, places[pair, UNBALANCED, test])
+            for (pair, balance, test), point in places.items()
+            if balance == scheme and (pair, UNBALANCED, test) in places
+        ]
+        parts.append(f"{name} is {_directions(words, 'combination')}")
+    return (
+        f"Class balance: at N = {n_documents} and alpha = {alpha:g}, from balanced ({scheme}) to unbalanced "
+        f"({UNBALANCED}) categories {'; '.join(parts)} (of a test and a pair; decided where the intervals "
+        "are apart)."
+    )

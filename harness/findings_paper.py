@@ -1,0 +1,201 @@
+"""The conclusions of Keller, Bengio & Wong (NIPS 2005), one by one, against the tables of a run.
+
+How a sentence becomes a condition on the tables is ours (*inferred*) and stands beside each verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from harness.findings_verdicts import (
+    WORDS,
+    Judged,
+    chosen_truth,
+    count_words,
+    judge,
+    liberal_by_rule_alone,
+    size_truth,
+    told_curves,
+)
+from harness.papers import (
+    FEW_CATEGORIES,
+    Panel,
+    all_panels,
+    papers_curves,
+    papers_panels,
+    primary_alpha,
+    reference_size,
+    select,
+    select_panel,
+)
+from harness.truth_scores import CANNOT_TELL, MET, STATEMENTS, score_truth_rules, statement_verdict
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+AGREE, DIFFER = "agree", "differ"
+
+
+class Conclusion(NamedTuple):
+    """A sentence of the paper, the verdict on it, and the numbers behind the verdict."""
+
+    sentence: str
+    verdict: str
+    evidence: str
+
+
+def papers_conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[Conclusion]:
+    """Return every conclusion of the paper that the tables can speak to.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``size_power.csv``.
+    provenance : mapping
+        What the run recorded of itself.
+
+    Returns
+    -------
+    list of Conclusion
+        `verdict` is ``agree``, ``differ`` or ``cannot tell``.
+    """
+    truth, alpha = chosen_truth(table, provenance), primary_alpha(table)
+    return [
+        _reliable(table, size_truth(table, truth), alpha),
+        _consistent_levels(table, truth),
+        _variance_vanishes(table, truth, alpha),
+        _below_by_one_sd(table, truth, alpha),
+        *_statements(table, truth),
+        _proportion_optimistic(table, truth, alpha),
+    ]
+
+
+def _reliable(table: DataFrame, truth: str, alpha: float) -> Conclusion:
+    text = (
+        "(abstract) Providing big enough evaluation sets nonparametric tests are relatively reliable in all "
+        "conditions. Read as: at the largest N with enough categories neither bootstrap is liberal."
+    )
+    curves = [curve for curve in papers_curves(table) if curve.slot in (0, 3)]
+    points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=None, curves=curves)
+    told = [point for point in points if point.told]
+    liberal = [point for point in told if point.word == "liberal"]
+    beyond = [point for point in liberal if not liberal_by_rule_alone(point, truth, alpha)]
+    evidence = f"{count_words([point.word for point in points], WORDS)} (rule {truth})"
+    if liberal:
+        evidence += f"; highest {_name(max(liberal, key=lambda point: point.rate))}"
+        if len(beyond) < len(liberal):
+            evidence += "; up to .204 a liberal verdict may be R3's own doing"
+    if beyond:
+        verdict = DIFFER
+    elif told and len(told) == len(points) and all(point.word in ("holds", "conservative") for point in told):
+        verdict = AGREE
+    else:
+        verdict = CANNOT_TELL
+    return Conclusion(text, verdict, evidence)
+
+
+def _name(point: Judged) -> str:
+    return f"{point.curve.label} in {point.panel.title} at N = {point.n_documents}: {point}"
+
+
+def _consistent_levels(table: DataFrame, truth: str) -> Conclusion:
+    text = (
+        "The findings are consistent for different levels alpha. Read as: near N = 1000 the verdict on each "
+        "test in each panel is the same word at every alpha that decides."
+    )
+    alphas = [float(alpha) for alpha in table["alpha"].unique()]
+    n_documents = reference_size(table)
+    words: dict[tuple[Panel, str], set[str]] = {}
+    for alpha in alphas:
+        curves = told_curves(table)
+        for point in judge(
+            table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves
+        ):
+            if point.word in ("holds", "liberal", "conservative"):
+                words.setdefault((point.panel, point.curve.test), set()).add(point.word)
+    if len(alphas) < 2 or not words:
+        return Conclusion(text, CANNOT_TELL, f"{len(alphas)} level(s) run, {len(words)} curves decided")
+    opposed = sum({"liberal", "conservative"} <= found for found in words.values())
+    changing = sum(len(found) > 1 for found in words.values())
+    verdict = AGREE if not changing else DIFFER if opposed or changing > len(words) / 2 else CANNOT_TELL
+    evidence = (
+        f"N = {n_documents}, {len(alphas)} levels: of {len(words)} curves decided at some level {changing} "
+        f"change their word, {opposed} from liberal to conservative or back"
+    )
+    return Conclusion(text, verdict, evidence)
+
+
+def _variance_vanishes(table: DataFrame, truth: str, alpha: float) -> Conclusion:
+    text = (
+        "(footnote) The variance of alpha_true over categories goes to 0 with N. Read as: from the first to "
+        "the last N with enough categories it falls to a quarter or less (Monte Carlo variance subtracted)."
+    )
+    rows = select(table, kind="size", truth=truth, alpha=alpha)
+    fallen, risen, told = 0, 0, 0
+    for panel in all_panels(table):
+        for curve in told_curves(table):
+            points = select_panel(rows, panel, test=curve.test)
+            points = points[(points["n_categories"] >= FEW_CATEGORIES) & points["category_sd"].notna()]
+            if len(points) < 2:
+                continue
+            first, last = (_excess(points.iloc[place]) for place in (0, -1))
+            told += 1
+            fallen += last <= first / 4
+            risen += last >= first > 0
+    evidence = f"of {told} curves {fallen} fall to a quarter or less, {risen} do not fall at all"
+    if not told:
+        return Conclusion(text, CANNOT_TELL, "no curve has enough categories at two sizes")
+    verdict = AGREE if fallen == told else DIFFER if risen > told / 2 else CANNOT_TELL
+    return Conclusion(text, verdict, evidence)
+
+
+def _excess(point: Any) -> float:
+    """Return the variance between categories beyond that of the evaluation sets."""
+    rate = float(point["rate"])
+    return max(0.0, float(point["category_sd"]) ** 2 - rate * (1 - rate) / float(point["n_sets"]))
+
+
+def _below_by_one_sd(table: DataFrame, truth: str, alpha: float) -> Conclusion:
+    text = "The check alpha_true - std < alpha (std over categories). Read as: it holds at every point."
+    rows = select(table, kind="size", truth=truth, alpha=alpha)
+    tests = [curve.test for curve in told_curves(table)]
+    rows = rows[rows["test"].isin(tests) & (rows["n_categories"] >= FEW_CATEGORIES)]
+    rows = rows[rows["rate"].notna() & rows["category_sd"].notna() & (rows["balance"] != "reweighted")]
+    if rows.empty:
+        return Conclusion(text, CANNOT_TELL, "no point has enough categories")
+    met = int((rows["rate"] - rows["category_sd"] < alpha).sum())
+    evidence = f"holds at {met} of {len(rows)} points; a wide spread over categories makes it easy to meet"
+    return Conclusion(text, AGREE if met == len(rows) else DIFFER, evidence)
+
+
+def _statements(table: DataFrame, truth: str) -> list[Conclusion]:
+    scores = score_truth_rules(table)
+    found = []
+    for name, text in STATEMENTS.items():
+        verdict = statement_verdict(scores, truth, name)
+        part = scores[(scores["truth"] == truth) & (scores["statement"] == name)]
+        words = [str(word) for word in part["verdict"]]
+        word = CANNOT_TELL if verdict == CANNOT_TELL else AGREE if verdict == MET else DIFFER
+        sentence = text[0].upper() + text[1:] + "."
+        evidence = f"rule {truth}: {count_words(words, (MET, 'not met', CANNOT_TELL))}"
+        found.append(Conclusion(sentence, word, evidence))
+    return found
+
+
+def _proportion_optimistic(table: DataFrame, truth: str, alpha: float) -> Conclusion:
+    text = (
+        "Figure 1(d): the proportion test looks optimistic on small unbalanced sets of close models. Read "
+        "as: it is liberal there at the smallest N."
+    )
+    panels = [panel for panel in papers_panels(table) if panel.letter == "d" and panel.balance]
+    curves = [curve for curve in papers_curves(table) if curve.test == "proportion"]
+    n_documents = int(table["n_documents"].min())
+    points = judge(
+        table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves, panels=panels
+    )
+    if not points:
+        return Conclusion(text, CANNOT_TELL, "panel (d) or the proportion test was not run")
+    point = points[0]
+    verdict = {"liberal": AGREE, "holds": DIFFER, "conservative": DIFFER}.get(point.word, CANNOT_TELL)
+    return Conclusion(text, verdict, f"N = {n_documents}: {point.word}, {point}")

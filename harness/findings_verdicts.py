@@ -1,0 +1,182 @@
+"""What an interval says of one point: does the test hold its level, and do two points differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from harness.papers import (
+    FEW_CATEGORIES,
+    Curve,
+    Panel,
+    all_panels,
+    companion_curves,
+    other_curves,
+    papers_curves,
+    primary_truth,
+    select,
+    select_panel,
+)
+from harness.size_power import verdict
+from harness.truth_scores import CANNOT_TELL, interval
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHORT = {
+    "holds": "hold",
+    "liberal": "are liberal",
+    "conservative": "are conservative",
+    "undecided": "are undecided",
+}
+WORDS = ("holds", "liberal", "conservative", "undecided", CANNOT_TELL)
+# what a calibrated z test averages at the 5 % level over categories up to 1.96 standard errors from 0
+R3_ARTEFACT = 0.204
+
+
+class Judged(NamedTuple):
+    """One point of a curve, its interval (the wider of Monte Carlo and categories) and what it says."""
+
+    panel: Panel
+    curve: Curve
+    n_documents: int
+    rate: float
+    low: float
+    high: float
+    n_categories: int
+    n_dead: int
+    word: str
+
+    @property
+    def told(self) -> bool:
+        """Return whether enough categories qualify for the point to say anything."""
+        return self.word != CANNOT_TELL
+
+    def __str__(self) -> str:
+        """Return rate, interval and number of categories, such as ``0.052 [0.041, 0.060], 34 categories``."""
+        if self.rate != self.rate:
+            return "no category qualifies"
+        noun = "category" if self.n_categories == 1 else "categories"
+        return f"{self.rate:.3f} [{self.low:.3f}, {self.high:.3f}], {self.n_categories} {noun}"
+
+
+def chosen_truth(table: DataFrame, provenance: Mapping[str, Any]) -> str:
+    """Return the truth rule that the run's figures are drawn under."""
+    figure = (provenance.get("config") or {}).get("figure") or {}
+    wanted = figure.get("truth")
+    return primary_truth(table, wanted if wanted in set(table["truth"]) else None)
+
+
+def size_truth(table: DataFrame, truth: str) -> str:
+    """Return the rule that sizes are told under: the exact null where it was run, else `truth`."""
+    return "exact_null" if (table["truth"] == "exact_null").any() else truth
+
+
+def told_curves(table: DataFrame, *, companions: bool = False) -> list[Curve]:
+    """Return the curves that findings are about: the paper's, or all where none of the paper's was run."""
+    beside = companion_curves(table) if companions else []
+    return [*papers_curves(table), *beside] or other_curves(table)
+
+
+def judge(
+    table: DataFrame,
+    *,
+    kind: str,
+    truth: str,
+    alpha: float,
+    n_documents: int | None,
+    curves: Sequence[Curve],
+    panels: Sequence[Panel] | None = None,
+) -> list[Judged]:
+    """Judge one N (the largest with enough categories, for None) of every curve in every panel that was run.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``size_power.csv``.
+    kind : {"size", "power"}
+    truth : str
+    alpha : float
+    n_documents : int or None
+    curves, panels : sequences
+        All panels that were run where `panels` is None.
+
+    Returns
+    -------
+    list of Judged
+        `word` is a verdict on the size (for power the word has no meaning but ``cannot tell``). Fewer
+        than five qualifying categories always give ``cannot tell``.
+    """
+    rows = select(table, kind=kind, truth=truth, alpha=alpha)
+    found = []
+    for panel in all_panels(table) if panels is None else panels:
+        part = select_panel(rows, panel)
+        for curve in curves:
+            points = part[part["test"] == curve.test]
+            if n_documents is None:
+                enough = points[points["n_categories"] >= FEW_CATEGORIES]
+                points = enough if len(enough) else points
+            else:
+                points = points[points["n_documents"] == n_documents]
+            if len(points):
+                found.append(_judge_point(panel, curve, points.iloc[-1], alpha))
+    return found
+
+
+def _judge_point(panel: Panel, curve: Curve, point: Any, alpha: float) -> Judged:
+    low, high = interval(point)
+    n_categories = int(point["n_categories"])
+    word = verdict(low, high, alpha) if n_categories >= FEW_CATEGORIES else CANNOT_TELL
+    n_documents, n_dead = int(point["n_documents"]), int(point["n_dead"])
+    return Judged(panel, curve, n_documents, float(point["rate"]), low, high, n_categories, n_dead, word)
+
+
+def compare(first: Judged, second: Judged) -> str:
+    """Return whether `second` is ``higher``, ``lower`` than `first` (intervals apart), or ``cannot tell``."""
+    if not (first.told and second.told):
+        return CANNOT_TELL
+    if second.low > first.high:
+        return "higher"
+    return "lower" if second.high < first.low else CANNOT_TELL
+
+
+def count_words(words: Sequence[str], order: Sequence[str]) -> str:
+    """Return how often each word occurs, those that do not occur left out.
+
+    Examples
+    --------
+    >>> count_words(["liberal", "holds", "liberal"], ("holds", "liberal", "conservative"))
+    '1 holds, 2 liberal'
+    """
+    counted = [f"{words.count(word)} {word}" for word in order if word in words]
+    return ", ".join(counted) or "none"
+
+
+def list_words(points: Sequence[Judged]) -> str:
+    """Return which test in which panels got which word, a number before each word."""
+    parts = []
+    for word in WORDS:
+        found = [point for point in points if point.word == word]
+        if not found:
+            continue
+        by_test: dict[str, list[str]] = {}
+        for point in found:
+            where = (
+                f"({point.panel.letter})"
+                if point.panel.letter
+                else f"{point.panel.pair}/{point.panel.balance}"
+            )
+            by_test.setdefault(point.curve.label, []).append(where)
+        names = ", ".join(f"{label} in {' '.join(places)}" for label, places in by_test.items())
+        if word == CANNOT_TELL:
+            parts.append(f"of {len(found)} we cannot tell (under five categories)")
+        elif word == "undecided":
+            parts.append(f"{len(found)} {SHORT[word]} (interval too wide or across a limit)")
+        else:
+            parts.append(f"{len(found)} {SHORT[word]} ({names})")
+    return "; ".join(parts)
+
+
+def liberal_by_rule_alone(point: Judged, truth: str, alpha: float) -> bool:
+    """Return whether a liberal verdict may be the truth rule's doing: R3 counts near-nulls as nulls."""
+    return truth == "sampling_interval" and alpha == 0.05 and point.rate <= R3_ARTEFACT

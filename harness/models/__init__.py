@@ -1,0 +1,1 @@
+"""One file per model; each tunes, fits and predicts many categories at once."""

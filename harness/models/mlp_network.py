@@ -1,0 +1,286 @@
+"""One hidden layer on sparse documents: forward pass, loss, and training with early stopping."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from harness.models.cross_validation import chunks, count_cells, score
+from harness.models.lazy_adam import LazyAdam
+
+DOCUMENTS_PER_BATCH = 4096
+
+
+class Weights(NamedTuple):
+    """The network ``output = output_weights @ tanh(x @ hidden_weights + hidden_bias) + output_bias``.
+
+    Attributes
+    ----------
+    hidden_weights : float32 array, shape (n_terms, n_hidden)
+    hidden_bias : float32 array, shape (n_hidden,)
+    output_weights : float32 array, shape (n_outputs, n_hidden)
+    output_bias : float32 array, shape (n_outputs,)
+    """
+
+    hidden_weights: NDArray[np.float32]
+    hidden_bias: NDArray[np.float32]
+    output_weights: NDArray[np.float32]
+    output_bias: NDArray[np.float32]
+
+
+class Settings(NamedTuple):
+    """How one network is trained; the attributes are those of :class:`harness.models.mlp.MLP`."""
+
+    n_hidden: int
+    learning_rate: float
+    n_epochs: int
+    patience: int
+    batch_size: int
+    criterion: str
+
+
+class Examples(NamedTuple):
+    """Documents (csr, float32, n_documents x n_terms) and their labels (bool, n_documents x n_outputs)."""
+
+    x: sparse.csr_array
+    y: NDArray[np.bool_]
+
+
+class Trained(NamedTuple):
+    """A trained network.
+
+    Attributes
+    ----------
+    weights : Weights
+        Those after `n_epochs` epochs.
+    n_epochs : int
+        The best epoch (counted from 1) where documents were held out, else the last.
+    scores : float array, shape (n_epochs_run,)
+        The criterion on the held-out documents after each epoch; empty without such documents.
+    """
+
+    weights: Weights
+    n_epochs: int
+    scores: NDArray[np.float64]
+
+
+def initial_weights(x: sparse.csr_array, n_outputs: int, n_hidden: int, generator: Any) -> Weights:
+    """Draw starting weights, uniform in +- sqrt(6 / (n_in + n_out)); biases are 0.
+
+    A term that no document of `x` holds gets weight 0: it never has a gradient, and would otherwise add
+    its random start to the documents that hold it later.
+
+    Parameters
+    ----------
+    x : scipy.sparse.csr_array, shape (n_documents, n_terms)
+        The training documents.
+    n_outputs, n_hidden : int
+    generator : numpy.random.Generator
+
+    References
+    ----------
+    Glorot & Bengio (2010), Understanding the difficulty of training deep feedforward neural networks,
+    AISTATS, eq. 16.
+
+    Examples
+    --------
+    >>> x = sparse.csr_array(np.array([[0, 1.0]]))
+    >>> weights = initial_weights(x, 3, 4, np.random.default_rng(0))
+    >>> weights.output_weights.shape, np.any(weights.hidden_weights, axis=1).tolist()
+    ((3, 4), [False, True])
+    """
+    n_terms = x.shape[1]
+    unseen = np.bincount(x.indices, minlength=n_terms) == 0
+
+    def draw(n_rows: int, n_columns: int) -> NDArray[np.float32]:
+        bound = np.sqrt(6 / (n_rows + n_columns))
+        return ((2 * generator.random((n_rows, n_columns), dtype=np.float32) - 1) * bound).astype(np.float32)
+
+    hidden_weights = draw(n_terms, n_hidden)
+    hidden_weights[unseen] = 0
+    zeros = np.zeros(n_hidden + n_outputs, dtype=np.float32)
+    return Weights(
+        hidden_weights, zeros[:n_hidden].copy(), draw(n_outputs, n_hidden), zeros[n_hidden:].copy()
+    )
+
+
+def as_parameters(weights: Weights, device: str) -> list[Any]:
+    """Return copies of the four arrays as torch tensors on `device`."""
+    import torch
+
+    return [torch.tensor(array, device=device) for array in weights]
+
+
+def outputs(parameters: list[Any], x: sparse.csr_array) -> Any:
+    """Return the outputs before the sigmoid, a torch tensor of shape (n_documents, n_outputs).
+
+    The first layer is a weighted sum of the rows of `hidden_weights` that a document's terms select, so
+    that no document is ever made dense.
+    """
+    import torch
+
+    hidden_weights, hidden_bias, output_weights, output_bias = parameters
+    device = hidden_weights.device
+    hidden = torch.nn.functional.embedding_bag(
+        torch.from_numpy(x.indices.astype(np.int64)).to(device),
+        hidden_weights,
+        torch.from_numpy(x.indptr[:-1].astype(np.int64)).to(device),
+        mode="sum",
+        per_sample_weights=torch.from_numpy(x.data.astype(np.float32)).to(device),
+    )
+    return torch.nn.functional.linear(torch.tanh(hidden + hidden_bias), output_weights, output_bias)
+
+
+def loss(parameters: list[Any], examples: Examples) -> Any:
+    """Return the binary cross-entropy, summed over outputs and averaged over documents (a torch scalar).
+
+    Summed, an output's gradient does not depend on how many other outputs there are. No class weights.
+    """
+    import torch
+
+    z = outputs(parameters, examples.x)
+    y = torch.from_numpy(examples.y.astype(np.float32)).to(z.device)
+    return torch.nn.functional.binary_cross_entropy_with_logits(z, y, reduction="sum") / len(y)
+
+
+def gradient(parameters: list[Any], examples: Examples) -> tuple[list[Any], Any]:
+    """Return the loss's gradient, and the rows of `hidden_weights` to which its first part belongs.
+
+    Returns
+    -------
+    list of four torch tensors
+        The first of shape (n_terms_present, n_hidden), the others of their parameters' shapes.
+    int64 torch tensor, shape (n_terms_present,)
+        The terms that the documents hold, ascending; all other rows have gradient 0.
+    """
+    import torch
+
+    present, small = _present_terms(examples.x)
+    terms = torch.from_numpy(present).to(parameters[0].device)
+    part = [parameters[0].index_select(0, terms), *(parameter.detach() for parameter in parameters[1:])]
+    part = [parameter.requires_grad_() for parameter in part]
+    return list(torch.autograd.grad(loss(part, Examples(small, examples.y)), part)), terms
+
+
+def _present_terms(x: sparse.csr_array) -> tuple[NDArray[np.int64], sparse.csr_array]:
+    """Return the terms that occur, ascending, and `x` on these columns only."""
+    terms, position = np.unique(x.indices, return_inverse=True)
+    small = sparse.csr_array((x.data, position.ravel(), x.indptr), shape=(x.shape[0], len(terms)))
+    return terms.astype(np.int64), small
+
+
+def decision_values(weights: Weights, x: sparse.csr_array, device: str = "cpu") -> NDArray[np.float32]:
+    """Return the outputs before the sigmoid, shape (n_documents, n_outputs), above 0 where p > 1/2."""
+    import torch
+
+    with torch.no_grad():
+        return outputs(as_parameters(weights, device), x).cpu().numpy()
+
+
+def exact_decision_values(
+    weights: Weights, x: sparse.csr_array, output: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return one output per document, in double precision, each document on its own.
+
+    Parameters
+    ----------
+    weights : Weights
+    x : scipy.sparse.csr_array, shape (n_documents, n_terms)
+    output : int array, shape (n_documents,)
+        Which output is wanted of each document.
+
+    Returns
+    -------
+    float64 array, shape (n_documents,)
+        Free of the batch: no sum here runs over more than one document.
+    """
+    terms, small = _present_terms(x.astype(np.float64))
+    hidden = np.tanh(small @ weights.hidden_weights[terms].astype(np.float64) + weights.hidden_bias)
+    return (hidden * weights.output_weights[output]).sum(axis=1) + weights.output_bias[output]
+
+
+def evaluate(parameters: list[Any], held: Examples, criterion: str) -> tuple[float, float]:
+    """Return the criterion over all outputs (micro F1, or the error) and the loss, per document."""
+    import torch
+
+    cells, total = np.zeros(4, dtype=np.int64), 0.0
+    with torch.no_grad():
+        for start, stop in chunks(len(held.y), DOCUMENTS_PER_BATCH):
+            part = Examples(held.x[start:stop], held.y[start:stop])
+            decisions = outputs(parameters, part.x).cpu().numpy() > 0
+            cells += count_cells(part.y, decisions).sum(axis=0)
+            total += float(loss(parameters, part)) * (stop - start)
+    return float(score(cells, criterion)), total / len(held.y)
+
+
+def train(
+    examples: Examples,
+    held: Examples | None,
+    settings: Settings,
+    *,
+    start: Weights,
+    shuffle: np.random.Generator,
+    device: str = "cpu",
+) -> Trained:
+    """Train with (lazy) Adam, stop early, and give back the best epoch's weights.
+
+    After each epoch the criterion is computed on `held`. Training ends when `settings.patience` epochs
+    have gone by without a better one, or after `settings.n_epochs`; the weights of the best epoch are
+    restored. Between equal criteria the smaller loss is better (so that training goes on while every
+    output still says "no" and F1 is 0), then the earlier epoch.
+
+    Parameters
+    ----------
+    examples : Examples
+        What the gradient is computed on.
+    held : Examples or None
+        Documents held out, at least one; None trains for all of ``settings.n_epochs``.
+    settings : Settings
+    start : Weights
+        Starting weights; they are copied.
+    shuffle : numpy.random.Generator
+        Draws the order of the documents in each epoch.
+    device : str
+        ``"cpu"`` or ``"cuda"``. On ``"cpu"`` with one thread the same arguments give the same bytes.
+
+    References
+    ----------
+    Kingma & Ba (2015), Adam: a method for stochastic optimization, ICLR, algorithm 1 (its own defaults
+    but for the step size). Prechelt (1998), Early stopping - but when?, LNCS 1524, 55-69.
+    """
+    parameters = as_parameters(start, device)
+    optimizer = LazyAdam(parameters, settings.learning_rate)
+    best = _Best(-np.inf, -np.inf, 0, start)
+    scores = []
+    for epoch in range(1, settings.n_epochs + 1):
+        order = shuffle.permutation(len(examples.y))
+        for first, last in chunks(len(order), settings.batch_size):
+            rows = order[first:last]
+            gradients, terms = gradient(parameters, Examples(examples.x[rows], examples.y[rows]))
+            optimizer.step(gradients, [terms, None, None, None])
+        if held is not None:
+            value, cost = evaluate(parameters, held, settings.criterion)
+            scores.append(value)
+            gain = value if settings.criterion == "f1" else -value
+            if epoch == 1 or (gain, -cost) > (best.gain, best.less_loss):
+                best = _Best(gain, -cost, epoch, _as_weights(parameters))
+            if epoch - best.epoch >= settings.patience:
+                break
+    if held is None:
+        best = _Best(np.nan, np.nan, settings.n_epochs, _as_weights(parameters))
+    return Trained(best.weights, best.epoch, np.array(scores, dtype=np.float64))
+
+
+class _Best(NamedTuple):
+    """The best epoch so far."""
+
+    gain: float
+    less_loss: float
+    epoch: int
+    weights: Weights
+
+
+def _as_weights(parameters: list[Any]) -> Weights:
+    """Return copies of the parameters as arrays, which further training leaves alone."""
+    return Weights(*(parameter.detach().cpu().numpy().copy() for parameter in parameters))

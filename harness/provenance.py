@@ -1,0 +1,125 @@
+"""What a run folder says of itself: which configuration made it, from what, when it was finished."""
+
+import json
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.errors import UserError
+from harness.store import digest, write_atomically
+
+NAME = "provenance.json"
+LIBRARIES = (
+    "numpy", "scipy", "scikit-learn", "torch", "pandas", "matplotlib", "nltk", "joblib", "hydra-core",
+)  # fmt: skip
+
+
+def check_folder(out: Path, identity: Mapping[str, Any]) -> str:
+    """Tell what `out` is to a run of this configuration: ``"new"``, ``"begun"`` or ``"finished"``.
+
+    Parameters
+    ----------
+    out : Path
+    identity : mapping
+        JSON types that make two runs the same run.
+
+    Raises
+    ------
+    UserError
+        If `out` cannot be a folder, or holds another configuration's run or other files.
+    """
+    if not out.exists():
+        return "new"
+    if not out.is_dir():
+        raise UserError(f"out={out}: it is a file; a new or empty folder is allowed")
+    if not any(out.iterdir()):
+        return "new"
+    found = read_provenance(out)
+    if found is None:
+        raise UserError(f"out={out}: it holds files of something else; a new or empty folder is allowed")
+    if found.get("identity") != digest(dict(identity)):
+        raise UserError(
+            f"out={out}: it holds the run of another configuration; name another folder, or remove this one"
+        )
+    return "finished" if found.get("finished") else "begun"
+
+
+def read_provenance(out: Path) -> dict[str, Any] | None:
+    """Return what ``provenance.json`` in `out` holds, or None where there is none to be read."""
+    try:
+        found = json.loads((out / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def write_provenance(out: Path, facts: Mapping[str, Any]) -> None:
+    """Write ``provenance.json``."""
+    text = json.dumps(dict(facts), indent=2, sort_keys=False, allow_nan=False, default=str)
+    write_atomically(out / NAME, (text + "\n").encode())
+
+
+def describe_software() -> dict[str, Any]:
+    """Return versions, platform and, in a checkout, the git commit."""
+    versions = {"harness": __version__, "python": platform.python_version()}
+    for library in LIBRARIES:
+        try:
+            versions[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            versions[library] = "absent"
+    return {"versions": versions, "platform": platform.platform(), "git_commit": _git_commit()}
+
+
+def _git_commit() -> str | None:
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        command = ["git", "-C", str(root), "rev-parse", "HEAD"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()
+
+
+class Clock:
+    """Seconds and peak memory of each stage, announced as they begin.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+    peak_mib : dict of str to float
+        Largest resident memory of this process so far, at the stage's end.
+    peak_worker_mib : dict of str to float
+        The same of its largest finished child process.
+    """
+
+    def __init__(self, say: Any) -> None:
+        self.say = say
+        self.seconds: dict[str, float] = {}
+        self.peak_mib: dict[str, float] = {}
+        self.peak_worker_mib: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time the block as stage `name`."""
+        start = time.perf_counter()
+        self.say(f"{name} ...")
+        yield
+        self.seconds[name] = round(time.perf_counter() - start, 2)
+        self.peak_mib[name] = _peak(resource.RUSAGE_SELF)
+        self.peak_worker_mib[name] = _peak(resource.RUSAGE_CHILDREN)
+        self.say(f"{name}: {self.seconds[name]:.1f} s")
+
+
+def _peak(who: int) -> float:
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(who).ru_maxrss / unit, 1)

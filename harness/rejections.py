@@ -1,0 +1,147 @@
+"""Count how often each test rejects on the evaluation sets of one category."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.evaluation_sets import draw_sets, draw_stratified
+from harness.seeding import rng
+from harness.store import Arrays
+
+
+@dataclass(frozen=True)
+class Test:
+    """A significance test as the study runs it.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the `test` column.
+    measure : str
+        The measure whose difference it tests.
+    difference : callable
+        Counts of shape (..., 8) -> the measure's difference, A minus B, shape (...).
+    pvalue : callable
+        Counts of shape (..., 8) -> TestResult.
+    reject : callable, optional
+        (counts, alphas) -> bool array (..., n_alphas), for tests that can settle the verdict sooner
+        than the p-value.
+    degenerate : callable, optional
+        Counts -> bool array (...); needed beside `reject`.
+    random : bool
+        Whether the test draws replicates and takes ``rng=``.
+    stratified : bool
+        Whether it can be told that the number of positives is fixed (``stratified=True``).
+    """
+
+    __test__ = False  # pytest would collect the name otherwise
+
+    name: str
+    measure: str
+    difference: Callable[..., NDArray[Any]]
+    pvalue: Callable[..., Any]
+    reject: Callable[..., NDArray[np.bool_]] | None = None
+    degenerate: Callable[..., NDArray[np.bool_]] | None = None
+    random: bool = False
+    stratified: bool = False
+
+
+def decide(
+    test: Test,
+    counts: NDArray[np.int64],
+    alphas: Sequence[float],
+    generator: np.random.Generator,
+    *,
+    stratified: bool = False,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the verdicts of a test at each level, and which sets are degenerate for it.
+
+    Parameters
+    ----------
+    test : Test
+    counts : int array, shape (n_sets, 8)
+    alphas : sequence of float
+    generator : numpy.random.Generator
+        Used by tests that draw replicates.
+    stratified : bool
+        Whether the sets were drawn with a fixed number of positives.
+
+    Returns
+    -------
+    rejected : bool array, shape (n_sets, n_alphas)
+    degenerate : bool array, shape (n_sets,)
+    """
+    options: dict[str, Any] = {"rng": generator} if test.random else {}
+    if test.stratified:
+        options["stratified"] = stratified
+    if test.reject is not None and test.degenerate is not None:
+        return test.reject(counts, alphas=alphas, **options), test.degenerate(counts)
+    result = test.pvalue(counts, **options)
+    if np.isnan(result.pvalue).any():
+        raise ValueError(f"test {test.name}: a p-value is NaN; every set must have a verdict")
+    return result.pvalue[:, None] <= np.asarray(alphas), result.degenerate
+
+
+def count_rejections(
+    cells: NDArray[Any],
+    *,
+    truth: NDArray[Any],
+    names: Sequence[object],
+    sizes: Sequence[int],
+    n_sets: int,
+    tests: Sequence[Test],
+    alphas: Sequence[float],
+    seed: int,
+    replacement: bool = True,
+    stratified: bool = False,
+) -> Arrays:
+    """Draw the evaluation sets of one category at every size and count each test's rejections.
+
+    Tests of one measure see the same replicates: they share the generator
+    ``rng(seed, "replicates", *names, n_documents, measure)``.
+
+    Parameters
+    ----------
+    cells : array, shape (8,)
+        What the sets are drawn from: the population's counts, or shares where it was reweighted.
+    truth : array, shape (8,)
+        The cells on which the population's own difference is measured.
+    names : sequence
+        What names the population in every generator (pair, balance, prevalence, category).
+    sizes : sequence of int
+        Numbers of documents N of an evaluation set.
+    n_sets : int
+        Evaluation sets at each size.
+    tests : sequence of Test
+    alphas : sequence of float
+    seed : int
+    replacement : bool
+        Whether a document can be drawn twice.
+    stratified : bool
+        Whether an evaluation set holds N/2 positives exactly.
+
+    Returns
+    -------
+    dict of int arrays
+        ``n_rejected`` and ``n_wrong_direction`` of shape (n_sizes, n_tests, n_alphas),
+        ``n_degenerate`` of shape (n_sizes, n_tests). A rejection is in the wrong direction where the
+        set's difference has the other sign than the population's; where the population's is 0 none is.
+    """
+    draw = draw_stratified if stratified else draw_sets
+    shape = (len(sizes), len(tests), len(alphas))
+    n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    n_degenerate = np.zeros(shape[:2], dtype=np.int64)
+    for i, n_documents in enumerate(sizes):
+        generator = rng(seed, "sets", *names, n_documents)
+        counts = draw(cells, n_documents, n_sets, generator, replacement=replacement)
+        for j, test in enumerate(tests):
+            replicates = rng(seed, "replicates", *names, n_documents, test.measure)
+            rejected, degenerate = decide(test, counts, alphas, replicates, stratified=stratified)
+            wrong = np.sign(test.difference(counts)) * np.sign(test.difference(truth)) < 0
+            n_rejected[i, j] = rejected.sum(axis=0)
+            n_wrong[i, j] = (rejected & wrong[:, None]).sum(axis=0)
+            n_degenerate[i, j] = degenerate.sum()
+    return {"n_rejected": n_rejected, "n_wrong_direction": n_wrong, "n_degenerate": n_degenerate}

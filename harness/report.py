@@ -1,0 +1,227 @@
+"""Write a run's summary and tables, from its tables and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.captions import (
+    ARTEFACTS,
+    BAND_OVERLAP,
+    INFERRED,
+    SIGN,
+    corpus_notes,
+    corpus_sentence,
+    number,
+    sentence,
+    sets_sentence,
+    truth_sentences,
+)
+from harness.findings import main_findings
+from harness.findings_models import closeness, closeness_sentences, fewer_folds, tabulate_models
+from harness.findings_paper import papers_conclusions
+from harness.findings_verdicts import chosen_truth, judge, size_truth, told_curves
+from harness.papers import COLUMNS, all_panels, primary_alpha, read_table, reference_size, select
+from harness.provenance import read_provenance
+from harness.report_tables import write_report_tables
+from harness.table_text import escape_markdown, to_markdown
+from harness.truth_scores import score_truth_rules, total_scores, truth_name
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+REDRAW = ("harness figures from=FOLDER", "harness run population=FOLDER/outcomes.csv")
+OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1, 9)))
+
+
+def write_report(out: Path) -> None:
+    """Write ``summary.md`` and ``tables/`` of a finished run.
+
+    Parameters
+    ----------
+    out : Path
+        Folder with ``size_power.csv`` and ``outcomes.csv``, and ``models.csv`` and ``provenance.json`` where
+        the run left them.
+
+    Raises
+    ------
+    UserError
+        If a table is missing or lacks a column, or holds no row.
+    """
+    out = Path(out)
+    table = read_table(out / "size_power.csv", COLUMNS)
+    outcomes = read_table(out / "outcomes.csv", OUTCOMES)
+    models = None
+    if (out / "models.csv").is_file():
+        models = read_table(out / "models.csv", ("model", "category", "balance", "n_folds", "f1", "error"))
+    provenance = read_provenance(out) or {}
+    truth = chosen_truth(table, provenance)
+    write_report_tables(out, table, outcomes, models, truth)
+    parts = [
+        "# Size and power of significance tests: summary of a run\n",
+        *_findings(out),
+        *_what_was_run(table, provenance, truth),
+        *_warnings(provenance),
+        *_sizes(table, truth),
+        *_models(models, outcomes),
+        *_categories(table, models, provenance, truth),
+        *_conclusions(table, provenance),
+        *_truth_rules(table, truth),
+        *_how_to_read(truth),
+        *_look_and_rerun(out, provenance),
+    ]
+    (out / "summary.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def _section(heading: str, lines: list[str]) -> list[str]:
+    return [f"## {heading}\n", *lines, ""]
+
+
+def _bullets(lines: list[str]) -> list[str]:
+    return [f"- {escape_markdown(line)}" for line in lines]
+
+
+def _findings(out: Path) -> list[str]:
+    findings = [f"{place}. {escape_markdown(text)}" for place, text in enumerate(main_findings(out), start=1)]
+    return _section("Main findings", findings)
+
+
+def _what_was_run(table: DataFrame, provenance: Mapping[str, Any], truth: str) -> list[str]:
+    sizes = ", ".join(str(int(n)) for n in sorted(table["n_documents"].unique()))
+    lines = [
+        corpus_sentence(provenance),
+        *corpus_notes(provenance),
+        sets_sentence(provenance, table),
+        f"Pairs: {', '.join(map(str, table['pair'].unique()))}; balance: "
+        f"{', '.join(map(str, table['balance'].unique()))}.",
+        f"Tests: {', '.join(map(str, table['test'].unique()))}; alpha: "
+        f"{', '.join(f'{alpha:g}' for alpha in table['alpha'].unique())}; N: {sizes}.",
+        f"Truth rules: {', '.join(map(str, table['truth'].unique()))}; figures 1 and 2 use "
+        f"{truth_name(truth)}.",
+        SIGN,
+    ]
+    return _section("What was run", _bullets(lines))
+
+
+def _warnings(provenance: Mapping[str, Any]) -> list[str]:
+    warnings = [sentence(text) for text in provenance.get("warnings") or ()]
+    return _section("Warnings", _bullets(warnings or ["None."]))
+
+
+def _sizes(table: DataFrame, truth: str) -> list[str]:
+    """Return verdicts and power near N = 1000, a row per panel and test."""
+    import pandas as pd
+
+    alpha, n_documents = primary_alpha(table), reference_size(table)
+    curves = told_curves(table, companions=True)
+    rule = size_truth(table, truth)
+    sizes = judge(table, kind="size", truth=rule, alpha=alpha, n_documents=n_documents, curves=curves)
+    powers = judge(table, kind="power", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
+    power = {(point.panel, point.curve.test): str(point) for point in powers}
+    rows = [
+        {
+            "panel": point.panel.title,
+            "test": point.curve.label,
+            "verdict on size": point.word,
+            "alpha_true": str(point),
+            "dead": point.n_dead,
+            "power": power.get((point.panel, point.curve.test), ""),
+        }
+        for point in sizes
+    ]
+    if not rows:
+        return _section("Which tests hold", ["Cannot tell: only reweighted populations were run."])
+    text = (
+        f"At N = {n_documents}, alpha = {alpha:g}; size by rule {truth_name(rule)}, power by "
+        f"{truth_name(truth)}. In brackets the wider of two intervals: Monte Carlo (evaluation sets) and "
+        "bootstrap over categories. A test holds when its interval lies within .8 and 1.2 alpha, is liberal "
+        "when it lies above, conservative when below, else undecided; below five qualifying categories "
+        "nothing can be told. `tables/size.md` and `tables/power.md` hold every N.\n"
+    )
+    return _section("Which tests hold", [text, to_markdown(pd.DataFrame(rows))])
+
+
+def _models(models: DataFrame | None, outcomes: DataFrame) -> list[str]:
+    lines = [
+        to_markdown(tabulate_models(models, outcomes)),
+        *_bullets(closeness_sentences(closeness(outcomes))),
+    ]
+    if models is None:
+        lines.append("- The study started from stored outcomes: no model was trained, tuning is not known.")
+    return _section("The models, and which pairs are close", lines)
+
+
+def _categories(
+    table: DataFrame, models: DataFrame | None, provenance: Mapping[str, Any], truth: str
+) -> list[str]:
+    lines = []
+    rows = select(table, truth=truth, alpha=primary_alpha(table))
+    for panel in all_panels(table):
+        for kind in ("size", "power"):
+            part = rows[
+                (rows["pair"] == panel.pair) & (rows["balance"] == panel.balance) & (rows["kind"] == kind)
+            ]
+            qualify, dead = part["n_categories"], part["n_dead"]
+            lines.append(
+                f"{panel.title}, {kind}: {qualify.min()} to {qualify.max()} categories qualify over N and "
+                f"tests, {dead.min()} to {dead.max()} of them dead."
+            )
+    for balance, names in (provenance.get("left_out") or {}).items():
+        listed = f": {', '.join(map(str, names))}" if names else ""
+        lines.append(f"Left out ({balance}), for no positive document in D_tr: {len(names)}{listed}.")
+    if models is not None:
+        for (model, balance), part in models.groupby(["model", "balance"], sort=False):
+            lines.append(
+                f"{model} ({balance}): {fewer_folds(part)} categories tuned with fewer folds, "
+                "for lack of positives."
+            )
+    return _section("Categories", _bullets(lines))
+
+
+def _conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
+    import pandas as pd
+
+    found = pd.DataFrame(
+        papers_conclusions(table, provenance), columns=["the paper", "verdict", "numbers here"]
+    )
+    text = (
+        "Keller, Bengio & Wong (NIPS 2005), sentence by sentence. How a sentence is read as a condition is "
+        "inferred.\n"
+    )
+    return _section("The paper's conclusions", [text, to_markdown(found)])
+
+
+def _truth_rules(table: DataFrame, truth: str) -> list[str]:
+    totals = total_scores(score_truth_rules(table))
+    totals["truth"] = [truth_name(str(name)) for name in totals["truth"]]
+    text = (
+        'The paper\'s own rule for "H0 is true" could not be found; each rule is a reconstruction, scored '
+        "on what the paper says of its figures. `tables/truth_rules.md` has alpha_true under every rule.\n"
+    )
+    return _section("Truth rules", [text, to_markdown(totals), *_bullets(truth_sentences(truth))])
+
+
+def _how_to_read(truth: str) -> list[str]:
+    artefacts = list(ARTEFACTS) if truth != "sampling_interval" else []
+    return _section("How to read the numbers", _bullets([*artefacts, BAND_OVERLAP, INFERRED]))
+
+
+def _look_and_rerun(out: Path, provenance: Mapping[str, Any]) -> list[str]:
+    figures = sorted(path.name for path in (out / "figures").glob("*.png"))
+    look = ["figures/captions.md says what each figure shows.", *(f"figures/{name}" for name in figures)]
+    lines = [
+        f"Seed: {number(provenance.get('seed'))}. The same configuration and seed give the same bytes in "
+        "every CSV.",
+        "The second command draws the figures again from the tables; the third starts from the stored "
+        "outcomes, without training.",
+    ]
+    seconds = provenance.get("seconds") or {}
+    if seconds:
+        lines.append("Seconds: " + ", ".join(f"{stage} {value:g}" for stage, value in seconds.items()) + ".")
+    peak = provenance.get("peak_mib") or {}
+    if peak:
+        lines.append(f"Peak memory of the main process: {max(peak.values()):g} MiB.")
+    commands = [provenance.get("command") or "(command not recorded)", *REDRAW]
+    again = ["```", *(" ".join(str(command).split()) for command in commands), "```", "", *_bullets(lines)]
+    return [*_section("What to look at", _bullets(look)), *_section("How to run this again", again)]

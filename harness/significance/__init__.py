@@ -1,0 +1,1 @@
+"""Significance tests, one file per family; each is a function of the eight counts."""

@@ -1,0 +1,339 @@
+"""Bootstrap percentile test of the F1 or the error difference, on joint-outcome counts.
+
+An evaluation set is resampled by drawing Multinomial(N, counts / N): no document is touched. How the
+replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`, when a verdict is known
+before all of them are drawn in `settling`.
+"""
+
+from collections.abc import Iterator
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.measures import error_difference, f1_difference
+from harness.significance import bootstrap_error, bootstrap_f1, settling
+from harness.significance.result import (
+    TestResult,
+    as_counts,
+    check_choice,
+    discordant,
+    settle_degenerate,
+)
+
+INTERVALS = ("equal_tailed", "symmetric")
+MEASURES = ("f1", "error")
+
+
+def bootstrap_percentile(
+    counts: ArrayLike,
+    measure: str,
+    n_replicates: int | None = 5000,
+    interval: str = "equal_tailed",
+    rng: np.random.Generator | None = None,
+    *,
+    stratified: bool = False,
+    degenerate: str = "accept",
+) -> TestResult:
+    """Bootstrap percentile test: reject where an interval of replicated differences leaves out 0.
+
+    Null hypothesis: the measure of A equals that of B. Asymptotic; on few discordant documents its size
+    is not the nominal one. With d* the difference in a replicate and P* the share of replicates,
+
+    - ``"equal_tailed"``: p = min(1, 2 min(P*(d* <= 0), P*(d* >= 0))), the usual percentile interval;
+    - ``"symmetric"``: p = P*(|d* - mean*| >= |mean*|), the interval "centred around the mean" of
+      Keller, Bengio & Wong (2005).
+
+    Replicates with d* = 0 always count (on both sides): comparisons with 0 are made in whole numbers. A
+    replicate without a positive document or decision has F1 = 0.
+
+    Parameters
+    ----------
+    counts : int array, shape (..., 8)
+        Joint outcomes e1..e8 of each evaluation set.
+    measure : {"f1", "error"}
+        What is compared.
+    n_replicates : int or None
+        Replicates per set. None: the limit of infinitely many, exact, for ``measure="error"`` only.
+    interval : {"equal_tailed", "symmetric"}
+        Which of the above.
+    rng : numpy.random.Generator, optional
+        Where the replicates come from; give one for results that can be repeated. None: a fresh,
+        unpredictable one. Each set takes the same part of the stream whether sets are tested together or
+        in batches one after the other.
+    stratified : bool
+        Resample positives and negatives apart, for sets that were drawn with fixed numbers of both.
+    degenerate : {"accept", "reject"}
+        Verdict where d* = 0 in every possible replicate: no discordant document or, for F1, no true
+        positive of either classifier (p = 1 or p = 0).
+
+    Returns
+    -------
+    TestResult
+        Arrays of shape (...). `statistic` is the observed difference, A minus B.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or fractional, the shape is wrong, a set holds 2**31 documents or more, an
+        argument has a value that is not listed, or the limit is asked for F1.
+
+    See Also
+    --------
+    reject : the same verdicts, many times faster.
+
+    Notes
+    -----
+    If all documents of a set are discordant in A's favour, d* = 1 in every replicate and p = 0, however
+    few they are; such a set is not counted as degenerate.
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13; Keller, Bengio & Wong (2005),
+    Benchmarking Non-Parametric Statistical Tests, NIPS 18, section 2.
+
+    Examples
+    --------
+    >>> counts = [20, 2, 9, 3, 4, 6, 5, 951]
+    >>> result = bootstrap_percentile(counts, "f1", rng=np.random.default_rng(0))
+    >>> bool(0.03 < result.pvalue < 0.08)
+    True
+    >>> round(float(bootstrap_percentile([7, 0, 3, 0, 0, 0, 0, 0], "error", n_replicates=None).pvalue), 6)
+    0.056495
+    """
+    cells = _checked(counts, measure, n_replicates, interval)
+    sets, shape = cells.reshape(-1, 8), cells.shape[:-1]
+    generator = _generator(rng)
+    frozen = _frozen(sets, measure)
+    if measure == "error":
+        statistic = error_difference(cells)
+        pvalues = _error_pvalues(sets, frozen, n_replicates, interval, stratified, generator)
+    else:
+        statistic = f1_difference(cells)
+        assert n_replicates is not None  # checked above; for the type checker
+        pvalues = _f1_pvalues(sets, frozen, n_replicates, interval, stratified, generator)
+    return settle_degenerate(pvalues.reshape(shape), statistic, frozen.reshape(shape), degenerate)
+
+
+def reject(
+    counts: ArrayLike,
+    measure: str,
+    alphas: ArrayLike,
+    n_replicates: int | None = 5000,
+    interval: str = "equal_tailed",
+    rng: np.random.Generator | None = None,
+    *,
+    stratified: bool = False,
+    degenerate: str = "accept",
+) -> NDArray[np.bool_]:
+    """Return ``bootstrap_percentile(...).pvalue <= alpha`` at several levels, stopping early.
+
+    The replicates of a set are drawn in stages, the first ones the same as in
+    :func:`bootstrap_percentile` with a generator in the same state, and stop once the verdict at every
+    level is settled. For the error there is nothing to stop, and the verdicts are those of
+    :func:`bootstrap_percentile`. For F1 a verdict is settled (see :mod:`harness.significance.settling`)
+
+    - by the smallest p-value that the counts allow, where few documents are discordant;
+    - by the p-value from the moments of the replicates, where many are and it is far from the level;
+    - by the replicates so far: an acceptance that no further one can undo, or either verdict when the
+      other has a predictive probability of at most 1e-5.
+
+    Parameters
+    ----------
+    counts, measure, n_replicates, interval, rng, stratified, degenerate
+        As in :func:`bootstrap_percentile`.
+    alphas : float or sequence of floats
+        Levels, each between 0 and 1.
+
+    Returns
+    -------
+    bool array, shape (..., n_alphas)
+        True where the null hypothesis is rejected.
+
+    Raises
+    ------
+    ValueError
+        As :func:`bootstrap_percentile`, or if a level is not between 0 and 1.
+
+    Examples
+    --------
+    >>> counts = [[20, 2, 9, 3, 4, 6, 5, 951], [20, 1, 30, 3, 4, 6, 5, 931]]
+    >>> reject(counts, "f1", [0.1, 0.001], rng=np.random.default_rng(0))
+    array([[ True, False],
+           [ True,  True]])
+    """
+    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
+    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"alphas: {alphas!r} is not allowed; a level or a list of levels between 0 and 1 is")
+    if measure == "error":
+        result = bootstrap_percentile(
+            counts, measure, n_replicates, interval, rng, stratified=stratified, degenerate=degenerate
+        )
+        return result.pvalue[..., None] <= levels
+    cells = _checked(counts, measure, n_replicates, interval)
+    check_choice("degenerate", degenerate, ("accept", "reject"))
+    assert n_replicates is not None  # checked above; for the type checker
+    sets = cells.reshape(-1, 8)
+    frozen = _frozen(sets, measure)
+    verdicts = np.zeros((len(sets), len(levels)), dtype=bool)
+    verdicts[frozen] = degenerate == "reject"
+    live = np.flatnonzero(~frozen)
+    keys = _keys(len(sets), _generator(rng))
+    verdicts[live] = _f1_verdicts(sets[live], keys[live], levels, n_replicates, interval, stratified)
+    return verdicts.reshape(*cells.shape[:-1], len(levels))
+
+
+def degenerate_sets(counts: ArrayLike, measure: str) -> NDArray[np.bool_]:
+    """Return the `degenerate` of :func:`bootstrap_percentile` without its p-values, shape (...).
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or fractional, the shape is wrong, or the measure is unknown.
+
+    Examples
+    --------
+    >>> degenerate_sets([[0, 0, 0, 4, 1, 2, 0, 93], [5, 0, 0, 1, 1, 0, 0, 93]], "error")
+    array([False,  True])
+    >>> degenerate_sets([[0, 0, 0, 4, 1, 2, 0, 93], [5, 0, 0, 1, 1, 0, 0, 93]], "f1")
+    array([ True,  True])
+    """
+    check_choice("measure", measure, MEASURES)
+    return _frozen(as_counts(counts), measure)
+
+
+def _frozen(cells: NDArray[np.int64], measure: str) -> NDArray[np.bool_]:
+    """Return where d* is 0 in every replicate there can be."""
+    if measure == "f1":
+        return bootstrap_f1.frozen(cells)
+    n01, n10 = discordant(cells)
+    return n01 + n10 == 0
+
+
+def _checked(counts: ArrayLike, measure: str, n_replicates: int | None, interval: str) -> NDArray[np.int64]:
+    """Check what both functions are given; return the counts as int64."""
+    check_choice("measure", measure, MEASURES)
+    check_choice("interval", interval, INTERVALS)
+    if n_replicates is None:
+        if measure != "error":
+            raise ValueError(
+                "n_replicates: None (infinitely many) is not available for measure 'f1', only for 'error'; "
+                "a whole number >= 1 is allowed"
+            )
+    elif isinstance(n_replicates, bool) or not isinstance(n_replicates, Integral) or n_replicates < 1:
+        raise ValueError(f"n_replicates: {n_replicates!r} is not allowed; a whole number >= 1 or None is")
+    cells = as_counts(counts)
+    totals = cells.sum(axis=-1)
+    if totals.size and totals.max() >= bootstrap_f1.MAX_DOCUMENTS:
+        raise ValueError(f"counts: a set of {totals.max()} documents is not allowed; fewer than 2**31 are")
+    return cells
+
+
+def _generator(rng: np.random.Generator | None) -> np.random.Generator:
+    if rng is None:
+        return np.random.default_rng()
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
+    return rng
+
+
+def _error_pvalues(
+    sets: NDArray[np.int64],
+    frozen: NDArray[np.bool_],
+    n_replicates: int | None,
+    interval: str,
+    stratified: bool,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return the p-value of each set, 1 where frozen; sets are taken in order, each with its own draw."""
+    groups = bootstrap_error.strata(sets, stratified)
+    pvalues = np.ones(len(sets))
+    if n_replicates is None:
+        rows, where = np.unique(groups, axis=0, return_inverse=True)
+        known = [bootstrap_error.limit_pvalue(row, interval) for row in rows]
+        return np.array(known, dtype=float)[where.reshape(-1)]
+    for i in np.flatnonzero(~frozen):
+        pvalues[i] = bootstrap_error.drawn_pvalue(groups[i], n_replicates, interval, rng)
+    return pvalues
+
+
+def _keys(n_sets: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Return two words for each set, in order, from which its own generator is made.
+
+    With a generator of its own a set's replicates depend neither on how many the sets before it took nor
+    on how sets are grouped in batches; and sets with equal counts have replicates of their own, so
+    that no noise is shared between them.
+    """
+    return rng.integers(0, 2**64 - 1, size=(n_sets, 2), dtype=np.uint64, endpoint=True)
+
+
+def _own_generator(key: NDArray[np.uint64]) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64((int(key[0]) << 64) | int(key[1])))
+
+
+def _tally(interval: str) -> bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric:
+    return bootstrap_f1.EqualTailed() if interval == "equal_tailed" else bootstrap_f1.Symmetric()
+
+
+def _f1_pvalues(
+    sets: NDArray[np.int64],
+    frozen: NDArray[np.bool_],
+    n_replicates: int,
+    interval: str,
+    stratified: bool,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return the p-value of each set from all its replicates, 1 where frozen."""
+    keys = _keys(len(sets), rng)
+    pvalues = np.ones(len(sets))
+    for i in np.flatnonzero(~frozen):
+        tally, count = _tally(interval), 0
+        for drawn in bootstrap_f1.replicates(sets[i], n_replicates, stratified, _own_generator(keys[i])):
+            count = tally.add(drawn)
+        pvalues[i] = min(1.0, tally.tails * count / n_replicates)
+    return pvalues
+
+
+def _f1_verdicts(
+    sets: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    levels: NDArray[np.float64],
+    n_replicates: int,
+    interval: str,
+    stratified: bool,
+) -> NDArray[np.bool_]:
+    """Return the verdicts of sets that are not degenerate, shape (n_sets, n_levels)."""
+    tails = _tally(interval).tails
+    limits = [settling.largest_rejecting(float(alpha), n_replicates, tails) for alpha in levels]
+    known = settling.forecast(sets, stratified, symmetric=interval == "symmetric")
+    rejected, settled = settling.settled_at_once(known, limits, n_replicates, tails)
+    for i in np.flatnonzero(~settled.all(axis=1)):
+        open_limits = {int(j): limits[j] for j in np.flatnonzero(~settled[i])}
+        stream = bootstrap_f1.replicates(sets[i], n_replicates, stratified, _own_generator(keys[i]))
+        bounds = float(known.low[i]), float(known.high[i])
+        for j, verdict in _sequential(stream, _tally(interval), open_limits, n_replicates, bounds).items():
+            rejected[i, j] = verdict
+    return rejected
+
+
+def _sequential(
+    stream: Iterator[NDArray[np.int64]],
+    tally: bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric,
+    open_limits: dict[int, int],
+    n_replicates: int,
+    bounds: tuple[float, float],
+) -> dict[int, bool]:
+    """Draw replicates of one set until the verdict at each open level is settled; return the verdicts."""
+    verdicts: dict[int, bool] = {}
+    total = 0
+    for drawn in stream:
+        count, total = tally.add(drawn), total + drawn.shape[1]
+        for j in list(open_limits):
+            limit = open_limits[j]
+            verdict = settling.verdict_so_far(count, total, limit, n_replicates, tally.tails, *bounds)
+            if verdict is not None:
+                verdicts[j] = verdict
+                del open_limits[j]
+        if not open_limits:
+            break
+    return verdicts

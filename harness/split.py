@@ -1,0 +1,76 @@
+"""Divide the documents into D_tr (training), D_te (one test set) and D_true (the population)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import UserError
+from harness.seeding import rng
+
+ORDERS = ("random", "chronological")
+
+
+class Split(NamedTuple):
+    """Row numbers of the three parts, each in ascending order."""
+
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    true: NDArray[np.int64]
+
+
+def split_documents(
+    n_documents: int,
+    *,
+    n_train: int,
+    n_test: int = 0,
+    order: str = "random",
+    seed: int = 0,
+    chronological: bool = False,
+) -> Split:
+    """Divide documents 0..n_documents-1 into D_tr, D_te and D_true.
+
+    Parameters
+    ----------
+    n_documents : int
+        Number of documents in the corpus.
+    n_train, n_test : int
+        Sizes of D_tr and D_te; D_true is the rest.
+    order : {"random", "chronological"}
+        Draw the parts at random, or take the earliest documents for D_tr and the next for D_te.
+    seed : int
+        Seed of the random order.
+    chronological : bool
+        Whether the corpus is stored in order of time.
+
+    Raises
+    ------
+    UserError
+        If the parts do not leave a document for D_true, a size is negative, the order is unknown, or
+        a chronological split is asked of a corpus without dates.
+
+    Examples
+    --------
+    >>> split_documents(5, n_train=2, n_test=1, order="chronological", chronological=True)
+    Split(train=array([0, 1]), test=array([2]), true=array([3, 4]))
+    """
+    if order not in ORDERS:
+        raise UserError(f"split.order: {order!r} is not allowed; choose {' or '.join(ORDERS)}")
+    if n_train < 2 or n_test < 0:
+        raise UserError(
+            f"split: n_train={n_train}, n_test={n_test} is not allowed; "
+            "n_train must be at least 2 and n_test at least 0"
+        )
+    if n_train + n_test >= n_documents:
+        raise UserError(
+            f"split: n_train={n_train} and n_test={n_test} leave nothing of {n_documents} documents "
+            f"for D_true; together they may be at most {n_documents - 1}"
+        )
+    if order == "random":
+        places = rng(seed, "split").permutation(n_documents)
+    elif chronological:
+        places = np.arange(n_documents)
+    else:
+        raise UserError("split.order: this corpus has no order in time; split.order=random is allowed")
+    parts = np.split(places, [n_train, n_train + n_test])
+    return Split(*(np.sort(part) for part in parts))

@@ -1,0 +1,309 @@
+"""The LYRL2004 files: what is read, what is refused, and how the real slice comes out."""
+
+import gzip
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.corpora import lyrl_files, opening, svmlight_text
+from harness.corpora.lyrl import load_lyrl
+from harness.corpora.opening import open_checked, read_blocks
+from harness.corpora.svmlight_text import read_vectors
+from harness.errors import UserError
+from harness.seeding import rng
+
+TOKENS_TRAIN = ".I 2\n.W\nbank rate bank\nrate bank\n\n.I 3\n.W\noil\n\n"
+TOKENS_TEST = ".I 5\n.W\nrate oil oil gas\n\n.I 8\n.W\n\n"
+QRELS = "GCAT 2 1\nC11 2 1\nCCAT 2 1\nGCAT 3 1\nCCAT 5 1\n"
+HIERARCHY = "".join(
+    f"parent: {parent:<20} child: {child:<20} child-description: {text}\n"
+    for parent, child, text in [
+        ("None", "Root", "Root"),
+        ("Root", "CCAT", "CORPORATE/INDUSTRIAL"),
+        ("Root", "GCAT", "GOVERNMENT/SOCIAL"),
+        ("Root", "MCAT", "MARKETS"),
+        ("CCAT", "C11", "STRATEGY/PLANS"),
+    ]
+)
+FILES = {
+    "lyrl2004_tokens_train.dat": TOKENS_TRAIN,
+    "lyrl2004_tokens_test_pt0.dat": TOKENS_TEST,
+    "rcv1-v2.topics.qrels": QRELS,
+    "rcv1.topics.hier.orig": HIERARCHY,
+}
+
+
+def write(folder: Path, **changes: str | None) -> Path:
+    """Write the small corpus; a change is named by a part of the file's name, None leaves the file out."""
+    for name, text in FILES.items():
+        for part, new in changes.items():
+            text = new if part in name else text
+        if text is not None:
+            (folder / name).write_text(text)
+    return folder
+
+
+def simulate(n_documents, n_terms, seed, n_idf_rows):
+    """Return counts, and their log tf-idf weights, cosine-normalised, with six decimals."""
+    generator = rng(seed, "simulated weights")
+    share = 1 / (np.arange(n_terms) + 3.0)
+    share /= share.sum()
+    counts = np.zeros((n_documents, n_terms), dtype=np.int64)
+    for row in counts:
+        chosen = generator.choice(n_terms, size=generator.integers(8, 40), replace=False, p=share)
+        row[chosen] = generator.geometric(0.7, size=len(chosen))
+    n_t = (counts[:n_idf_rows] > 0).sum(axis=0)
+    counts[:, n_t == 0] = 0
+    idf = np.log(n_idf_rows / np.maximum(n_t, 1))
+    weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
+    return counts, np.round(weights / np.linalg.norm(weights, axis=1, keepdims=True), 6)
+
+
+def vector_lines(weights, first_id=1):
+    rows = []
+    for i, row in enumerate(weights):
+        terms = " ".join(f"{j + 1}:{row[j]:.6f}" for j in np.flatnonzero(row))
+        rows.append(f"{first_id + i}  {terms}\n")
+    return "".join(rows)
+
+
+def refused(folder, *words, **options):
+    with pytest.raises(UserError) as caught:
+        load_lyrl(folder, **options)
+    message = str(caught.value)
+    for word in words:
+        assert word in message
+    assert "\n" not in message
+
+
+def test_tokens(tmp_path):
+    corpus = load_lyrl(write(tmp_path))
+    assert corpus.topic_names == ("C11", "CCAT", "GCAT")
+    assert corpus.term_names.tolist() == ["gas", "oil", "bank", "rate"]
+    assert corpus.terms.toarray().tolist() == [[0, 0, 3, 2], [0, 1, 0, 0], [1, 2, 0, 1], [0, 0, 0, 0]]
+    assert corpus.topics.toarray().tolist() == [[1, 1, 1], [0, 0, 1], [0, 1, 0], [0, 0, 0]]
+    assert corpus.document_ids.tolist() == ["2", "3", "5", "8"]
+    assert corpus.chronological
+    assert corpus.terms.dtype == np.float32
+    assert corpus.topics.dtype == np.uint8
+    assert corpus.terms.has_canonical_format
+    assert corpus.topics.has_canonical_format
+    notes = " ".join(corpus.notes)
+    assert "1 of 4 documents carry no topic" in notes
+    assert "1 of 4 documents have no term" in notes
+    assert "MCAT" in notes
+
+
+def test_compressed_gives_the_same_corpus(tmp_path):
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    plain.mkdir()
+    packed.mkdir()
+    for file in write(plain).iterdir():
+        (packed / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    assert load_lyrl(packed).fingerprint() == load_lyrl(plain).fingerprint()
+
+
+def test_windows_line_ends(tmp_path):
+    plain, windows = tmp_path / "plain", tmp_path / "windows"
+    plain.mkdir()
+    windows.mkdir()
+    for file in write(plain).iterdir():
+        (windows / file.name).write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert load_lyrl(windows).fingerprint() == load_lyrl(plain).fingerprint()
+
+
+def test_block_boundaries_change_nothing(tmp_path, monkeypatch):
+    expected = load_lyrl(write(tmp_path)).fingerprint()
+
+    def small_blocks(path, *, cut=b"\n", n_bytes=0):
+        return read_blocks(path, cut=cut, n_bytes=7)
+
+    monkeypatch.setattr(lyrl_files, "read_blocks", small_blocks)
+    assert load_lyrl(tmp_path).fingerprint() == expected
+    file = tmp_path / "v"
+    file.write_text(vector_lines(simulate(30, 40, 1, 30)[1]))
+    whole = read_vectors(file)
+    monkeypatch.setattr(svmlight_text, "read_blocks", small_blocks)
+    for one, other in zip(whole, read_vectors(file), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_order_that_is_not_chronological(tmp_path):
+    train = ".I 9\n.W\noil\n.I 2\n.W\ngas\n"
+    corpus = load_lyrl(write(tmp_path, tokens_train=train, qrels="GCAT 2 1\nCCAT 9 1\n"))
+    assert corpus.document_ids.tolist() == ["9", "2", "5", "8"]
+    assert not corpus.chronological
+    assert corpus.topics.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
+
+
+def test_repeated_assignment_counts_once(tmp_path):
+    corpus = load_lyrl(write(tmp_path, qrels=QRELS + "GCAT 2 1\n"))
+    assert corpus.topics.max() == 1
+    assert any("1 topic assignments stand in the qrels more than once" in note for note in corpus.notes)
+
+
+def test_vectors_give_the_counts_back(tmp_path):
+    counts, weights = simulate(900, 300, 3, 600)
+    write(tmp_path, tokens=None, qrels="GCAT 1 1\nCCAT 900 1\n")
+    (tmp_path / "lyrl2004_vectors_train.dat").write_text(vector_lines(weights[:600]))
+    (tmp_path / "lyrl2004_vectors_test_pt0.dat").write_text(vector_lines(weights[600:800], 601))
+    (tmp_path / "lyrl2004_vectors_test_pt1.dat").write_text(vector_lines(weights[800:], 801))
+    corpus = load_lyrl(tmp_path)
+    used = counts.any(axis=0)
+    np.testing.assert_array_equal(corpus.terms.toarray(), counts[:, used])
+    assert corpus.term_names.tolist() == [str(j + 1) for j in np.flatnonzero(used)]
+    assert corpus.values == "counts"
+    assert not any("fits no whole count" in note or "estimated" in note for note in corpus.notes)
+
+
+def test_source_is_chosen(tmp_path):
+    counts, weights = simulate(60, 40, 5, 60)
+    write(tmp_path, qrels="GCAT 2 1\n")
+    (tmp_path / "lyrl2004_vectors_train.dat").write_text(vector_lines(weights))
+    assert load_lyrl(tmp_path).n_documents == 4
+    assert load_lyrl(tmp_path, source="vectors").n_documents == 60
+    refused(tmp_path, "corpus.source='words'", "auto, tokens, vectors", source="words")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"qrels": QRELS + "GCAT 77 1\n"}, ["rcv1-v2.topics.qrels, line 6", "document 77", "test part"]),
+        ({"qrels": "\n" + QRELS + "XCAT 3 1\n"}, ["line 7", "topic XCAT", "hierarchy"]),
+        ({"qrels": "GCAT 2 1\nGCAT 3\n"}, ["qrels, line 2", "'GCAT 3'", "topic id 1"]),
+        ({"qrels": "GCAT 2 1\nGCAT x 1\n"}, ["qrels, line 2", "'GCAT x 1'"]),
+        ({"qrels": "GCAT 2 0\n"}, ["qrels, line 1"]),
+        ({"qrels": ""}, ["0 topics"]),
+        ({"qrels": None}, ["neither rcv1-v2.topics.qrels nor"]),
+        ({"hier": None}, ["neither rcv1.topics.hier.orig nor"]),
+        ({"hier": "parent: None child: Root\n"}, ["orig, line 1", "child-description"]),
+        ({"hier": HIERARCHY + "parent: Root child: GCAT child-description:\n"}, ["line 6", "line 3"]),
+        (
+            {"hier": HIERARCHY + "parent: X child: G1 child-description:\n"},
+            ["line 6", "parent X of topic G1"],
+        ),
+        ({"tokens": None}, ["lyrl2004_tokens_train.dat"]),
+        ({"tokens_train": ""}, ["tokens_train.dat", "no document"]),
+        ({"tokens_train": "bank\n"}, ["tokens_train.dat, line 1", ".I id"]),
+        ({"tokens_train": ".I 1\n.W\na\n\n.I x\n.W\nb\n"}, ["line 5", "'.I x'", ".I id"]),
+        ({"tokens_train": "\n.I 1\n.W\na\n\n.I 2\nb\n"}, ["line 7", "'b'", ".W"]),
+        ({"tokens_train": ".I 1\n.W\na\n.T\nb\n"}, ["line 4", "'.T'"]),
+        ({"tokens_train": ".I 1\n.W\na\n.I"}, ["line 4", "'.I'"]),
+        ({"tokens_train": ".I 1\n"}, ["line 2", ".W"]),
+        ({"tokens_test": ".I 2\n.W\na\n"}, ["tokens_test_pt0.dat, document 1", "id 2", "more than once"]),
+    ],
+)
+def test_wrong_files_are_refused(tmp_path, changes, words):
+    refused(write(tmp_path, **changes), *words)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("7  1:0.5 x", ["line 3", "'7  1:0.5 x'"]),
+        ("7  1:0.5 2:", ["line 3"]),
+        ("7  1:0.5 2:nan", ["line 3"]),
+        ("7  1:0.5 2:-0.1", ["line 3", "weights >= 0"]),
+        ("7  1:0.5 2:0.5.1", ["line 3"]),
+        ("7  1:0.5:2", ["line 3"]),
+        ("1:0.5", ["line 3"]),
+        ("7.5 1:0.5", ["line 3"]),
+        ("7  2:0.5 1:0.5", ["line 3", "term 1 stands after term 2"]),
+        ("7  2:0.5 2:0.5", ["line 3", "increase"]),
+        ("7  1:1e300", ["too large"]),
+        ("1  1:0.5", ["line 3", "id 1", "more than once"]),
+    ],
+)
+def test_broken_vector_lines_are_refused(tmp_path, line, words):
+    write(tmp_path, tokens=None, qrels="GCAT 1 1\n")
+    file = tmp_path / "lyrl2004_vectors_train.dat"
+    file.write_text(f"1  1:0.6 2:0.8\n\n{line}\n8  2:1\n")
+    refused(tmp_path, file.name, *words)
+
+
+def test_vectors_without_weights_are_refused(tmp_path):
+    write(tmp_path, tokens=None, qrels="GCAT 1 1\n")
+    (tmp_path / "lyrl2004_vectors_train.dat").write_text("1\n2  3:0\n")
+    refused(tmp_path, "no document has a weight above 0")
+
+
+def test_missing_parts_are_refused(tmp_path):
+    refused(tmp_path / "nowhere", "there is no such folder")
+    write(tmp_path)
+    (tmp_path / "lyrl2004_tokens_test_pt2.dat").write_text(TOKENS_TEST)
+    refused(tmp_path, "lyrl2004_tokens_test_pt1.dat is missing")
+    refused(tmp_path, "lyrl2004_vectors_train.dat", source="vectors")
+
+
+@pytest.mark.parametrize("name", list(FILES))
+def test_truncated_archives_are_refused(tmp_path, name):
+    write(tmp_path)
+    text = (tmp_path / name).read_bytes() * 50
+    (tmp_path / name).unlink()
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text)[:-12])
+    refused(tmp_path, f"{name}.gz", "truncated or damaged")
+
+
+def test_damaged_archives_are_refused(tmp_path):
+    write(tmp_path, qrels=None)
+    packed = bytearray(gzip.compress(os.urandom(4000)))
+    packed[2000] ^= 0xFF
+    (tmp_path / "rcv1-v2.topics.qrels.gz").write_bytes(packed)
+    refused(tmp_path, "qrels.gz", "truncated or damaged")
+    (tmp_path / "rcv1-v2.topics.qrels.gz").write_bytes(b"<html>not found</html>")
+    refused(tmp_path, "is named .gz but")
+    (tmp_path / "rcv1-v2.topics.qrels.gz").write_bytes(b"")
+    refused(tmp_path, "is named .gz but")
+
+
+def test_archives_that_expand_beyond_reason_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "SLACK_BYTES", 0)
+    file = tmp_path / "bomb.gz"
+    file.write_bytes(gzip.compress(b"7  1:0.5\n" * 100_000))
+    with pytest.raises(UserError, match=r"bomb.gz: expands beyond 200 times its size"):
+        read_vectors(file)
+    with pytest.raises(UserError, match="beyond 1,000 bytes"), open_checked(file, max_bytes=1000) as stream:
+        stream.read()
+
+
+def test_endless_lines_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "MAX_LINE_BYTES", 1000)
+    file = tmp_path / "long"
+    file.write_bytes(b"7  1:1\n" + b"9" * 5000)
+    with pytest.raises(UserError, match="line 2: a record is longer than 1,000 bytes"):
+        list(read_blocks(file, n_bytes=500))
+
+
+def test_open_checked_refuses_what_is_no_file(tmp_path):
+    with pytest.raises(UserError, match="not a regular file"):
+        open_checked(tmp_path)
+    with pytest.raises(UserError, match="no such file"):
+        open_checked(tmp_path / "absent")
+
+
+needs_slice = pytest.mark.skipif(
+    not (Path(os.environ.get("HARNESS_DATA", "/nonexistent")) / "rcv1-slice").is_dir(),
+    reason="HARNESS_DATA does not name a folder with rcv1-slice",
+)
+
+
+@needs_slice
+def test_slice_by_tokens_and_by_vectors():
+    folder = Path(os.environ["HARNESS_DATA"]) / "rcv1-slice"
+    start = time.process_time()
+    tokens = load_lyrl(folder)
+    seconds = time.process_time() - start
+    vectors = load_lyrl(folder, source="vectors")
+    assert tokens.terms.shape == (27_613, 29_163)
+    assert tokens.topics.shape == (27_613, 101)
+    assert tokens.topics.nnz == 80_420
+    assert (tokens.document_ids[0], tokens.document_ids[-1]) == ("1", "27613")
+    assert tokens.chronological
+    assert seconds < 6
+    assert [name.removeprefix("t") for name in tokens.term_names] == vectors.term_names.tolist()
+    np.testing.assert_array_equal(tokens.terms.indices, vectors.terms.indices)
+    # The slice's tokens were themselves recovered from weights; 99.6 % is what its makers claim for them.
+    assert (tokens.terms.data == vectors.terms.data).mean() > 0.996

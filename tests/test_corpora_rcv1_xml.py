@@ -1,0 +1,280 @@
+"""RCV1's NewsML files, plain and zipped, and files that must be refused."""
+
+import io
+import tarfile
+import time
+import zipfile
+from datetime import date
+
+import numpy as np
+import pytest
+
+from harness.corpora.rcv1_xml import load_rcv1_xml, parse_newsitem
+from harness.errors import UserError
+
+# the schema of the CDs, from their documentation; the words are ours
+ITEM = """<?xml version="1.0" encoding="{encoding}" ?>
+<newsitem itemid="{number}" id="root" date="{day}" xml:lang="en">
+<title>USA: {headline}</title>
+<headline>{headline}</headline>
+<byline>Jane Doe</byline>
+<dateline>SAN DIEGO 1996-08-20</dateline>
+<text>
+{paragraphs}
+</text>
+<copyright>(c) Reuters Limited 1996</copyright>
+<metadata>
+<codes class="bip:countries:1.0">
+  <code code="USA"> </code>
+</codes>
+<codes class="bip:industries:1.0">
+  <code code="I34420"> </code>
+</codes>
+<codes class="bip:topics:1.0">
+{codes}
+</codes>
+<dc element="dc.publisher" value="Reuters Holdings Plc"/>
+<dc element="dc.date.published" value="{day}"/>
+</metadata>
+</newsitem>
+"""
+CODE = """  <code code="{}">
+   <editdetail attribution="Reuters BIP Coding Group" action="confirmed" date="1996-08-20"/>
+  </code>"""
+
+
+def newsml(
+    number,
+    day="1996-08-20",
+    topics=("C15", "CCAT"),
+    headline="Stock jumps",
+    text=("Gold rose.",),
+    encoding="iso-8859-1",
+):
+    return ITEM.format(
+        encoding=encoding,
+        number=number,
+        day=day,
+        headline=headline,
+        paragraphs="\n".join(f"<p>{paragraph}</p>" for paragraph in text),
+        codes="\n".join(map(CODE.format, topics)),
+    ).encode(encoding)
+
+
+DAYS = {
+    "19960820": [(2286, ("C15", "CCAT"), "Tylan stock jumps"), (10000, ("GCAT",), "Flood in S\xe3o Paulo")],
+    "19960821": [(2285, (), "Cocoa &amp; gold"), (2300, ("MCAT", "M14"), "Gold up")],
+}
+
+
+def items():
+    for stem, stories in DAYS.items():
+        day = f"{stem[:4]}-{stem[4:6]}-{stem[6:]}"
+        for number, topics, headline in stories:
+            yield stem, number, newsml(number, day, topics, headline)
+
+
+@pytest.fixture
+def zips(tmp_path):
+    for cd, stem in (("cd1", "19960820"), ("cd2", "19960821")):
+        (tmp_path / "zips" / cd).mkdir(parents=True)
+        with zipfile.ZipFile(tmp_path / "zips" / cd / f"{stem}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for where, number, data in items():
+                if where == stem:
+                    archive.writestr(f"{number}newsML.xml", data)
+    (tmp_path / "zips" / "topic_codes.txt").write_text("C15\tPERFORMANCE\n")
+    return tmp_path / "zips"
+
+
+@pytest.fixture
+def files(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for _, number, data in items():
+        (folder / f"{number}newsML.xml").write_bytes(data)
+    return folder
+
+
+# ---- what is read
+
+
+def test_collection_of_zips(zips):
+    corpus = load_rcv1_xml(zips, stop_words="sklearn")
+    # by date, then itemid; 10000 after 2286 though its name sorts before it
+    assert corpus.document_ids.tolist() == ["2286", "10000", "2285", "2300"]
+    assert corpus.chronological
+    assert corpus.topic_names == ("C15", "CCAT", "GCAT", "M14", "MCAT")
+    topics = [corpus.topics[[i]].indices.tolist() for i in range(4)]
+    assert topics == [[0, 1], [2], [], [3, 4]]
+    terms = [" ".join(corpus.term_names[corpus.terms[[i]].indices]) for i in range(4)]
+    assert terms[:2] == ["gold jump rose stock tylan", "flood gold paulo rose são"]
+    assert terms[2:] == ["cocoa gold rose", "gold rose"]
+    assert corpus.terms[[2]].toarray().max() == 2  # "gold" in headline and text, not again in the title
+    assert corpus.notes[1:] == (
+        "4 documents; the two CDs hold 806,791.",
+        "Documents without a topic: 1; they are kept, as negatives of all topics.",
+    )
+
+
+def test_plain_files_one_zip_and_a_tar_give_the_same(zips, files, tmp_path):
+    with tarfile.open(tmp_path / "rcv1.tar.xz", "w:xz") as tar:
+        tar.add(files, "rcv1")
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for _, number, data in items():
+            archive.writestr(f"xml/{number}newsML.xml", data)
+    paths = (zips, str(files), tmp_path / "rcv1.tar.xz", tmp_path / "all.zip")
+    assert len({load_rcv1_xml(path).fingerprint() for path in paths}) == 1
+
+
+def test_parts_of_a_newsitem():
+    item = parse_newsitem(newsml(2286, text=("One &lt;two&gt;", "S\xe3o"), topics=("C13", "C13")), "f")
+    assert item.item_id == 2286
+    assert item.date == date(1996, 8, 20)
+    assert item.topics == ("C13",)
+    assert item.text.split() == ["Stock", "jumps", "One", "<two>", "São"]
+    bare = b'<newsitem itemid="1" date="1996-08-20"><title>Only a title</title><text/></newsitem>'
+    assert parse_newsitem(bare, "f").text.strip() == "Only a title"
+    assert parse_newsitem(bare, "f").topics == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1252", "us-ascii"])
+def test_encodings(encoding):
+    headline = "Sao" if encoding == "us-ascii" else "S\xe3o"
+    assert parse_newsitem(newsml(1, headline=headline, encoding=encoding), "f").text.split()[0] == headline
+
+
+# ---- what is refused
+
+
+def refused(match, path, **kwargs):
+    with pytest.raises(UserError, match=match) as caught:
+        load_rcv1_xml(path, **kwargs)
+    assert "\n" not in str(caught.value)
+
+
+def refuse_file(tmp_path, data, match):
+    """The file alone and the file in a zip are refused, by name."""
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "7newsML.xml").write_bytes(data)
+    refused(rf"f/7newsML\.xml.*{match}", tmp_path / "f")
+    (tmp_path / "z").mkdir()
+    with zipfile.ZipFile(tmp_path / "z" / "19960820.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("7newsML.xml", data)
+    refused(rf"19960820\.zip: 7newsML\.xml.*{match}", tmp_path / "z")
+
+
+def test_wrong_arguments(tmp_path, files):
+    refused("corpus.path: .* is needed", None)
+    refused("no such file or folder", tmp_path / "none")
+    refused("a folder or an archive is needed", files / "2286newsML.xml")
+    refused("stop_words=all is not allowed", files, stop_words="all")
+    (tmp_path / "empty").mkdir()
+    refused("no NewsML file", tmp_path / "empty")
+
+
+def test_no_document_with_a_topic(tmp_path):
+    (tmp_path / "1newsML.xml").write_bytes(newsml(1, topics=()))
+    refused("0 topics; at least one of each is needed", tmp_path)
+
+
+def test_an_itemid_that_occurs_twice(zips):
+    (zips / "2300newsML.xml").write_bytes(newsml(2300))
+    refused(r"19960821\.zip: 2300newsML\.xml: document 2300 occurs a second time", zips)
+
+
+BILLION_LAUGHS = b"""<?xml version="1.0"?>
+<!DOCTYPE lolz [
+ <!ENTITY lol "lol">
+ <!ENTITY lol2 "&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;">
+ <!ENTITY lol3 "&lol2;&lol2;&lol2;&lol2;&lol2;&lol2;&lol2;&lol2;&lol2;&lol2;">
+]>
+<newsitem itemid="1" date="1996-08-20"><text>&lol3;</text></newsitem>"""
+EXTERNAL = b"""<?xml version="1.0"?>
+<!DOCTYPE newsitem [<!ENTITY xxe SYSTEM "file:///etc/passwd">]>
+<newsitem itemid="1" date="1996-08-20"><text>&xxe;</text></newsitem>"""
+EXTERNAL_DTD = (
+    b'<!DOCTYPE newsitem SYSTEM "http://localhost:1/a.dtd">\n<newsitem itemid="1" date="1996-08-20"/>'
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (BILLION_LAUGHS, "line 2: a document type declaration"),
+        (EXTERNAL, "line 2: a document type declaration"),
+        (EXTERNAL_DTD, "line 1: a document type declaration"),
+        (newsml(1, text=("&nbsp;",)), r"line 8: broken or wrongly encoded XML \(undefined entity\)"),
+        (b"", "line 1: broken or wrongly encoded XML"),
+        (b"PK\x03\x04 no xml", "line 1: broken or wrongly encoded XML"),
+        (newsml(1)[:400], "broken or wrongly encoded XML"),
+        (newsml(1).replace(b"</p>", b""), r"line 9: broken or wrongly encoded XML \(mismatched tag\)"),
+        (newsml(1) + b"<again/>", "junk after document element"),
+        (newsml(1, headline="S\xe3o").replace(b"iso-8859-1", b"utf-8"), r"line 3: .*\(not well-formed"),
+        (newsml(1).replace(b"iso-8859-1", b"klingon"), "encoding"),
+        (newsml(1).replace(b"iso-8859-1", b"shift_jis"), "encoding"),
+        (newsml(1).replace(b"iso-8859-1", b"rot13"), "encoding"),
+        (newsml(1).replace(b"newsitem", b"story"), "line 2: the root element is <story>, <newsitem> is"),
+        (newsml("seven"), "itemid='seven'; a number is needed"),
+        (newsml(12345678901), "itemid='12345678901'; a number is needed"),
+        (newsml(1).replace(b'itemid="1"', b""), "itemid=''; a number is needed"),
+        (newsml(1, day="20 August"), "date='20 August'; YYYY-MM-DD is needed"),
+        (newsml(1, day="1996-02-30"), "date='1996-02-30'; YYYY-MM-DD is needed"),
+        (newsml(1, topics=("",)), "line 19: a topic <code> without its attribute code"),
+    ],
+)
+def test_bad_files_are_named_with_their_line(tmp_path, data, match):
+    refuse_file(tmp_path, data, match)
+
+
+def test_zip_bomb_traversal_and_damage(zips, tmp_path):
+    path = zips / "cd1" / "19960822.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("9newsML.xml", bytes(8 << 20))
+    refused(r"19960822\.zip: member '9newsML\.xml' expands more than 100 times", zips)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../../9newsML.xml", newsml(9))
+    refused("leaves the archive", zips)
+    path.write_bytes((zips / "cd1" / "19960820.zip").read_bytes()[:-30])
+    refused(r"19960822\.zip: cannot be read; is it damaged or truncated", zips)
+
+
+def test_tar_bomb(tmp_path):
+    with tarfile.open(tmp_path / "rcv1.tar.xz", "w:xz") as tar:
+        info = tarfile.TarInfo("1newsML.xml")
+        info.size = 8 << 20
+        tar.addfile(info, io.BytesIO(bytes(info.size)))
+    refused("expands beyond 1,048,576 bytes", tmp_path / "rcv1.tar.xz")
+
+
+# ---- speed
+
+
+SYLLABLES = (
+    "ba co di fu ga hel in jor ku lem mo nar o pri qua ro "
+    "sing tion ur ver wi x yed zo ment ness able ed ly a es st"
+).split()
+
+
+def write_day(path, first, n_documents, rng):
+    """Write a zip of stories with RCV1's lengths: about 230 words of text, stop-words included."""
+    words = np.array([f"{a}{b}{c}" for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES])
+    rng.shuffle(words)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for number in range(first, first + n_documents):
+            n_words = max(10, int(rng.lognormal(5.2, 0.7)))
+            drawn = words[np.minimum(rng.zipf(1.25, n_words), 10**9) % len(words)]
+            text = [" ".join(drawn[i : i + 40]) for i in range(0, n_words, 40)]
+            archive.writestr(f"{number}newsML.xml", newsml(number, topics=("CCAT", "C15", "C152"), text=text))
+
+
+@pytest.mark.slow
+def test_speed_allows_the_whole_of_rcv1(tmp_path):
+    n_days, n_per_day = 10, 1_000
+    rng = np.random.default_rng(0)
+    for day in range(n_days):
+        write_day(tmp_path / f"199608{20 + day}.zip", 2_286 + day * n_per_day, n_per_day, rng)
+    start = time.perf_counter()
+    corpus = load_rcv1_xml(tmp_path)
+    rate = corpus.n_documents / (time.perf_counter() - start)
+    assert corpus.n_documents == n_days * n_per_day
+    assert rate > 200  # 806,791 documents in about an hour on a slow machine

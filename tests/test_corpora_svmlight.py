@@ -1,0 +1,162 @@
+"""Svmlight files: what is read, and what is refused."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+
+from harness.corpora import opening
+from harness.corpora.svmlight import load_svmlight
+from harness.errors import UserError
+
+TEXT = "# made by hand\n1,3 1:2 4:1 # a comment\n3 qid:1 4:5\n\n 1:1 9:3\n7\n"
+
+
+def refused(path, *words, **options):
+    with pytest.raises(UserError) as caught:
+        load_svmlight(path, **options)
+    message = str(caught.value)
+    for word in words:
+        assert word in message
+    assert "\n" not in message
+
+
+def write(folder, text, name="a.svm"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_multi_label(tmp_path):
+    corpus = load_svmlight(write(tmp_path, TEXT))
+    assert corpus.topic_names == ("1", "3", "7")
+    assert corpus.topics.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
+    assert corpus.term_names.tolist() == ["1", "4", "9"]
+    assert corpus.terms.toarray().tolist() == [[2, 1, 0], [0, 5, 0], [1, 0, 3], [0, 0, 0]]
+    assert corpus.document_ids.tolist() == ["1", "2", "3", "4"]
+    assert corpus.terms.dtype == np.float32
+    assert corpus.topics.dtype == np.uint8
+    assert not corpus.chronological
+    assert "1 of 4 documents carry no label" in " ".join(corpus.notes)
+    assert "1 of 4 documents have no term" in " ".join(corpus.notes)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+def test_compressed(tmp_path, suffix, pack):
+    expected = load_svmlight(write(tmp_path, TEXT)).fingerprint()
+    file = tmp_path / f"a.svm.{suffix}"
+    file.write_bytes(pack(TEXT.encode()))
+    assert load_svmlight(file).fingerprint() == expected
+    file.write_bytes(pack(TEXT.encode() * 100)[:-9])
+    refused(file, f"a.svm.{suffix}", "truncated or damaged")
+    file.write_bytes(b"junk")
+    refused(file, f"is named .{suffix} but")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_damaged_archives_are_refused(tmp_path, pack):
+    packed = bytearray(pack(np.random.default_rng(0).bytes(5000)))
+    packed[len(packed) // 2] ^= 0xFF
+    file = tmp_path / "a"
+    file.write_bytes(packed)
+    refused(file, "a")
+
+
+def test_archive_that_expands_beyond_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "SLACK_BYTES", 0)
+    file = tmp_path / "a.xz"
+    file.write_bytes(lzma.compress(b"1 1:1\n" * 200_000))
+    refused(file, "expands beyond 200 times its size")
+
+
+def test_several_files_and_folder(tmp_path):
+    first, second = write(tmp_path, "1 1:1\n", "b"), write(tmp_path, "2,5 3:2\n", "a")
+    write(tmp_path, "junk", ".hidden")
+    corpus = load_svmlight([first, second])
+    assert corpus.terms.toarray().tolist() == [[1, 0], [0, 2]]
+    assert corpus.topics.toarray().tolist() == [[1, 0, 0], [0, 1, 1]]
+    folder = load_svmlight(tmp_path)
+    assert folder.terms.toarray().tolist() == [[0, 2], [1, 0]]
+
+
+@pytest.mark.parametrize(("low", "high"), [("-1", "+1"), ("0", "1"), ("-1.0", "1.0")])
+def test_two_classes_are_one_topic(tmp_path, low, high):
+    corpus = load_svmlight(write(tmp_path, f"{low} 1:1\n{high} 2:1\n{low} 2:2\n"))
+    assert corpus.topic_names == ("positive",)
+    assert corpus.topics.toarray().tolist() == [[0], [1], [0]]
+    assert load_svmlight(tmp_path / "a.svm", topic_names=["spam"]).topic_names == ("spam",)
+
+
+def test_topic_names(tmp_path):
+    file = write(tmp_path, TEXT)
+    assert load_svmlight(file, topic_names=["x", "y", "z"]).topic_names == ("x", "y", "z")
+    assert load_svmlight(file, topic_names={7: "z", 3: "y", 1: "x", 9: "w"}).topic_names == ("x", "y", "z")
+    refused(file, "2 names for 3 labels", topic_names=["x", "y"])
+    refused(file, "label 7 has no name", topic_names={1: "x", 3: "y"})
+    refused(file, "corpus.topic_names='xyz'", topic_names="xyz")
+    refused(file, "topic x occurs more than once", topic_names=["x", "x", "z"])
+
+
+def test_number_of_terms(tmp_path):
+    file = write(tmp_path, TEXT)
+    corpus = load_svmlight(file, n_terms=12)
+    assert corpus.terms.shape == (4, 12)
+    assert corpus.term_names[[0, -1]].tolist() == ["1", "12"]
+    assert corpus.terms[2, 8] == 3
+    corpus = load_svmlight(file, n_terms=12, zero_based=True)
+    assert corpus.term_names[[0, -1]].tolist() == ["0", "11"]
+    assert corpus.terms[2, 9] == 3
+    refused(file, "corpus.n_terms=8", "index 9", "from 1 to 8", n_terms=8)
+    refused(file, "corpus.n_terms=0", n_terms=0)
+    refused(file, "corpus.zero_based='maybe'", zero_based="maybe")
+
+
+def test_a_huge_index_costs_nothing(tmp_path):
+    corpus = load_svmlight(write(tmp_path, "1 1:1 2147483647:2\n"))
+    assert corpus.terms.shape == (1, 2)
+
+
+def test_weights(tmp_path):
+    file = write(tmp_path, "1,2 1:0.5 2:0.25\n2 2:0 3:1\n")
+    corpus = load_svmlight(file, values="weights")
+    assert corpus.values == "weights"
+    assert corpus.terms.toarray().tolist() == [[0.5, 0.25, 0], [0, 0, 1]]
+    assert corpus.terms.nnz == 3
+    refused(file, "line 1", "1:0.5", "whole numbers", "corpus.values=weights")
+    refused(file, "corpus.values='tfidf'", values="tfidf")
+
+
+@pytest.mark.parametrize("values", ["counts", "weights"])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("1 2:nan", ["line 4", "2:nan", "finite values >= 0"]),
+        ("1 2:inf", ["line 4", "2:inf"]),
+        ("1 2:1e300", ["line 4", "2:1e+300"]),
+        ("1 2:-3", ["line 4", "2:-3"]),
+        ("1 2:x", ["line 4", "'1 2:x'", "form"]),
+        ("1 2", ["line 4", "'1 2'"]),
+        ("1 2:1 1:1", ["line 4", "increasing"]),
+        ("1 -2:1", ["line 4"]),
+        ("1 99999999999:1", ["line 4"]),
+        ("x 2:1", ["line 4", "'x 2:1'"]),
+        ("-2,3 2:1", ["line 4", "label -2", "whole numbers >= 0"]),
+        ("1.5 2:1", ["line 4", "label 1.5"]),
+        ("nan 2:1", ["line 4", "label nan"]),
+    ],
+)
+def test_broken_lines_are_refused(tmp_path, line, words, values):
+    file = write(tmp_path, f"1,4 1:1\n# comment\n\n{line}\n4 3:1\n")
+    refused(file, "a.svm", *words, values=values)
+
+
+def test_wrong_paths_are_refused(tmp_path):
+    refused(tmp_path, "the folder holds no file")
+    refused(tmp_path / "absent", "no such file")
+    refused([], "empty list")
+    refused(write(tmp_path, "# nothing\n\n"), "holds no document")
+    refused(write(tmp_path, "-1 1:1\n-1 2:1\n"), "at least one positive")
+    refused(write(tmp_path, "1 0:1\n2 1:1\n"), "line 1", "0:1", "begin at 1", zero_based=False)

@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.errors import UserError
+from harness.evaluation_sets import (
+    check_sizes,
+    draw_sets,
+    draw_stratified,
+    has_both_classes,
+    reweight,
+    stratified_shares,
+)
+from harness.significance.mcnemar import mcnemar
+
+POPULATION = np.array([300, 20, 40, 140, 100, 60, 90, 9250])
+
+
+def accept(values, n_trials, share, level=1e-6):
+    """Assert that a binomial count lies where it would with probability 1 - level."""
+    low, high = stats.binom.ppf(level / 2, n_trials, share), stats.binom.isf(level / 2, n_trials, share)
+    assert ((values >= low) & (values <= high)).all()
+
+
+def assert_chi_square(observed, expected):
+    assert stats.chisquare(observed, expected).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("population", [POPULATION, POPULATION / POPULATION.sum(), POPULATION * 0.25])
+def test_multinomial_totals_and_moments(population):
+    sets = draw_sets(population, 200, 20_000, np.random.default_rng(0))
+    assert sets.shape == (20_000, 8)
+    assert sets.dtype == np.int64
+    assert (sets.sum(axis=1) == 200).all()
+    accept(sets.sum(axis=0), 200 * 20_000, POPULATION / POPULATION.sum())
+    law = stats.multinomial(200, POPULATION / POPULATION.sum())
+    # the sampling error of a covariance of 20,000 near-normal draws, times five
+    variance = np.diag(law.cov())
+    bound = 5 * np.sqrt((law.cov() ** 2 + np.outer(variance, variance)) / 20_000)
+    assert (np.abs(np.cov(sets.T) - law.cov()) < bound).all()
+
+
+def test_small_multinomial_against_enumeration():
+    population = np.array([1, 0, 1, 0, 0, 0, 0, 2])
+    sets = draw_sets(population, 3, 50_000, np.random.default_rng(1))
+    grid = [(i, j, 3 - i - j) for i in range(4) for j in range(4 - i)]
+    observed = [np.sum((sets[:, [0, 2, 7]] == cell).all(axis=1)) for cell in grid]
+    expected = stats.multinomial.pmf(grid, 3, [0.25, 0.25, 0.5]) * 50_000
+    assert_chi_square(observed, expected)
+
+
+def test_without_replacement_against_the_hypergeometric_law():
+    population = np.array([2, 0, 3, 0, 0, 0, 0, 5])
+    sets = draw_sets(population, 4, 50_000, np.random.default_rng(2), replacement=False)
+    grid = [(i, j, 4 - i - j) for i in range(3) for j in range(4) if 0 <= 4 - i - j <= 5]
+    observed = [np.sum((sets[:, [0, 2, 7]] == cell).all(axis=1)) for cell in grid]
+    expected = stats.multivariate_hypergeom.pmf(grid, [2, 3, 5], 4) * 50_000
+    assert_chi_square(observed, expected)
+    everything = draw_sets(POPULATION, 10_000, 3, np.random.default_rng(0), replacement=False)
+    assert (everything == POPULATION).all()
+
+
+def test_empty_cells_stay_empty_whatever_the_rounding():
+    shares = np.array([0.1, 0.2, 0.3, 0.1, 0.1, 0.1, 0.1, 0.0])
+    sets = draw_sets(shares, 1000, 5000, np.random.default_rng(3))
+    assert (sets[:, 7] == 0).all()
+    assert (sets.sum(axis=1) == 1000).all()
+
+
+def test_a_generator_gives_the_same_sets_again():
+    for draw in (draw_sets, draw_stratified):
+        first, second = (draw(POPULATION, 100, 50, np.random.default_rng(4)) for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("n_documents", [100, 101])
+def test_stratified_sets_fix_the_positives(replacement, n_documents):
+    sets = draw_stratified(POPULATION, n_documents, 5000, np.random.default_rng(5), replacement=replacement)
+    assert (sets[:, :4].sum(axis=1) == n_documents // 2).all()
+    assert (sets[:, 4:].sum(axis=1) == n_documents - n_documents // 2).all()
+    if replacement:
+        accept(sets[:, :4].sum(axis=0), 5000 * (n_documents // 2), POPULATION[:4] / 500)
+        accept(sets[:, 4:].sum(axis=0), 5000 * (n_documents - n_documents // 2), POPULATION[4:] / 9500)
+    else:
+        # sampling without replacement varies less, so that the binomial bounds hold all the more
+        accept(sets[:, :4].sum(axis=0), 5000 * (n_documents // 2), POPULATION[:4] / 500)
+
+
+def test_reweighting_keeps_the_rates_within_each_class():
+    shares = reweight(np.stack([POPULATION, POPULATION[::-1]]), 0.02)
+    np.testing.assert_allclose(shares[:, :4].sum(axis=1), 0.02, rtol=1e-14)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(shares[0, :4] / 0.02, POPULATION[:4] / 500, rtol=1e-14)
+    np.testing.assert_allclose(shares[0, 4:] / 0.98, POPULATION[4:] / 9500, rtol=1e-14)
+    np.testing.assert_allclose(reweight(POPULATION, 0.05), POPULATION / 10_000, rtol=1e-14)
+    np.testing.assert_array_equal(stratified_shares(POPULATION), reweight(POPULATION, 0.5))
+
+
+def test_populations_of_one_class_are_told_apart_and_refused():
+    cells = np.array([POPULATION, [0, 0, 0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 0, 0, 0, 0]])
+    assert has_both_classes(cells).tolist() == [True, False, False]
+    with pytest.raises(ValueError, match=r"index \(1,\) has no positive"):
+        reweight(cells, 0.5)
+    with pytest.raises(ValueError, match="no negative"):
+        draw_stratified(cells[2], 10, 1, np.random.default_rng(0))
+
+
+def test_a_third_of_the_population_makes_a_correct_test_conservative():
+    """At N/|D| = .3 without replacement a correct 5 % test shows .019: 2 Phi(-1.96 / sqrt(.7))."""
+    exact = 2 * stats.norm.cdf(-1.959964 / np.sqrt(0.7))
+    assert exact == pytest.approx(0.019, abs=5e-4)
+    population = np.array([0, 2000, 2000, 0, 0, 0, 0, 6000])
+    sets = draw_sets(population, 3000, 40_000, np.random.default_rng(6), replacement=False)
+    rate = np.mean(mcnemar(sets, variant="midp").pvalue <= 0.05)
+    assert rate == pytest.approx(exact, abs=0.003)
+
+
+def test_check_sizes():
+    assert check_sizes([1, 10**9], 5, replacement=True) == []
+    assert check_sizes([100, 500], 10_000, replacement=False) == []
+    (warning,) = check_sizes([100, 501], 10_000, replacement=False)
+    assert "501" in warning
+    assert "5.0 %" in warning
+    for sizes in ([], [0], [-5, 100], [1.5], [True]):
+        with pytest.raises(UserError, match="sets.sizes"):
+            check_sizes(sizes, 1000, replacement=True)
+    with pytest.raises(UserError, match="the population has 1000 documents"):
+        check_sizes([1001], 1000, replacement=False)
+
+
+@pytest.mark.parametrize(
+    ("population", "n_documents", "n_sets", "replacement", "message"),
+    [
+        (POPULATION, 0, 1, True, "n_documents: 0"),
+        (POPULATION, 1.5, 1, True, "n_documents: 1.5"),
+        (POPULATION, 10, 0, True, "n_sets: 0"),
+        (POPULATION[:7], 10, 1, True, "shape"),
+        (POPULATION[None], 10, 1, True, "shape"),
+        (POPULATION * 0, 10, 1, True, "cells"),
+        (-POPULATION, 10, 1, True, "cells"),
+        (POPULATION * np.nan, 10, 1, True, "cells"),
+        (POPULATION, 10_001, 1, False, "10001 of 10000"),
+        (POPULATION / 7, 10, 1, False, "shares"),
+        (POPULATION * 10**6, 10, 1, False, "10\\*\\*9"),
+    ],
+)
+def test_bad_arguments_are_named(population, n_documents, n_sets, replacement, message):
+    with pytest.raises(ValueError, match=message):
+        draw_sets(population, n_documents, n_sets, np.random.default_rng(0), replacement=replacement)
+
+
+@pytest.mark.parametrize("prevalence", [0, 1, -0.1, np.nan])
+def test_prevalence_lies_between_0_and_1(prevalence):
+    with pytest.raises(ValueError, match="prevalence"):
+        reweight(POPULATION, prevalence)
+
+
+# enumeration over (n01, n10), level .05: the method of Fagerland, Lydersen & Laake (2013)
+VARIANTS = ("exact", "corrected", "midp", "uncorrected")
+MCNEMAR_SIZES = {
+    (25, 0.1): (0.008826737441, 0.008826728803, 0.02519299568, 0.04852812693),
+    (100, 0.05): (0.02198856536, 0.02160392419, 0.04119505864, 0.04320516745),
+    (1000, 0.02): (0.03450234193, 0.03319013876, 0.04823247128, 0.04940915578),
+}
+
+
+@pytest.mark.parametrize(("n_documents", "share"), MCNEMAR_SIZES)
+def test_simulated_size_of_mcnemar_on_known_populations(n_documents, share):
+    """Sets are drawn as in a study, and the rate lies within the 99.9 % interval of 100,000 sets."""
+    # each side of the discordance is spread over its two cells
+    population = np.array([0.2, share / 4, share / 2, 0.01, 0.01, share / 2, 3 * share / 4, 0])
+    population[7] = 1 - population.sum()
+    sets = draw_sets(population, n_documents, 100_000, np.random.default_rng(n_documents))
+    for variant, size in zip(VARIANTS, MCNEMAR_SIZES[n_documents, share], strict=True):
+        n_rejected = np.sum(mcnemar(sets, variant=variant).pvalue <= 0.05)
+        accept(n_rejected, 100_000, size, level=1e-3)

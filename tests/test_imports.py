@@ -1,0 +1,53 @@
+"""Data flows one way: a module imports only what stands above it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import harness
+
+ORDER = [
+    "harness", "errors", "seeding", "store", "parallel",
+    "table_text", "corpora.corpus", "corpora", "split", "features", "balance",
+    "models.fitted", "models.cross_validation", "models", "outcomes", "training",
+    "nulls", "evaluation_sets", "measures", "significance.result", "significance", "rejections",
+    "intervals", "size_power", "evaluation", "papers", "truth_scores", "provenance",
+    "captions", "figure_style", "figure", "figures", "findings", "report", "study", "config", "cli", "__main__",
+]  # fmt: skip
+ROOT = Path(harness.__file__).parent
+FILES = sorted(p for p in ROOT.rglob("*.py") if "conf" not in p.relative_to(ROOT).parts)
+
+
+def rank(module):
+    """Place of a module in the order; files of one folder that are not named share the folder's place."""
+    name = module.removeprefix("harness").lstrip(".") or "harness"
+    while name not in ORDER:
+        shorter = name.rpartition(".")[0] or name.rpartition("_")[0]
+        assert shorter, f"{module} has no place in the order; give it one"
+        name = shorter
+    return ORDER.index(name)
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_arrow_backwards(path):
+    own = ".".join(("harness", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+    modules = {".".join(("harness", *p.relative_to(ROOT).with_suffix("").parts)) for p in FILES}
+    for target in imported(path):
+        if target in modules:
+            assert rank(target) <= rank(own), f"{own} imports {target}, which stands below it"
+
+
+def test_only_the_command_line_knows_hydra():
+    for path in FILES:
+        if path.name not in ("cli.py", "config.py"):
+            assert not any(t.split(".")[0] in ("hydra", "omegaconf") for t in imported(path)), path

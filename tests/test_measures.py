@@ -1,0 +1,109 @@
+"""Measures on counts against scikit-learn on the documents that the counts stand for."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, precision_score, recall_score, zero_one_loss
+
+from harness import measures
+
+# e1..e8 as (truth, decision of A, decision of B)
+OUTCOMES = [(1, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0)]
+few = st.lists(st.integers(0, 6), min_size=8, max_size=8).filter(any)
+
+
+def documents(counts):
+    return np.repeat(OUTCOMES, counts, axis=0).T
+
+
+@given(few)
+def test_measures_are_those_of_scikit_learn(counts):
+    y, a, b = documents(counts)
+    for pair, score in (
+        (measures.f1(counts), f1_score),
+        (measures.precision(counts), precision_score),
+        (measures.recall(counts), recall_score),
+    ):
+        assert pair[0] == pytest.approx(score(y, a, zero_division=0), abs=1e-15)
+        assert pair[1] == pytest.approx(score(y, b, zero_division=0), abs=1e-15)
+    error_a, error_b = measures.error(counts)
+    assert error_a == pytest.approx(zero_one_loss(y, a), abs=1e-15)
+    assert error_b == pytest.approx(zero_one_loss(y, b), abs=1e-15)
+
+
+@given(few)
+def test_differences_are_a_minus_b_and_change_sign_when_the_classifiers_swap(counts):
+    swapped = np.array(counts)[[0, 2, 1, 3, 4, 6, 5, 7]]
+    for name in measures.DIFFERENCES:
+        a, b = getattr(measures, name)(counts)
+        difference = measures.difference(name)
+        assert difference(counts) == pytest.approx(a - b, abs=1e-15)
+        assert difference(swapped) == -difference(counts)
+    arguments = {"cost_fn": 2.0, "cost_fp": 0.5, "prior": 0.3}
+    swapped_cost = measures.dcf_difference(swapped, **arguments)
+    assert swapped_cost == pytest.approx(-measures.dcf_difference(counts, **arguments), abs=1e-15)
+
+
+@given(few, st.integers(1, 1000))
+def test_shares_give_the_same_as_counts_and_true_negatives_leave_f1_alone(counts, more):
+    counts = np.array(counts)
+    assert measures.f1_difference(counts / counts.sum()) == pytest.approx(measures.f1_difference(counts))
+    wider = counts + [0, 0, 0, 0, 0, 0, 0, more]
+    assert measures.f1_difference(wider) == measures.f1_difference(counts)
+
+
+def test_zero_over_zero_is_zero_and_no_true_positive_is_a_defined_zero():
+    # cases.json f1_degenerate and f1_no_true_positive_zero_division_1
+    assert measures.f1([0, 0, 0, 0, 0, 0, 0, 3]) == (0.0, 0.0)
+    assert measures.f1([0, 0, 0, 1, 1, 0, 0, 1]) == (0.0, 0.0)
+    assert measures.f1_difference([0, 0, 2, 0, 0, 0, 0, 3]) == 1.0
+
+
+def test_equal_f1_are_equal_exactly():
+    # 2 T_A / D_A = 2 T_B / D_B = 1/3 with different T and D
+    assert measures.f1_difference([1, 0, 1, 0, 5, 0, 3, 0]) == measures.f1_difference([1, 0, 0, 0, 0, 0, 0, 0]) == 0
+
+
+def test_dcf_is_the_weighted_sum_of_the_two_error_rates():
+    # cases.json dcf_dependent_z: 40 positives, 60 negatives, c1 = c2 = 1/2
+    counts = [20, 3, 9, 8, 0, 4, 8, 48]
+    expected = 0.5 * (3 - 9) / 40 + 0.5 * (8 - 4) / 60
+    assert measures.dcf_difference(counts, 1, 1, 0.5) == pytest.approx(expected, abs=1e-15)
+    assert measures.dcf_difference(counts, 1, 1, 0.5) == pytest.approx(-0.04166666667, abs=1e-10)
+    no_positive = [0, 0, 0, 0, 0, 1, 3, 6]
+    assert measures.dcf_difference(no_positive, 1, 1, 0.5) == pytest.approx(0.5 * 2 / 10)
+
+
+def test_many_sets_at_once_have_the_shape_of_the_sets():
+    counts = np.arange(1, 49).reshape(2, 3, 8)
+    for name in measures.DIFFERENCES:
+        together = measures.difference(name)(counts)
+        assert together.shape == (2, 3)
+        assert together[1, 2] == measures.difference(name)(counts[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1, 2, 3], "counts: shape"),
+        (5, "counts: shape"),
+        ([0, -1, 0, 0, 0, 0, 0, 9], "cell e2 is -1"),
+        ([0, 0, np.nan, 0, 0, 0, 0, 9], "cell e3 is nan"),
+        ([np.inf, 0, 0, 0, 0, 0, 0, 9], "cell e1 is inf"),
+        (["a"] * 8, "counts: type"),
+    ],
+)
+def test_bad_counts_are_refused_by_name(counts, message):
+    with pytest.raises(ValueError, match=message):
+        measures.f1_difference(counts)
+
+
+def test_bad_arguments_are_refused_by_name():
+    counts = [1, 0, 0, 0, 0, 0, 0, 9]
+    with pytest.raises(ValueError, match="measure: 'f2' is not allowed; choose one of f1, error"):
+        measures.difference("f2")
+    with pytest.raises(ValueError, match="cost_fn: -1"):
+        measures.dcf_difference(counts, -1, 1, 0.5)
+    with pytest.raises(ValueError, match="prior: 1.5"):
+        measures.dcf_difference(counts, 1, 1, 1.5)

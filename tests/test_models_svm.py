@@ -1,0 +1,229 @@
+"""Linear and RBF SVM: decisions are scikit-learn's, whatever the order of the work."""
+
+import io
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVC, LinearSVC
+from threadpoolctl import threadpool_limits
+
+from harness.models import gaussian_kernel
+from harness.models.cross_validation import partition, usable_folds
+from harness.models.linear_svm import LinearSVM
+from harness.models.rbf_svm import RBFSVM, machines_of
+from harness.parallel import run_here
+
+MODELS = [LinearSVM(C_grid=(0.3, 3.0), n_folds=3), RBFSVM(C_grid=(1.0, 3.0), gamma_grid=(0.1, 1.0))]
+
+
+def draw(n_documents=240, n_terms=400, n_categories=12, seed=0):
+    """Documents with a few topical terms; prevalence from one half to rare."""
+    generator = np.random.default_rng(seed)
+    prevalence = np.geomspace(0.5, 0.02, n_categories)
+    y = generator.random((n_documents, n_categories)) < prevalence
+    y[0] = True
+    rate = np.full((n_documents, n_terms), 0.03)
+    for j in range(n_categories):
+        rate[np.ix_(y[:, j], np.arange(j * 5, j * 5 + 5))] += 0.5
+    counts = generator.poisson(rate)
+    x = np.log1p(counts) / np.maximum(np.linalg.norm(np.log1p(counts), axis=1, keepdims=True), 1e-9)
+    return sparse.csr_array(x.astype(np.float32)), y
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def data():
+    x, y = draw()
+    return x[:150], y[:150], x[150:]
+
+
+def shuffled_run(function, units, names, *, shared=None, threads=True, description=""):
+    """Run the units in another order, each by itself."""
+    assert len(set(names)) == len(names)
+    parts = [None] * len(units)
+    for i in np.random.default_rng(1).permutation(len(units)):
+        parts[i] = run_here(function, [units[i]], [names[i]], shared=shared)[0]
+    return parts
+
+
+def test_linear_decisions_are_those_of_linearsvc(data):
+    x, y, x_true = data
+    model = MODELS[0]
+    fitted = model.fit(x, y, seed=0)
+    decisions = model.predict(fitted, x_true)
+    for j, c in enumerate(fitted.tuned["C"]):
+        peer = LinearSVC(C=c, dual=False).fit(sparse.csr_matrix(x, dtype=np.float64), y[:, j])
+        np.testing.assert_array_equal(
+            decisions[:, j], peer.decision_function(sparse.csr_matrix(x_true, dtype=np.float64)) > 0
+        )
+
+
+def test_rbf_decisions_are_those_of_svc_on_the_sparse_matrix(data):
+    x, y, x_true = data
+    model = MODELS[1]
+    fitted = model.fit(x, y, seed=0)
+    decisions = model.predict(fitted, x_true)
+    prepared = gaussian_kernel.prepare(machines_of(fitted))
+    values = gaussian_kernel.decision_values(prepared, x_true)
+    for j, (c, gamma) in enumerate(zip(fitted.tuned["C"], fitted.tuned["gamma"], strict=True)):
+        peer = SVC(C=c, gamma=gamma, kernel="rbf").fit(sparse.csr_matrix(x), y[:, j])
+        np.testing.assert_array_equal(decisions[:, j], peer.predict(sparse.csr_matrix(x_true)))
+        place = prepared.order.tolist().index(j)
+        expected = peer.decision_function(sparse.csr_matrix(x_true))
+        np.testing.assert_allclose(values[:, place], expected, atol=1e-6)
+    assert np.unique(fitted.tuned["gamma"]).size == 2, "the test wants both values of gamma"
+
+
+def test_rbf_single_precision_is_corrected_where_it_is_close(data, monkeypatch):
+    x, y, x_true = data
+    model = RBFSVM(tune=False)
+    fitted = model.fit(x, y, seed=0)
+    prepared = gaussian_kernel.prepare(machines_of(fitted))
+    expected = gaussian_kernel.decision_values(prepared, x_true) >= 0
+    wrong = gaussian_kernel._single_precision(prepared, x_true)
+    wrong = np.where(np.abs(wrong) < 0.02, -wrong, wrong)
+    assert ((wrong >= 0) != expected).any()
+    monkeypatch.setattr(gaussian_kernel, "_single_precision", lambda *_: wrong)
+    found = gaussian_kernel.decide(prepared._replace(close=np.full(len(prepared.close), 0.02)), x_true)
+    np.testing.assert_array_equal(found[:, prepared.order], expected)
+
+
+def test_rbf_with_rows_that_are_not_normalised_or_empty():
+    x, y = draw(120, 60, 3, seed=2)
+    x = sparse.csr_array(sparse.diags_array(np.linspace(0, 2, 120).astype(np.float32)) @ x)
+    x.eliminate_zeros()
+    model = RBFSVM(tune=False)
+    decisions = model.predict(model.fit(x, y, seed=0), x)
+    for j in range(3):
+        peer = SVC(C=3.0, gamma=0.3).fit(sparse.csr_matrix(x), y[:, j])
+        np.testing.assert_array_equal(decisions[:, j], peer.predict(sparse.csr_matrix(x)))
+
+
+@pytest.mark.parametrize("criterion", ["f1", "error"])
+def test_linear_tuning_against_brute_force(data, criterion):
+    x, y, _ = data
+    model = LinearSVM(C_grid=(3.0, 0.3, 30.0), n_folds=3, criterion=criterion)
+    fitted = model.fit(x, y, seed=5)
+    fold = partition(len(y), 3, 5)
+    usable = usable_folds(y, fold, 3)
+    dense = sparse.csr_matrix(x, dtype=np.float64)
+    for j in range(y.shape[1]):
+        best = []
+        for c in (0.3, 3.0, 30.0):
+            decided, truth = [], []
+            for k in np.flatnonzero(usable[:, j]):
+                machine = LinearSVC(C=c, dual=False).fit(dense[fold != k], y[fold != k, j])
+                decided.append(machine.decision_function(dense[fold == k]) > 0)
+                truth.append(y[fold == k, j])
+            a, t = np.concatenate(decided), np.concatenate(truth)
+            f1 = 2 * (a & t).sum() / max(a.sum() + t.sum(), 1)
+            best.append(f1 if criterion == "f1" else -(a != t).mean())
+        assert fitted.tuned["C"][j] == (0.3, 3.0, 30.0)[int(np.argmax(best))]
+        assert abs(fitted.cv_score[j]) == pytest.approx(abs(max(best)))
+
+
+def test_rbf_tunes_gamma_at_the_default_c_then_c(data):
+    x, y, _ = data
+    model = MODELS[1]
+    fitted = model.fit(x, y[:, :3], seed=0)
+    fold = partition(len(y), 3, 0)
+    for j in range(3):
+
+        def f1(gamma, c, j=j):
+            decided = np.zeros(len(y), dtype=bool)
+            for k in range(3):
+                train, test = sparse.csr_matrix(x[fold != k]), sparse.csr_matrix(x[fold == k])
+                machine = SVC(C=c, gamma=gamma, tol=1e-2).fit(train, y[fold != k, j])
+                decided[fold == k] = machine.predict(test)
+            return 2 * (decided & y[:, j]).sum() / max(decided.sum() + y[:, j].sum(), 1)
+
+        gamma = max((0.1, 1.0), key=lambda g: f1(g, 3.0))
+        c = max((1.0, 3.0), key=lambda value: f1(gamma, value))
+        assert (fitted.tuned["gamma"][j], fitted.tuned["C"][j]) == (gamma, c)
+        assert fitted.cv_score[j] == pytest.approx(f1(gamma, c))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["linear", "rbf"])
+def test_rare_and_constant_categories(model):
+    x, y = draw(60, 80, 5, seed=3)
+    fold = partition(60, 3, 0)
+    y[:, 0] = True  # all positive: a constant decision
+    y[:, 1] = np.arange(60) == 7  # one positive: not tuned
+    y[:, 2] = np.isin(np.arange(60), np.flatnonzero(fold == 0)[:4])  # all in one fold: not tuned
+    y[:, 3] = np.isin(np.arange(60), [np.flatnonzero(fold == 0)[0], np.flatnonzero(fold == 1)[0]])
+    y[:, 4] = np.arange(60) % 4 == 0
+    fitted = model.fit(x, y, seed=0)
+    assert fitted.n_folds.tolist() == [3, 0, 0, 2, 3]
+    assert np.isnan(fitted.cv_score).tolist() == [False, True, True, False, False]
+    assert fitted.tuned["C"][1:3].tolist() == [model.C] * 2
+    assert model.predict(fitted, x)[:, 0].all()
+
+
+@pytest.mark.parametrize("model", [LinearSVM(tune=False), RBFSVM(tune=False)], ids=["linear", "rbf"])
+def test_only_constant_categories_and_no_document(model):
+    x, _ = draw(20, 30, 2)
+    y = np.stack([np.ones(20), np.zeros(20)], axis=1)
+    fitted = model.fit(x, y, seed=0)
+    assert model.predict(fitted, x).all(axis=0).tolist() == [True, False]
+    assert model.predict(fitted, x)[:, 1].any() == np.False_
+    assert model.predict(fitted, x[:0]).shape == (0, 2)
+    assert fitted.n_folds.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["linear", "rbf"])
+def test_same_bytes_in_any_order_and_through_a_file(model, data):
+    x, y, x_true = data
+    one, two = (model.fit(x, y, seed=0, run=run) for run in (run_here, shuffled_run))
+    assert list(one.arrays) == list(two.arrays)
+    for key, value in one.arrays.items():
+        assert value.tobytes() == two.arrays[key].tobytes(), key
+    np.testing.assert_array_equal(one.cv_score, two.cv_score)
+    file = io.BytesIO()
+    np.savez(file, **one.arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        again = two._replace(arrays=dict(stored))
+    np.testing.assert_array_equal(
+        model.predict(one, x_true), model.predict(again, x_true, run=shuffled_run)
+    )
+
+
+@pytest.mark.parametrize("units", [32, 4096])
+def test_rbf_batches_do_not_change_decisions(data, monkeypatch, units):
+    x, y, x_true = data
+    model = RBFSVM(tune=False)
+    fitted = model.fit(x, y, seed=0)
+    expected = model.predict(fitted, x_true)
+    monkeypatch.setattr("harness.models.rbf_svm.DOCUMENTS_PER_UNIT", units)
+    monkeypatch.setattr(gaussian_kernel, "DOCUMENTS_AT_ONCE", 13)
+    np.testing.assert_array_equal(model.predict(fitted, x_true), expected)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (LinearSVM, {"criterion": "auc"}, "criterion: 'auc'"),
+        (RBFSVM, {"criterion": "auc"}, "criterion: 'auc'"),
+        (LinearSVM, {"n_folds": 1}, "n_folds: 1"),
+        (LinearSVM, {"C": 0}, "C: 0.0"),
+        (RBFSVM, {"gamma": -1}, "gamma: -1.0"),
+        (RBFSVM, {"C_grid": []}, "C_grid: an empty grid"),
+        (RBFSVM, {"gamma_grid": [float("nan")]}, "gamma_grid: nan"),
+    ],
+)
+def test_bad_parameters(model, options, message):
+    with pytest.raises(ValueError, match=message):
+        model(**options)
+
+
+def test_rbf_without_the_default_c_in_the_grid(data):
+    x, y, _ = data
+    fitted = RBFSVM(C_grid=(1.0, 10.0), gamma_grid=(0.3,)).fit(x, y[:, :2], seed=0)
+    assert set(fitted.tuned["C"]) <= {1.0, 10.0}
+    assert np.isfinite(fitted.cv_score).all()

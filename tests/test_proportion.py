@@ -1,0 +1,92 @@
+"""The two z tests on the error rates, against statsmodels and against McNemar."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportions_ztest
+
+from harness.significance.mcnemar import mcnemar
+from harness.significance.proportion import proportion, snedecor_cochran, two_sided
+
+few = st.lists(st.integers(0, 40), min_size=8, max_size=8).filter(any)
+
+
+def errors(counts):
+    _, e2, e3, e4, e5, e6, e7, _ = counts
+    return e2 + e4 + e5 + e7, e3 + e4 + e5 + e6
+
+
+@given(few)
+def test_proportion_is_the_pooled_z_test_of_statsmodels(counts):
+    wrong_a, wrong_b = errors(counts)
+    n = sum(counts)
+    if wrong_a + wrong_b in (0, 2 * n):
+        return
+    z, pvalue = proportions_ztest([wrong_a, wrong_b], [n, n])
+    result = proportion(counts)
+    assert result.statistic == pytest.approx(z, rel=1e-12, abs=1e-12)
+    assert result.pvalue == pytest.approx(pvalue, rel=1e-10)
+
+
+def test_two_sided_normal_tail_of_a_published_z():
+    # cases.json proportion_statsmodels_doc: z and p that statsmodels' documentation prints
+    assert two_sided(np.array(-1.407830415)) == pytest.approx(0.1591812918, abs=1e-9)
+
+
+def test_snedecor_cochran_is_uncorrected_mcnemar_with_a_sign():
+    counts = [[5, 1, 7, 3, 2, 0, 0, 12], [5, 16, 6, 0, 0, 0, 0, 80]]
+    result = snedecor_cochran(counts)
+    assert result.statistic == pytest.approx([-6 / np.sqrt(8), 10 / np.sqrt(22)])
+    assert result.pvalue == pytest.approx(mcnemar(counts, "uncorrected").pvalue, rel=1e-12)
+
+
+def test_sharing_errors_makes_the_proportion_test_conservative():
+    shared, apart = [0, 20, 8, 0, 100, 0, 0, 372], [0, 20, 8, 0, 0, 0, 0, 472]
+    assert proportion(shared).pvalue > proportion(apart).pvalue
+    assert snedecor_cochran(shared).pvalue == snedecor_cochran(apart).pvalue
+
+
+def test_degenerate_sets():
+    all_right, all_wrong, same_errors = [5, 0, 0, 0, 0, 0, 0, 95], [0, 0, 0, 60, 40, 0, 0, 0], [5, 0, 0, 2, 3, 0, 0, 90]
+    sets = [all_right, all_wrong, same_errors]
+    for function in (proportion, snedecor_cochran):
+        result = function(sets)
+        assert result.pvalue.tolist() == [1.0] * 3
+        assert result.statistic.tolist() == [0.0] * 3
+        assert result.degenerate.tolist() == [True] * 3
+    # the legacy convention counts 0/0 as a rejection; z = 0 over a positive deviation is no 0/0
+    assert proportion(sets, degenerate="reject").pvalue.tolist() == [0.0, 0.0, 1.0]
+    assert snedecor_cochran(sets, degenerate="reject").pvalue.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("function", [proportion, snedecor_cochran])
+@given(counts=few)
+def test_pvalue_is_a_probability_the_same_when_the_classifiers_swap(function, counts):
+    result = function(counts)
+    assert 0 <= result.pvalue <= 1
+    swapped = function(np.array(counts)[[0, 2, 1, 3, 4, 6, 5, 7]])
+    assert swapped.pvalue == result.pvalue
+    assert swapped.statistic == -result.statistic
+
+
+@pytest.mark.parametrize("function", [proportion, snedecor_cochran])
+@given(sets=st.lists(few, min_size=2, max_size=6))
+def test_sets_together_give_what_each_gives_alone(function, sets):
+    assert function(sets).pvalue.tolist() == [float(function(counts).pvalue) for counts in sets]
+
+
+def test_counts_beyond_the_square_root_of_2_to_the_63():
+    n = 2**50
+    result = proportion([n, 3 * 2**24, 2**24, 0, 2**49, 0, 0, n])
+    share = (2**50 + 4 * 2**24) / 2 / (2 * n + 2**49 + 2**26)
+    z = 2**25 / np.sqrt(2 * share * (1 - share) * (2 * n + 2**49 + 2**26))
+    assert result.statistic == pytest.approx(z, rel=1e-12)
+
+
+@pytest.mark.parametrize("function", [proportion, snedecor_cochran])
+def test_bad_input_is_refused_by_name(function):
+    with pytest.raises(ValueError, match="cell e7 is -2"):
+        function([1, 0, 0, 0, 0, 0, -2, 5])
+    with pytest.raises(ValueError, match="degenerate: 'ignore' is not allowed; choose one of accept, reject"):
+        function([1, 0, 0, 0, 0, 0, 2, 5], degenerate="ignore")

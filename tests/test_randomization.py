@@ -1,0 +1,143 @@
+"""The randomization test against all swaps one by one, and against swapping the documents' decisions."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score
+
+from harness.measures import f1_difference
+from harness.significance.mcnemar import mcnemar
+from harness.significance.randomization import randomization
+
+OUTCOMES = [(1, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0)]
+few = st.lists(st.integers(0, 7), min_size=8, max_size=8).filter(any)
+
+
+def fraction(counts):
+    e1, e2, e3, e4, e5, e6, e7, _ = (int(e) for e in counts)
+    p = e1 + e2 + e3 + e4
+
+    def f1(t, wrong):
+        return Fraction(2 * t, p + t + wrong) if p + t + wrong else Fraction(0)
+
+    return f1(e1 + e3, e5 + e7) - f1(e1 + e2, e5 + e6)
+
+
+def enumerated(counts):
+    """Weights of |dF1*| >= |dF1| and of |dF1*| = |dF1| over all swaps, exactly."""
+    e1, e2, e3, e4, e5, e6, e7, e8 = (int(e) for e in counts)
+    observed = abs(fraction(counts))
+    at_least = tied = 0
+    for k in range(e2 + e3 + 1):
+        for j in range(e6 + e7 + 1):
+            weight = math.comb(e2 + e3, k) * math.comb(e6 + e7, j)
+            value = abs(fraction([e1, e2 + e3 - k, k, e4, e5, e6 + e7 - j, j, e8]))
+            at_least += weight * (value >= observed)
+            tied += weight * (value == observed)
+    total = 2 ** (e2 + e3 + e6 + e7)
+    return float(Fraction(at_least, total)), float(Fraction(2 * at_least - tied, 2 * total))
+
+
+@settings(max_examples=300, deadline=None)
+@given(few)
+def test_pvalue_is_the_weight_of_the_swaps_as_extreme(counts):
+    result = randomization(counts, "f1")
+    if result.degenerate:
+        assert result.pvalue == 1
+        return
+    exact, midp = enumerated(counts)
+    assert result.pvalue == pytest.approx(exact, rel=1e-12)
+    assert randomization(counts, "f1", midp=True).pvalue == pytest.approx(midp, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [3, 25, 31, 4, 2, 28, 22, 50],
+        [0, 3, 4, 0, 0, 40, 35, 900],
+        [1, 1, 0, 0, 0, 60, 40, 900],  # one true positive under many false ones: dF1 hardly moves
+        [40, 30, 45, 0, 0, 0, 1, 30],
+    ],
+)
+def test_larger_margins(counts):
+    assert [
+        randomization(counts, "f1").pvalue,
+        randomization(counts, "f1", midp=True).pvalue,
+    ] == pytest.approx(enumerated(counts), rel=1e-11)
+
+
+def test_swapping_the_decisions_on_documents_gives_the_same_within_the_sampling_error():
+    counts = [12, 4, 9, 3, 2, 3, 8, 30]
+    y, a, b = np.repeat(OUTCOMES, counts, axis=0).T
+    rng = np.random.default_rng(5)
+    observed = abs(f1_score(y, a) - f1_score(y, b))
+    n, hits = 3000, 0
+    for swap in rng.random((n, len(y))) < 0.5:
+        left, right = np.where(swap, b, a), np.where(swap, a, b)
+        hits += abs(f1_score(y, left) - f1_score(y, right)) >= observed - 1e-12
+    pvalue = float(randomization(counts, "f1").pvalue)
+    assert abs(hits / n - pvalue) <= 5 * np.sqrt(pvalue * (1 - pvalue) / n)
+
+
+def test_error_is_mcnemar_exact_and_midp():
+    counts = [[5, 3, 9, 0, 0, 8, 2, 60], [5, 4, 4, 0, 0, 0, 0, 60]]
+    for midp, variant in ((False, "exact"), (True, "midp")):
+        result = randomization(counts, "error", midp)
+        assert result.pvalue.tolist() == mcnemar(counts, variant).pvalue.tolist()
+    assert result.statistic.tolist() == [-12 / 87, 0.0]
+
+
+@pytest.mark.slow
+def test_population_of_800_000_documents_with_thousands_discordant():
+    counts = [20_000, 1500, 1600, 5000, 5000, 2500, 2600, 760_000]
+    midp = float(randomization(counts, "f1", midp=True).pvalue)
+    rng = np.random.default_rng(0)
+    n = 400_000
+    k, j = rng.binomial(3100, 0.5, n), rng.binomial(5100, 0.5, n)
+    swapped = np.tile(counts, (n, 1))
+    swapped[:, 2], swapped[:, 1], swapped[:, 6], swapped[:, 5] = k, 3100 - k, j, 5100 - j
+    hits = (np.abs(f1_difference(swapped)) >= abs(f1_difference(counts)) - 1e-15).mean()
+    assert abs(hits - midp) <= 5 * np.sqrt(midp * (1 - midp) / n) + 1e-4
+
+
+def test_far_tails_keep_their_digits():
+    counts = [0, 0, 200, 0, 0, 0, 0, 100]  # only the two one-sided swaps are as extreme
+    assert randomization(counts, "f1").pvalue == pytest.approx(2.0**-199, rel=1e-12)
+    assert randomization(counts, "f1", midp=True).pvalue == pytest.approx(2.0**-200, rel=1e-12)
+
+
+def test_nothing_to_swap_is_no_difference():
+    no_discordant, no_true_positive = [9, 0, 0, 1, 2, 0, 0, 80], [0, 0, 0, 5, 2, 9, 0, 80]
+    for midp in (False, True):
+        result = randomization([no_discordant, no_true_positive], "f1", midp)
+        assert result.pvalue.tolist() == [1.0, 1.0]
+        assert result.degenerate.tolist() == [True, True]
+    rejected = randomization([no_discordant, no_true_positive], "f1", degenerate="reject")
+    assert rejected.pvalue.tolist() == [0.0, 0.0]
+
+
+@settings(deadline=None)
+@given(st.lists(few, min_size=1, max_size=5), st.booleans(), st.integers(0, 500))
+def test_probability_swap_batches_and_true_negatives(sets, midp, more):
+    sets = np.array(sets)
+    result = randomization(sets, "f1", midp)
+    assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
+    alone = [float(randomization(counts, "f1", midp).pvalue) for counts in sets]
+    assert result.pvalue.tolist() == alone
+    swapped = randomization(sets[:, [0, 2, 1, 3, 4, 6, 5, 7]], "f1", midp)
+    assert swapped.pvalue == pytest.approx(result.pvalue, rel=1e-12)
+    assert swapped.statistic.tolist() == (-result.statistic).tolist()
+    assert randomization(sets + [0, 0, 0, 0, 0, 0, 0, more], "f1", midp).pvalue.tolist() == alone
+
+
+def test_bad_input_is_refused_by_name():
+    with pytest.raises(ValueError, match="measure: 'dcf' is not allowed; choose one of f1, error"):
+        randomization([1, 1, 0, 0, 0, 0, 0, 9], "dcf")
+    with pytest.raises(ValueError, match="counts: a set of 20000002 documents is not allowed"):
+        randomization([1, 1, 0, 0, 0, 0, 0, 20_000_000], "f1")
+    with pytest.raises(ValueError, match="cell e2 is 0.5"):
+        randomization([1, 0.5, 0, 0, 0, 0, 0, 9], "f1")

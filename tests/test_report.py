@@ -1,0 +1,229 @@
+import fake_run
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.errors import UserError
+from harness.findings import main_findings
+from harness.findings_models import closeness, closeness_sentences, fewer_folds, micro_f1, tabulate_models
+from harness.findings_paper import papers_conclusions
+from harness.report import write_report
+from harness.table_text import escape_latex, escape_markdown, to_latex, to_markdown
+
+SMALL = {"sizes": [100, 1000, 6000], "alphas": (0.1, 0.05), "truths": ["sampling_interval", "margin"]}
+
+
+def narrow(table, rate, kind="size"):
+    """The table with one rate at every point of a kind, known to .001, over 40 categories."""
+    rows = table["kind"] == kind
+    table = table.copy()
+    names = ["rate", "mc_low", "mc_high", "category_low", "category_high"]
+    values = rate * table["alpha"] / 0.05 if kind == "size" else pd.Series(rate, table.index)
+    for name, shift in zip(names, (0, -0.001, 0.001, -0.001, 0.001), strict=True):
+        table.loc[rows, name] = values[rows] + shift
+    table.loc[rows, "n_categories"] = 40
+    return table
+
+
+def conclusion(table, words):
+    (item,) = [item for item in papers_conclusions(table, {}) if words in item.sentence]
+    return item.verdict
+
+
+@pytest.mark.parametrize(
+    ("rate", "word"), [(0.05, "16 hold"), (0.09, "16 are liberal"), (0.02, "16 are conservative")]
+)
+def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
+    out = fake_run.write(tmp_path, narrow(fake_run.table(**SMALL), rate))
+    size = main_findings(out)[0]
+    assert word in size
+    assert f"{rate:.3f} [{rate - 0.001:.3f}, {rate + 0.001:.3f}], 40 categories" in size
+
+
+def test_there_are_three_findings_and_each_is_one_sentence(tmp_path):
+    findings = main_findings(fake_run.write(tmp_path, **SMALL))
+    assert [text.split(":")[0] for text in findings] == ["Size", "Power", "Class balance"]
+    for text in findings:
+        assert text.endswith(".")
+        assert ". " not in text
+
+
+def test_findings_say_when_they_cannot_tell(tmp_path):
+    table = fake_run.table(**SMALL).assign(n_categories=3)
+    size, power, balance = main_findings(fake_run.write(tmp_path, table))
+    assert "we cannot tell" in size
+    assert "cannot tell (at most 3 categories qualify)" in power
+    assert "undecided for 8 combinations" in balance
+
+
+def test_the_power_finding_follows_the_data(tmp_path):
+    table = narrow(fake_run.table(**SMALL), 0.6, "power")
+    rows = (table["kind"] == "power") & (table["pair"] == "linear_svm-rbf_svm")
+    columns = ["rate", "mc_low", "mc_high", "category_low", "category_high"]
+    table.loc[rows, columns] -= 0.4
+    text = main_findings(fake_run.write(tmp_path, table))[1]
+    assert "dissimilar pair linear SVM vs MLP (natural) 0.60" in text
+    assert "close pair linear SVM vs RBF SVM (natural) 0.20" in text
+    assert "lower for 4 tests" in text
+
+
+def test_the_balance_finding_follows_the_data(tmp_path):
+    table = narrow(fake_run.table(**SMALL), 0.05)
+    rows = (table["kind"] == "size") & (table["balance"] == "natural")
+    table.loc[rows, ["rate", "mc_low", "mc_high", "category_low", "category_high"]] += 0.02
+    assert "alpha_true is higher for 8 combinations" in main_findings(fake_run.write(tmp_path, table))[2]
+    alone = fake_run.write(tmp_path / "alone", balances=("natural",), **SMALL)
+    assert main_findings(alone)[2] == "Class balance: cannot tell, for only natural was run."
+
+
+def test_sizes_are_told_under_the_exact_null_where_it_was_run(tmp_path):
+    table = fake_run.table(**(SMALL | {"truths": ["sampling_interval", "exact_null"]}))
+    size = main_findings(fake_run.write(tmp_path, table))[0]
+    assert "exact null" in size
+    assert "not a pure size" not in size
+
+
+@pytest.mark.parametrize(
+    ("truth", "rate", "expected"),
+    [
+        ("margin", 0.05, "agree"),
+        ("margin", 0.02, "agree"),
+        ("margin", 0.09, "differ"),
+        ("sampling_interval", 0.09, "cannot tell"),  # a perfect test looks so under R3
+        ("sampling_interval", 0.3, "differ"),
+    ],
+)
+def test_reliable_with_large_sets(truth, rate, expected):
+    table = narrow(fake_run.table(**(SMALL | {"truths": [truth]})), rate)
+    assert conclusion(table, "relatively reliable") == expected
+
+
+def test_consistent_levels():
+    table = narrow(fake_run.table(**SMALL), 0.09)
+    assert conclusion(table, "consistent for different levels") == "agree"
+    level = (table["alpha"] == 0.1) & (table["kind"] == "size")
+    for name in ("rate", "mc_low", "mc_high", "category_low", "category_high"):
+        table.loc[level, name] = 0.01
+    assert conclusion(table, "consistent for different levels") == "differ"
+    assert conclusion(table[table["alpha"] == 0.05], "consistent for different levels") == "cannot tell"
+
+
+@pytest.mark.parametrize(("last", "expected"), [(0.03, "agree"), (0.2, "differ"), (0.09, "cannot tell")])
+def test_the_variance_between_categories(last, expected):
+    table = narrow(fake_run.table(**SMALL), 0.05)
+    table["category_sd"] = np.where(table["n_documents"] == 6000, last, 0.1)
+    assert conclusion(table, "variance of alpha_true") == expected
+
+
+def test_the_check_below_by_one_sd():
+    table = narrow(fake_run.table(**SMALL), 0.09).assign(category_sd=0.05)
+    assert conclusion(table, "alpha_true - std") == "agree"
+    assert conclusion(table.assign(category_sd=0.01), "alpha_true - std") == "differ"
+
+
+def test_the_proportion_test_on_small_sets():
+    assert conclusion(narrow(fake_run.table(**SMALL), 0.09), "proportion test looks") == "agree"
+    assert conclusion(narrow(fake_run.table(**SMALL), 0.05), "proportion test looks") == "differ"
+
+
+def test_closeness_tells_the_pairs_apart_or_says_that_it_cannot():
+    pairs = closeness(fake_run.outcomes())
+    assert [pair.pair for pair in pairs] == ["linear_svm-rbf_svm", "linear_svm-mlp"]
+    assert "dissimilar one linear_svm-mlp" in closeness_sentences(pairs)[-1]
+    assert "clearly poorer" in closeness_sentences(pairs)[1]
+    same = fake_run.outcomes(pairs=["a-b"])
+    both = pd.concat([same, same.assign(pair="a-c")])
+    assert "about equally close" in closeness_sentences(closeness(both))[-1]
+
+
+def test_micro_f1_comes_from_the_models_cells_where_they_are():
+    outcomes = fake_run.outcomes()
+    cells = fake_run.models().assign(true_positives=60, false_negatives=20, false_positives=20)
+    assert micro_f1(outcomes, cells)["mlp", "natural"] == pytest.approx(0.75)
+    natural = outcomes[(outcomes["balance"] == "natural") & (outcomes["pair"] == "linear_svm-mlp")]
+    hits, missed, alarms = (
+        natural[names].to_numpy().sum() for names in (["e1", "e2"], ["e3", "e4"], ["e5", "e6"])
+    )
+    assert micro_f1(outcomes)["mlp", "natural"] == pytest.approx(2 * hits / (2 * hits + missed + alarms))
+
+
+def test_the_models_table_counts_fewer_folds_and_tuned_values():
+    models = fake_run.models()
+    assert fewer_folds(models[models["model"] == "mlp"]) == 1
+    row = (
+        tabulate_models(models, fake_run.outcomes())
+        .query("model == 'linear_svm' and balance == 'natural'")
+        .iloc[0]
+    )
+    assert row["tuned with fewer folds"] == "1"
+    assert row["tuned values (categories)"] == "C: 1 (30)"
+
+
+def test_the_summary_leads_with_the_findings_and_holds_every_part(tmp_path):
+    out = fake_run.write(tmp_path, **SMALL)
+    write_report(out)
+    text = (out / "summary.md").read_text()
+    assert text.index("## Main findings") < text.index("## What was run")
+    for part in (
+        "1. Size:",
+        "above .05",
+        "GMIL, E_61",
+        "1 categories tuned with fewer folds",
+        "is not a size",
+        "floor near one half",
+        "relatively reliable",
+        "(footnote)",
+        "R3 sampling interval",
+        "harness figures from=",
+        "A minus B",
+        "harness run experiment=nips2005 corpus=synthetic",
+        "over-sampled",
+        "categories qualify",
+        "of them dead",
+    ):
+        assert part in text, part
+    names = {path.name for path in (out / "tables").iterdir()}
+    assert {
+        f"{stem}.{end}" for stem in ("size", "power", "models", "truth_rules") for end in ("md", "tex")
+    } <= names
+
+
+def test_the_report_is_the_same_twice(tmp_path):
+    out = fake_run.write(tmp_path, **SMALL)
+    write_report(out)
+    first = {path: path.read_bytes() for path in [out / "summary.md", *(out / "tables").iterdir()]}
+    write_report(out)
+    assert first == {path: path.read_bytes() for path in first}
+
+
+def test_a_run_from_stored_outcomes_has_no_models(tmp_path):
+    out = fake_run.write(tmp_path, with_models=False, record=False, **SMALL)
+    write_report(out)
+    text = (out / "summary.md").read_text()
+    assert "no model was trained" in text
+    assert "not recorded" in text
+
+
+def test_a_run_of_reweighted_populations_only(tmp_path):
+    write_report(fake_run.write(tmp_path, balances=(), prevalences=(0.1, 0.5), **SMALL))
+    assert "only reweighted populations were run" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_missing_table_is_named(tmp_path):
+    out = fake_run.write(tmp_path, **SMALL)
+    (out / "outcomes.csv").unlink()
+    with pytest.raises(UserError, match=r"outcomes\.csv: no such table"):
+        write_report(out)
+
+
+def test_text_is_escaped():
+    frame = pd.DataFrame({"a_b|c": ["50 % & <x>", "*y*"], "n": [1, 2], "r": [0.5, np.nan]})
+    markdown, latex = to_markdown(frame), to_latex(frame, "100 % of ΔF1_x")
+    assert r"| a_b\|c | n | r |" in markdown
+    assert "| 50 % &amp; &lt;x&gt; | 1 | 0.500 |" in markdown
+    assert "| \\*y\\* | 2 |  |" in markdown
+    assert r"50 \% \& \textless{}x\textgreater{} & 1 & 0.500 \\" in latex
+    assert r"\caption{100 \% of $\Delta$F1\_x}" in latex
+    assert r"\begin{tabular}{lrr}" in latex
+    assert escape_latex("\\{}~^$#") == r"\textbackslash{}\{\}\textasciitilde{}\textasciicircum{}\$\#"
+    assert escape_markdown("[a](b) line\nbreak") == r"[a\](b) line break"
