@@ -81,6 +81,9 @@ def size_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
     if not told:
         return f"{head}: which tests hold their level we cannot tell, for fewer than five categories qualify."
     low, high = min(told, key=lambda point: point.rate), max(told, key=lambda point: point.rate)
+    dead = sum(2 * point.n_dead > point.n_categories for point in told)
+    if dead:
+        head += f"; in {dead} more than half of the categories are dead, which looks conservative by itself"
     return f"{head}; highest is {_place(high)}, lowest {_place(low)}."
 
 

@@ -45,6 +45,7 @@ class Judged(NamedTuple):
     high: float
     n_categories: int
     n_dead: int
+    without_dead: float
     word: str
 
     @property
@@ -128,7 +129,9 @@ def _judge_point(panel: Panel, curve: Curve, point: Any, alpha: float) -> Judged
     n_categories = int(point["n_categories"])
     word = verdict(low, high, alpha) if n_categories >= FEW_CATEGORIES else CANNOT_TELL
     n_documents, n_dead = int(point["n_documents"]), int(point["n_dead"])
-    return Judged(panel, curve, n_documents, float(point["rate"]), low, high, n_categories, n_dead, word)
+    without = float(point["rate_without_dead"])
+    rate = float(point["rate"])
+    return Judged(panel, curve, n_documents, rate, low, high, n_categories, n_dead, without, word)
 
 
 def compare(first: Judged, second: Judged) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
+from harness import __version__
 from harness.errors import UserError
 from harness.store import Arrays, Store, digest
 
@@ -118,13 +119,14 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
     stage : str
         Folder of the entries.
     *inputs : object
-        JSON types that say what the units are made from; part of every key.
+        JSON types that say what the units are made from; part of every key, as is the version of the
+        package: another version computes anew.
     """
 
     def run(function, units, names, *, shared=None, threads=True, description=""):  # type: ignore[no-untyped-def]
         if len(set(names)) != len(names) or len(names) != len(units):
             raise ValueError("names: each unit needs a name of its own")
-        keys = [digest(stage, list(inputs), name) for name in names]
+        keys = [digest(__version__, stage, list(inputs), name) for name in names]
         results: list[Arrays | None] = [store.load(stage, key) for key in keys]
         missing = [i for i, result in enumerate(results) if result is None]
         if missing:

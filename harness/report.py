@@ -126,6 +126,7 @@ def _sizes(table: DataFrame, truth: str) -> list[str]:
             "verdict on size": point.word,
             "alpha_true": str(point),
             "dead": point.n_dead,
+            "without dead": point.without_dead,
             "power": power.get((point.panel, point.curve.test), ""),
         }
         for point in sizes
@@ -172,10 +173,9 @@ def _categories(
         lines.append(f"Left out ({balance}), for no positive document in D_tr: {len(names)}{listed}.")
     if models is not None:
         for (model, balance), part in models.groupby(["model", "balance"], sort=False):
-            lines.append(
-                f"{model} ({balance}): {fewer_folds(part)} categories tuned with fewer folds, "
-                "for lack of positives."
-            )
+            n_fewer = fewer_folds(part)
+            if n_fewer:
+                lines.append(f"{model} ({balance}), tuned with fewer folds for lack of positives: {n_fewer}.")
     return _section("Categories", _bullets(lines))
 
 

@@ -266,9 +266,7 @@ def test_neither_a_record_nor_the_callers_settings_are_needed(tmp_path):
         odd = [path.read_bytes() for path in figures.draw_figures(out, dpi=40, formats=["png"])]
         assert matplotlib.rcParams["font.size"] == 33
     assert dict(matplotlib.rcParams) == before
-    assert odd == {
-        path.name: path.read_bytes() for path in figures.draw_figures(out, dpi=40, formats=["png"])
-    }
+    assert odd == [path.read_bytes() for path in figures.draw_figures(out, dpi=40, formats=["png"])]
 
 
 @pytest.mark.parametrize(

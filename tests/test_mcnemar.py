@@ -23,9 +23,10 @@ def counts_of(n01, n10, others=10):
     return cells
 
 
-# cases.json: mcnemar_fagerland_sct (Fagerland, Lydersen & Laake 2013, Table 1), mcnemar_wikipedia_59_6_16_80,
-# mcnemar_raschka_scenario_a (mlxtend user guide), mcnemar_large_counts (mlxtend PR 306), mcnemar_b_equals_c (R's
-# mcnemar.test; mid-p tie rule of Fagerland et al.). Columns: uncorrected, corrected, exact, mid-p.
+# Fagerland, Lydersen & Laake 2013, Table 1; Wikipedia, McNemar's test, second example; mlxtend user guide,
+# scenario A; mlxtend pull request 306 (large counts); R's mcnemar.test and the mid-p tie rule of Fagerland et
+# al. (n01 = n10). Checked with scipy.stats.binomtest, chi2 and statsmodels.
+# Columns: uncorrected, corrected, exact, mid-p.
 PUBLISHED = [
     (1, 7, (0.03389485352, 0.07709987174, 0.0703125, 0.0390625)),
     (6, 16, (0.03300625766, 0.05500883363, 0.05247879028, 0.03468966484)),
@@ -106,7 +107,7 @@ def size(variant, n, probability, alpha=0.05):
     return (weight * rejected).sum()
 
 
-# cases.json mcnemar_size_ground_truth (enumeration over (n01, n10)): exact, corrected, mid-p, uncorrected
+# reference: enumeration over (n01, n10); exact, corrected, mid-p, uncorrected
 SIZES = {
     (25, 0.1): (0.008826737441, 0.008826728803, 0.02519299568, 0.04852812693),
     (100, 0.05): (0.02198856536, 0.02160392419, 0.04119505864, 0.04320516745),

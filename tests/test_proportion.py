@@ -30,7 +30,7 @@ def test_proportion_is_the_pooled_z_test_of_statsmodels(counts):
 
 
 def test_two_sided_normal_tail_of_a_published_z():
-    # cases.json proportion_statsmodels_doc: z and p that statsmodels' documentation prints
+    # z and p that statsmodels' documentation prints
     assert two_sided(np.array(-1.407830415)) == pytest.approx(0.1591812918, abs=1e-9)
 
 
@@ -48,8 +48,8 @@ def test_sharing_errors_makes_the_proportion_test_conservative():
 
 
 def test_degenerate_sets():
-    all_right, all_wrong, same_errors = [5, 0, 0, 0, 0, 0, 0, 95], [0, 0, 0, 60, 40, 0, 0, 0], [5, 0, 0, 2, 3, 0, 0, 90]
-    sets = [all_right, all_wrong, same_errors]
+    all_right, all_wrong = [5, 0, 0, 0, 0, 0, 0, 95], [0, 0, 0, 60, 40, 0, 0, 0]
+    sets = [all_right, all_wrong, [5, 0, 0, 2, 3, 0, 0, 90]]  # the last: the same errors for both
     for function in (proportion, snedecor_cochran):
         result = function(sets)
         assert result.pvalue.tolist() == [1.0] * 3

@@ -40,6 +40,13 @@ def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
     assert f"{rate:.3f} [{rate - 0.001:.3f}, {rate + 0.001:.3f}], 40 categories" in size
 
 
+def test_dead_categories_are_named_in_the_first_finding(tmp_path):
+    table = narrow(fake_run.table(**SMALL), 0.02)
+    assert "dead" not in main_findings(fake_run.write(tmp_path, table.assign(n_dead=20)))[0]
+    text = main_findings(fake_run.write(tmp_path, table.assign(n_dead=21)))[0]
+    assert "in 16 more than half of the categories are dead" in text
+
+
 def test_there_are_three_findings_and_each_is_one_sentence(tmp_path):
     findings = main_findings(fake_run.write(tmp_path, **SMALL))
     assert [text.split(":")[0] for text in findings] == ["Size", "Power", "Class balance"]
@@ -168,7 +175,7 @@ def test_the_summary_leads_with_the_findings_and_holds_every_part(tmp_path):
         "1. Size:",
         "above .05",
         "GMIL, E_61",
-        "1 categories tuned with fewer folds",
+        "fewer folds for lack of positives: 1.",
         "is not a size",
         "floor near one half",
         "relatively reliable",

@@ -136,7 +136,7 @@ def reject(
     - by the smallest p-value that the counts allow, where few documents are discordant;
     - by the p-value from the moments of the replicates, where many are and it is far from the level;
     - by the replicates so far: an acceptance that no further one can undo, or either verdict when the
-      other has a predictive probability of at most 1e-5.
+      other has a predictive probability of at most 1e-4.
 
     Parameters
     ----------

@@ -8,14 +8,17 @@ r(s) = (1/c)^s N! / (N - s)!, largest at s = N - c; a draw is kept with probabil
 average about sqrt(c / N) (Devroye 1986, Non-Uniform Random Variate Generation, ch. II.3: rejection).
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+CACHED = 10_000
+"""Tables of cells up to this count are kept for the next set (up to 2,000 values, 30 KB each)."""
 
 
 class Resampling:
@@ -38,7 +41,10 @@ class Resampling:
         self.largest = int(counts.argmax())
         cells = np.flatnonzero(counts)
         self.drawn = cells[cells != self.largest]
-        self.tables = [_poisson_table(int(counts[i])) for i in self.drawn]
+        self.tables = [
+            _small_table(count) if count <= CACHED else _poisson_table(count)
+            for count in counts[self.drawn].tolist()
+        ]
         rest = int(counts[self.largest])
         self.least = sum(int(values[0]) for values, _ in self.tables)
         most = sum(int(values[-1]) for values, _ in self.tables)
@@ -72,12 +78,16 @@ class Resampling:
         return rng.permuted(np.stack(rows), axis=1)
 
 
-@lru_cache(maxsize=512)
 def _poisson_table(mean: int) -> tuple[Ints, Floats]:
     """Return the values of a Poisson variable within 9 standard deviations and 20, and their weights."""
-    reach = 9 * int(np.ceil(np.sqrt(mean))) + 20
+    reach = 9 * math.isqrt(mean) + 20
     values = np.arange(max(0, mean - reach), mean + reach + 1)
-    weights = np.exp(values * np.log(mean) - mean - gammaln(values + 1))
+    # by the steps P(k) / P(k - 1) = mean / k, as above
+    logs = np.concatenate([[0.0], np.cumsum(np.log(mean / values[1:]))])
+    weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     values.flags.writeable = weights.flags.writeable = False  # shared by all sets with such a cell
     return values, weights
+
+
+_small_table = lru_cache(maxsize=512)(_poisson_table)

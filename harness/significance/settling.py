@@ -17,7 +17,7 @@ from scipy.stats import betabinom
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TURNED = 1e-5
+TURNED = 1e-4
 """Bound on the probability that the replicates not drawn would turn a verdict."""
 
 LEAST_COUNT, LARGEST_SKEWNESS = 8, 1.0
@@ -25,7 +25,7 @@ LEAST_COUNT, LARGEST_SKEWNESS = 8, 1.0
 
 MARGIN = (0.06, 0.3, 1.2, 5.0)
 """The p-value from the moments may be wrong by a factor 1 + .06 + .3 g + 1.2 g^2 + 5 / n, g the size of the
-skewness and n the smaller of the two counts above (how far it was wrong: `tests/test_bootstrap.py`)."""
+skewness and n the smaller of the two counts above (how far it was wrong: `tests/test_bootstrap_early.py`)."""
 
 SLACK = 4e-4
 """And by so much besides, far in the tail."""

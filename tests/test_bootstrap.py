@@ -1,0 +1,318 @@
+"""The bootstrap tests against enumeration, scipy.stats.bootstrap on documents, and published sizes."""
+
+import warnings
+
+import numpy as np
+import pytest
+from bootstrap_cases import (
+    ALPHAS,
+    INTERVALS,
+    POPULATIONS,
+    SMALL,
+    all_replicates_of,
+    enumerated_limit,
+    generator,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, bootstrap, chi2, poisson
+from sklearn.metrics import f1_score
+
+from harness.measures import error_difference, f1_difference
+from harness.significance import bootstrap_error, bootstrap_f1
+from harness.significance.bootstrap import bootstrap_percentile, degenerate_sets, reject
+from harness.significance.replicates import Resampling
+
+OUTCOMES = [(1, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0)]
+SWAP = [0, 2, 1, 3, 4, 6, 5, 7]
+FALSE_ALARM = 1e-6
+few = st.lists(st.integers(0, 6), min_size=8, max_size=8).filter(any)
+
+
+def within_binomial(hits, n, probability):
+    """Whether a count is in the central 1 - FALSE_ALARM of its binomial."""
+    low, high = binom.interval(1 - FALSE_ALARM, n, probability)
+    return low <= hits <= high
+
+
+# --- the error, in the limit and by replicates -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counts", SMALL)
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("stratified", [False, True])
+def test_error_limit_is_the_sum_over_all_replicates(counts, interval, stratified):
+    result = bootstrap_percentile(counts, "error", None, interval, stratified=stratified)
+    expected = enumerated_limit(counts, "error", interval, stratified)
+    assert result.pvalue == pytest.approx(expected, abs=1e-12)
+    assert result.statistic == error_difference(counts)
+
+
+def test_replicates_that_draw_no_discordant_document_count_on_both_sides():
+    # 10 documents, 3 only B gets wrong: P(D* = 0) = .7^10 = .02825 > .025 keeps the null hypothesis
+    for counts in ([7, 0, 3, 0, 0, 0, 0, 0], [0, 3, 0, 0, 0, 0, 0, 7]):
+        result = bootstrap_percentile(counts, "error", n_replicates=None)
+        assert result.pvalue == pytest.approx(2 * 0.0282475249, abs=1e-12)
+        assert not reject(counts, "error", [0.05], n_replicates=None).any()
+
+
+def test_error_distribution_is_that_of_the_conditional_binomials():
+    # K ~ Bin(N, m/N), n01*|K ~ Bin(K, n01/m)
+    for n01, n10, n in ((30, 45, 1000), (2, 60, 300), (1, 1, 800_000), (40, 60, 100), (700, 650, 6000)):
+        values, weights = bootstrap_error.distribution(np.array([n01, n10, n]))
+        m = n01 + n10
+        k = np.arange(min(n, int(m + 12 * np.sqrt(m) + 40)) + 1)
+        outer = binom.pmf(k, n, m / n)
+        negative = outer @ binom.cdf(np.ceil(k / 2) - 1, k, n01 / m)
+        zero = outer[::2] @ binom.pmf(k[::2] // 2, k[::2], n01 / m)
+        expected = [negative, zero, 1 - negative - zero]
+        assert bootstrap_error.signs(values, weights) == pytest.approx(expected, abs=1e-12)
+        assert values @ weights == pytest.approx(n01 - n10, abs=1e-9)
+
+
+def test_error_distribution_of_millions_of_documents():
+    values, weights = bootstrap_error.distribution(np.array([30_000_000, 30_000_000, 2**31 - 1]))
+    variance = weights @ (values.astype(float) ** 2)
+    assert variance == pytest.approx(60_000_000, rel=1e-6)
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_error_replicates_are_distributed_as_resampled_sets(interval):
+    counts, n_replicates, n_sets = [5, 2, 4, 1, 1, 5, 2, 30], 40, 3000
+    sets = np.tile(counts, (n_sets, 1))
+    ours = bootstrap_percentile(sets, "error", n_replicates, interval, generator()).pvalue
+    drawn = generator(1).multinomial(50, np.array(counts) / 50, size=(n_sets, n_replicates))
+    d = drawn[..., 1] + drawn[..., 6] - drawn[..., 2] - drawn[..., 5]
+    if interval == "equal_tailed":
+        theirs = np.minimum(1, 2 * np.minimum((d <= 0).mean(axis=1), (d >= 0).mean(axis=1)))
+    else:
+        total = d.sum(axis=1, keepdims=True)
+        theirs = (np.abs(n_replicates * d - total) >= np.abs(total)).mean(axis=1)
+    steps = np.arange(0, 1, 1 / n_replicates) + 1e-9
+    gap = np.abs((ours[:, None] <= steps).mean(axis=0) - (theirs[:, None] <= steps).mean(axis=0)).max()
+    assert gap <= np.sqrt(np.log(2 / FALSE_ALARM) / n_sets)  # two-sample Kolmogorov-Smirnov
+
+
+@pytest.mark.parametrize(("expected", "size"), [(4, 0.0413), (10, 0.0422), (50, 0.0446)])
+def test_error_size_in_the_poisson_limit(expected, size):
+    # many documents, few discordant: n01 and n10 Poisson with mean expected / 2; reference by enumeration
+    reach = np.arange(int(expected / 2 + 8 * np.sqrt(expected) + 15))
+    weight = poisson.pmf(reach, expected / 2)
+    cells = np.zeros((len(reach), len(reach), 8), dtype=np.int64)
+    cells[..., 6], cells[..., 5], cells[..., 7] = reach[:, None], reach[None, :], 10**7
+    rejected = bootstrap_percentile(cells, "error", n_replicates=None).pvalue <= 0.05
+    assert weight @ rejected @ weight == pytest.approx(size, abs=6e-5)
+
+
+def test_fewest_one_sided_discordances_that_reject():
+    one_sided = [[0, 0, k, 0, 0, 0, 0, 10**6] for k in range(1, 8)]
+    verdicts = reject(one_sided, "error", 0.05, n_replicates=None)[:, 0]
+    assert verdicts.tolist() == [False, False, False, True, True, True, True]
+
+
+# --- F1 ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counts", SMALL)
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("stratified", [False, True])
+def test_f1_replicates_hit_as_often_as_all_replicates_weighed(counts, interval, stratified):
+    result = bootstrap_percentile(counts, "f1", 40_000, interval, generator(3), stratified=stratified)
+    if result.degenerate:
+        assert result.pvalue == 1
+        return
+    expected = enumerated_limit(counts, "f1", interval, stratified)
+    tails = 2 if interval == "equal_tailed" else 1
+    hits = round(float(result.pvalue) * 40_000 / tails)
+    assert result.pvalue == 1 or within_binomial(hits, 40_000, expected / tails)
+
+
+@pytest.mark.parametrize("counts", [[6, 3, 9, 3, 3, 4, 7, 45], [10, 1, 6, 4, 2, 1, 5, 120]])
+def test_f1_agrees_with_scipy_on_the_documents(counts):
+    """scipy.stats.bootstrap(paired=True, method="percentile"): the share of its replicates below 0."""
+    y, a, b = np.repeat(OUTCOMES, counts, axis=0).T
+
+    def difference(y, a, b, axis=-1):
+        def f1(decisions):
+            return 2 * (y & decisions).sum(axis=axis) / (y.sum(axis=axis) + decisions.sum(axis=axis))
+
+        return f1(a) - f1(b)
+
+    assert difference(y, a, b) == pytest.approx(f1_score(y, a) - f1_score(y, b))
+    n = 4000
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"paired": True, "vectorized": True, "method": "percentile", "n_resamples": n}
+        theirs = bootstrap((y, a, b), difference, rng=generator(2), **options).bootstrap_distribution
+    p = float(bootstrap_percentile(counts, "f1", 200_000, rng=generator(4)).pvalue)
+    hits = int(min((theirs <= 1e-12).sum(), (theirs >= -1e-12).sum()))
+    assert within_binomial(hits, n, p / 2)
+    p = float(bootstrap_percentile(counts, "f1", 200_000, "symmetric", generator(4)).pvalue)
+    mean = theirs.mean()
+    hits = int((np.abs(theirs - mean) >= abs(mean) - 1e-12).sum())
+    # the mean of 4000 replicates moves the far threshold: twice the binomial's spread covers it
+    assert abs(hits - n * p) <= 2 * 4.9 * np.sqrt(n * p * (1 - p))
+
+
+def test_sign_of_f1_difference_in_whole_numbers_is_that_of_exact_fractions():
+    cells = generator(7).integers(0, 4, size=(3000, 8))
+    e1, e2, e3, e4, e5, e6, e7, _ = cells.T
+    signed = bootstrap_f1.signed(np.stack([e1, e2, e3, e4 + e5, e6, e7]))
+    assert np.sign(signed).tolist() == np.sign(f1_difference(cells)).tolist()
+    differences = bootstrap_f1.differences(np.stack([e1, e2, e3, e4 + e5, e6, e7]))
+    assert differences == pytest.approx(f1_difference(cells), abs=1e-15)
+
+
+@pytest.mark.parametrize("counts", [[2, 2, 1], [1, 1, 1, 1, 1, 1], [3, 0, 2, 1]])
+def test_resampling_is_multinomial(counts):
+    counts, n = np.array(counts), 100_000
+    drawn = Resampling(counts).draw(n, generator(11))
+    rows, seen = np.unique(drawn, axis=1, return_counts=True)
+    possible, weights = all_replicates_of(counts.tolist())
+    expected = dict(zip(map(tuple, possible.tolist()), (weights * n).tolist(), strict=True))
+    assert set(map(tuple, rows.T.tolist())) <= set(expected)
+    tally = dict(zip(map(tuple, rows.T.tolist()), seen.tolist(), strict=True))
+    kept = [row for row, e in expected.items() if e >= 5]
+    distance = sum((tally.get(row, 0) - expected[row]) ** 2 / expected[row] for row in kept)
+    assert distance <= chi2.isf(FALSE_ALARM, len(kept))
+
+
+@pytest.mark.parametrize(
+    "counts", [[30, 1, 16, 18, 3, 32, 5900], [2400, 180, 210, 390, 180, 180, 2460], [900, 3, 1, 0, 2, 5, 9]]
+)
+def test_resampling_has_the_moments_of_the_multinomial(counts):
+    counts, size, repeats = np.array(counts), 2000, 100
+    sampler, rng = Resampling(counts), generator(12)
+    drawn = np.concatenate([sampler.draw(size, rng) for _ in range(repeats)], axis=1)
+    n, total = counts.sum(), size * repeats
+    assert (drawn.sum(axis=0) == n).all()
+    covariance = np.diag(counts) - np.outer(counts, counts) / n
+    spread = np.sqrt(np.diag(covariance))
+    assert (np.abs(drawn.mean(axis=1) - counts) <= 5.5 * spread / np.sqrt(total)).all()
+    # four times the normal's spread of a sample covariance: cells with few documents have heavier tails
+    allowed = 4 * 5.5 * np.outer(spread, spread) / np.sqrt(total) + 1e-12
+    assert (np.abs(np.cov(drawn) - covariance) <= allowed).all()
+
+
+@pytest.mark.slow
+def test_sizes_of_the_reference_populations():
+    """Sizes at .05 of the percentile bootstrap on KL nulls of dF1; reference: 1000 sets, 600 replicates."""
+    n_sets = 4000
+    for i, n, reference in ((0, 300, 0.007), (0, 1000, 0.057), (1, 3000, 0.084)):
+        shares = [*POPULATIONS[i], 1 - sum(POPULATIONS[i])]
+        counts = generator(n).multinomial(n, shares, n_sets)
+        size = reject(counts, "f1", [0.05], 600, rng=generator(1)).mean()
+        error = np.hypot(0.007, np.sqrt(size * (1 - size) / n_sets))
+        assert abs(size - reference) <= 3.5 * error
+
+
+# --- what holds for all ------------------------------------------------------------------------------------
+
+kinds = st.tuples(st.sampled_from(["f1", "error"]), st.sampled_from(INTERVALS), st.booleans())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(few, min_size=1, max_size=4), kinds, st.integers(0, 2**32))
+def test_pvalue_is_a_probability_and_nothing_discordant_is_no_difference(sets, kind, seed):
+    measure, interval, stratified = kind
+    result = bootstrap_percentile(sets, measure, 50, interval, generator(seed), stratified=stratified)
+    assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
+    assert (result.pvalue[result.degenerate] == 1).all()
+    assert result.degenerate.tolist() == degenerate_sets(sets, measure).tolist()
+    nothing = np.array(sets)[:, [1, 2, 5, 6]].sum(axis=1) == 0
+    assert result.degenerate[nothing].all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(few, min_size=2, max_size=5), kinds, st.integers(1, 4))
+def test_batches_one_after_the_other_give_what_one_call_gives(sets, kind, cut):
+    measure, interval, stratified = kind
+    options = {"n_replicates": 400, "interval": interval, "stratified": stratified}
+    at_once = bootstrap_percentile(sets, measure, rng=generator(1), **options).pvalue.tolist()
+    verdicts = reject(sets, measure, ALPHAS, rng=generator(1), **options).tolist()
+    rng, pieces, rng_early, early = generator(1), [], generator(1), []
+    for start in range(0, len(sets), cut):
+        part = sets[start : start + cut]
+        pieces += bootstrap_percentile(part, measure, rng=rng, **options).pvalue.tolist()
+        early += reject(part, measure, ALPHAS, rng=rng_early, **options).tolist()
+    assert pieces == at_once
+    assert early == verdicts
+
+
+def test_swapping_the_classifiers_changes_only_the_sign():
+    counts = np.array(SMALL + [[20, 2, 9, 3, 4, 6, 5, 951]])
+    for interval in INTERVALS:
+        limit = bootstrap_percentile(counts, "error", None, interval)
+        swapped = bootstrap_percentile(counts[:, SWAP], "error", None, interval)
+        assert swapped.pvalue == pytest.approx(limit.pvalue, abs=1e-12)
+        assert swapped.statistic.tolist() == (-limit.statistic).tolist()
+        forth = bootstrap_percentile(counts, "f1", 20_000, interval, generator(1)).pvalue
+        back = bootstrap_percentile(counts[:, SWAP], "f1", 20_000, interval, generator(2)).pvalue
+        assert (np.abs(forth - back) <= 2 * 7 * np.sqrt(forth * (1 - forth / 2) / 20_000) + 1e-9).all()
+
+
+def test_true_negatives_enter_f1_only_through_the_number_of_documents():
+    base, wide = [6, 3, 9, 3, 3, 4, 7, 45], [6, 3, 9, 3, 3, 4, 7, 90_045]
+    one, other = (bootstrap_percentile(c, "f1", 1000, rng=generator(1)) for c in (base, wide))
+    assert one.statistic == other.statistic
+    stratified = [bootstrap_percentile(c, "error", None, stratified=True).pvalue for c in (base, wide)]
+    assert stratified[0] == pytest.approx(stratified[1], abs=0.02)
+
+
+def test_identical_classifiers_and_sets_without_true_positives():
+    sets = [[9, 0, 0, 2, 1, 0, 0, 88], [0, 0, 0, 0, 1, 5, 2, 92], [0, 0, 0, 5, 1, 9, 0, 85]]
+    for interval in INTERVALS:
+        result = bootstrap_percentile(sets, "f1", 100, interval, generator())
+        assert result.pvalue.tolist() == [1.0, 1.0, 1.0]
+        assert result.degenerate.tolist() == [True, True, True]
+        assert not reject(sets, "f1", ALPHAS, 100, interval, generator()).any()
+        assert reject(sets, "f1", ALPHAS, 100, interval, generator(), degenerate="reject").all()
+        legacy = bootstrap_percentile(sets, "error", 100, interval, generator(), degenerate="reject")
+        assert legacy.degenerate.tolist() == [True, False, False]
+        assert legacy.pvalue[0] == 0
+
+
+def test_shapes():
+    counts = np.tile([20, 2, 9, 3, 4, 6, 5, 51], (2, 3, 1))
+    assert bootstrap_percentile(counts, "f1", 50, rng=generator()).pvalue.shape == (2, 3)
+    assert bootstrap_percentile(counts[0, 0], "error", 50, rng=generator()).pvalue.shape == ()
+    for measure in ("f1", "error"):
+        assert reject(counts, measure, ALPHAS, 50, rng=generator()).shape == (2, 3, 3)
+        assert reject(counts[0, 0], measure, 0.05, 50, rng=generator()).shape == (1,)
+        assert reject(counts[:0], measure, ALPHAS, 50, rng=generator()).shape == (0, 3, 3)
+        assert bootstrap_percentile(counts[:0], measure, 50, rng=generator()).pvalue.shape == (0, 3)
+
+
+def test_no_generator_draws_afresh():
+    assert 0 <= bootstrap_percentile([20, 2, 9, 3, 4, 6, 5, 51], "f1", 50).pvalue <= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"measure": "recall"}, "measure: 'recall' is not allowed; choose one of f1, error"),
+        ({"interval": "basic"}, "interval: 'basic' is not allowed; choose one of equal_tailed, symmetric"),
+        ({"n_replicates": 0}, "n_replicates: 0 is not allowed"),
+        ({"n_replicates": 2.5}, "n_replicates: 2.5 is not allowed"),
+        ({"n_replicates": True}, "n_replicates: True is not allowed"),
+        ({"n_replicates": None}, r"n_replicates: None \(infinitely many\) is not available for measure 'f1'"),
+        ({"rng": 7}, "rng: 7 is not allowed"),
+        ({"degenerate": "drop"}, "degenerate: 'drop' is not allowed"),
+        ({"counts": [1, 2, 3]}, "counts: shape"),
+        ({"counts": [0, 0.5, 0, 0, 0, 0, 0, 9]}, "cell e2 is 0.5"),
+        ({"counts": [0, 1, 0, 0, 0, 0, 0, 2**31]}, "counts: a set of 2147483649 documents is not allowed"),
+    ],
+)
+def test_bad_input_is_refused_by_name(change, message):
+    given_ = {"counts": [1, 1, 2, 0, 0, 0, 1, 9], "measure": "f1", "n_replicates": 20, "rng": generator()}
+    given_ |= change
+    with pytest.raises(ValueError, match=message):
+        bootstrap_percentile(**given_)
+    with pytest.raises(ValueError, match=message):
+        reject(**given_, alphas=ALPHAS)
+
+
+@pytest.mark.parametrize("alphas", [0, 1, [0.1, 1.5], [[0.1]], [np.nan]])
+def test_bad_levels_are_refused_by_name(alphas):
+    with pytest.raises(ValueError, match="alphas: .* is not allowed"):
+        reject([1, 1, 2, 0, 0, 0, 1, 9], "f1", alphas, 20, rng=generator())

@@ -1,0 +1,253 @@
+"""Every yaml of every group meets the expectations of its group; a new one is tested by being there."""
+
+import dataclasses
+import inspect
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.utils import get_object
+from omegaconf import OmegaConf
+from scipy import sparse
+
+from harness.balance import Balance
+from harness.config import conf_folder, register_resolvers, run_arguments
+from harness.corpora.corpus import Corpus, check_corpus
+from harness.evaluation import judge_truth
+from harness.figures import draw_figures
+from harness.measures import difference
+from harness.parallel import Workers, make_run, run_here
+from harness.rejections import decide
+from harness.store import Store
+
+CONF = conf_folder()
+
+
+def members(group):
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def configure(*overrides):
+    register_resolvers()
+    with warnings.catch_warnings(), initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("run", overrides=["out=unused", "parallel=sequential", *overrides])
+
+
+def arguments(*overrides):
+    return run_arguments(configure(*overrides))
+
+
+def test_every_group_has_members_and_is_known_here():
+    groups = {path.name for path in CONF.iterdir() if path.is_dir()}
+    covered = {"test", "truth", "balance", "model", "corpus", "features", "parallel", "experiment", "figure"}
+    assert groups == covered
+    assert all(members(group) for group in groups)
+
+
+# --- tests ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sets():
+    generator = np.random.default_rng(11)
+    shares = generator.dirichlet([2, 1, 1, 2, 1, 1, 1, 20], 30)
+    drawn = np.stack([generator.multinomial(n, p) for p in shares for n in (20, 200, 2000)])
+    special = [[9, 0, 0, 2, 3, 0, 0, 50], [0, 0, 0, 0, 0, 0, 0, 7], [0, 0, 0, 4, 2, 0, 0, 9], [1, 4, 0, 0, 0, 0, 0, 5]]
+    return np.concatenate([drawn, special])
+
+
+@pytest.fixture(scope="module", params=members("test"))
+def significance_test(request):
+    (test,) = arguments(f"test=[{request.param}]", "n_replicates=400")["evaluation"]["tests"]
+    assert test.name == request.param
+    return test
+
+
+def pvalues(test, counts, seed=0):
+    options = {"rng": np.random.default_rng(seed)} if test.random else {}
+    return test.pvalue(counts, **options)
+
+
+SWAP = [0, 2, 1, 3, 4, 6, 5, 7]
+
+
+class TestOfTests:
+    def test_pvalues_are_probabilities_of_the_right_shape(self, significance_test, sets):
+        result = pvalues(significance_test, sets.reshape(2, -1, 8))
+        assert all(part.shape == (2, len(sets) // 2) for part in result)
+        assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
+        assert np.isfinite(result.statistic).all()
+
+    def test_no_discordant_document_gives_one_and_is_degenerate(self, significance_test):
+        result = pvalues(significance_test, np.array([[9, 0, 0, 2, 3, 0, 0, 50], [0, 0, 0, 0, 0, 0, 0, 7]]))
+        assert result.pvalue.tolist() == [1, 1]
+        assert result.degenerate.all()
+
+    def test_the_legacy_convention_rejects_degenerate_sets(self, significance_test, sets):
+        legacy = pvalues(dataclasses.replace(significance_test, pvalue=_legacy(significance_test)), sets)
+        usual = pvalues(significance_test, sets)
+        assert (legacy.degenerate == usual.degenerate).all()
+        changed = legacy.pvalue != usual.pvalue
+        assert (legacy.pvalue[changed] == 0).all()
+        assert usual.degenerate[changed].all()
+        all_right = (sets[:, :7] == 0).all(axis=1)  # 0/0 for every test
+        assert changed[all_right].all()
+
+    def test_swapping_a_and_b_changes_nothing(self, significance_test, sets):
+        one, other = pvalues(significance_test, sets), pvalues(significance_test, sets[:, SWAP], seed=1)
+        assert (one.degenerate == other.degenerate).all()
+        tolerance = 1e-9
+        if significance_test.random:  # two estimates from 400 replicates; false alarm below 1e-6 in all
+            spread = np.sqrt(np.clip(one.pvalue * (1 - one.pvalue), 0.01, None) * 2 / 400)
+            tolerance = 2 * 6.5 * spread + 0.01
+        assert (np.abs(one.pvalue - other.pvalue) <= tolerance).all()
+
+    def test_batches_change_nothing(self, significance_test, sets):
+        whole = pvalues(significance_test, sets)
+        options = {"rng": np.random.default_rng(0)} if significance_test.random else {}
+        parts = [significance_test.pvalue(part, **options).pvalue for part in np.array_split(sets, 5)]
+        assert (np.concatenate(parts) == whole.pvalue).all()
+
+    def test_early_verdicts_are_those_of_the_pvalues(self, significance_test, sets):
+        alphas = [0.1, 0.05]
+        expected = pvalues(significance_test, sets)
+        rejected, degenerate = decide(significance_test, sets, alphas, np.random.default_rng(0))
+        assert (degenerate == expected.degenerate).all()
+        agree = rejected == (expected.pvalue[:, None] <= alphas)
+        assert agree.mean() >= 0.99
+
+    @pytest.mark.parametrize("counts", [[[1.5] * 8], [[-1] + [1] * 7], [[1] * 7], [[np.nan] * 8], [[0] * 8]])
+    def test_wrong_counts(self, significance_test, counts):
+        with pytest.raises(ValueError, match="counts"):
+            pvalues(significance_test, np.array(counts))
+
+
+def _legacy(test):
+    import functools
+
+    return functools.partial(test.pvalue.func, *test.pvalue.args, **test.pvalue.keywords | {"degenerate": "reject"})
+
+
+# --- truth rules, balances -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", members("truth"))
+def test_truth_rules(name):
+    rules = arguments(f"truth=[{name}]")["evaluation"]["rules"]
+    same = np.array([30, 5, 5, 20, 10, 7, 7, 916])
+    apart = np.array([30, 1, 90, 20, 10, 7, 200, 642])
+    options = {
+        "names": ["x"], "sizes": [100, 1000], "alphas": [0.1, 0.05], "rules": rules, "n_draws": 300, "seed": 0,
+        "differences": {measure: difference(measure) for measure in ("f1", "error")},
+    }  # fmt: skip
+    assert judge_truth(same, truth=same, **options)["holds"].all()
+    assert not judge_truth(apart, truth=apart, **options)["holds"][:, :, :, 1].any()
+
+
+@pytest.mark.parametrize("name", members("balance"))
+def test_balances(name):
+    (balance,) = arguments(f"balance=[{name}]")["balances"].values()
+    assert isinstance(balance, Balance)
+
+
+# --- corpora, features, models ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", members("corpus"))
+def test_corpora_name_a_loader_and_its_arguments(name):
+    node = OmegaConf.to_container(configure(f"corpus={name}").corpus, resolve=True)
+    loader = get_object(node.pop("_target_"))
+    parameters = inspect.signature(loader).parameters
+    assert set(node) <= set(parameters)
+    assert inspect.signature(loader).return_annotation in (Corpus, "Corpus")
+    assert loader.__doc__
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    training = arguments("corpus.n_documents=300")["training"]
+    loaded = training["load_corpus"]()
+    assert check_corpus(loaded) is loaded
+    return loaded
+
+
+@pytest.mark.parametrize("name", members("features"))
+def test_features(name, corpus):
+    features = arguments(f"features={name}")["training"]["features"]
+    dictionary = features.fit(corpus.terms[:200])
+    vectors = features.transform(dictionary, corpus.terms)
+    assert vectors.shape == (300, dictionary.columns.size)
+    assert vectors.dtype == np.float32
+    assert np.isfinite(vectors.data).all()
+    alone = features.transform(dictionary, corpus.terms[200:])
+    assert (alone.toarray() == vectors[200:].toarray()).all()
+
+
+class Shuffled:
+    """A `run` that takes the units from last to first, as workers may."""
+
+    def __call__(self, function, units, names, *, shared=None, threads=True, description=""):
+        found = run_here(function, list(units)[::-1], list(names)[::-1], shared=shared)
+        return found[::-1]
+
+
+@pytest.mark.parametrize("name", members("model"))
+def test_models(name, corpus):
+    model = arguments(f"model=[{name}]")["training"]["models"][name]
+    features = arguments()["training"]["features"]
+    vectors = features.transform(features.fit(corpus.terms[:200]), corpus.terms)
+    labels = corpus.topics.toarray() > 0
+    labels = labels[:, labels[:200].any(axis=0)]
+    labels = np.column_stack([labels[:, :6], labels[:, -1], np.ones(300, dtype=bool)])  # common, rare, all
+    fitted = model.fit(vectors[:200], labels[:200], seed=0, run=run_here)
+    again = model.fit(vectors[:200], labels[:200], seed=0, run=Shuffled())
+    for key, array in fitted.arrays.items():
+        assert array.dtype != object
+        assert array.tobytes() == again.arrays[key].tobytes(), key
+    assert {array.shape for array in fitted.tuned.values()} == {(8,)}
+    assert fitted.cv_score.shape == fitted.n_folds.shape == (8,)
+    decisions = model.predict(fitted, vectors[200:], run=run_here)
+    assert decisions.dtype == bool
+    assert decisions.shape == (100, 8)
+    assert decisions[:, 7].all()
+    in_training = model.predict(fitted, vectors[:200], run=run_here)
+    assert (in_training == labels[:200]).mean() > 0.85
+    assert (model.predict(fitted, vectors[200:210], run=run_here) == decisions[:10]).all()
+    empty = sparse.csr_array((3, vectors.shape[1]), dtype=np.float32)
+    assert model.predict(fitted, empty, run=run_here).shape == (3, 8)
+
+
+# --- the rest ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", members("parallel"))
+def test_workers(name, tmp_path):
+    workers = run_arguments(configure(f"parallel={name}"))["workers"]
+    assert isinstance(workers, Workers)
+    found = make_run(workers, Store(None), "stage")(_square, [(2,), (3,)], ["two", "three"], threads=False)
+    assert [int(unit["x"]) for unit in found] == [4, 9]
+
+
+def _square(number):
+    return {"x": np.array(number**2)}
+
+
+@pytest.mark.parametrize("name", members("experiment"))
+def test_presets_compose_and_name_their_command(name):
+    cfg = configure(f"experiment={name}")
+    assert cfg.experiment_name == name
+    assert cfg.command == "run"
+    run_arguments(cfg)
+
+
+@pytest.mark.parametrize("name", members("figure"))
+def test_figure_options_are_those_of_draw_figures(name):
+    assert set(configure(f"figure={name}").figure) <= set(inspect.signature(draw_figures).parameters)
+
+
+def test_every_yaml_says_what_it_is_or_names_its_target():
+    for path in CONF.rglob("*.yaml"):
+        text = path.read_text(encoding="utf-8")
+        assert "_target_" in text or text.startswith("#"), Path(path).relative_to(CONF)

@@ -1,0 +1,395 @@
+"""The MLP: its arithmetic against plain numpy and torch, early stopping, tuning, and the same bytes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from harness.errors import UserError
+from harness.models import mlp as mlp_module
+from harness.models import mlp_network
+from harness.models.cross_validation import count_cells, score
+from harness.models.lazy_adam import LazyAdam
+from harness.models.mlp import MLP, resolve_device
+from harness.models.mlp_network import (
+    Examples,
+    Settings,
+    Weights,
+    as_parameters,
+    decision_values,
+    exact_decision_values,
+    gradient,
+    initial_weights,
+    loss,
+    train,
+)
+from harness.parallel import run_here
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As in the units of a run; two threads are slower on networks this small."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def documents(n_documents, n_terms=60, n_categories=3, seed=0):
+    """Documents of random terms; a document carries a category when it holds one of its five terms."""
+    generator = np.random.default_rng(seed)
+    dense = (generator.random((n_documents, n_terms)) < 0.08) * generator.random((n_documents, n_terms))
+    y = np.stack([dense[:, 5 * c : 5 * c + 5].max(axis=1) > 0.3 for c in range(n_categories)], axis=1)
+    norm = np.sqrt((dense**2).sum(axis=1, keepdims=True))
+    return sparse.csr_array((dense / np.maximum(norm, 1e-9)).astype(np.float32)), y
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return documents(400)
+
+
+@pytest.fixture(scope="module")
+def quick():
+    return MLP(n_hidden=8, n_hidden_grid=(4, 8), learning_rate_grid=(0.03, 0.1), n_epochs=5, batch_size=32)
+
+
+@pytest.fixture(scope="module")
+def fitted(toy, quick):
+    return quick.fit(*toy, seed=3)
+
+
+def shuffled_run(function, units, names, *, shared=None, threads=True, description=""):
+    """Run the units in another order, each with its own copy of what is shared."""
+    order = np.random.default_rng(1).permutation(len(units))
+    results = {int(i): run_here(function, [units[i]], [names[i]], shared=shared)[0] for i in order}
+    return [results[i] for i in range(len(units))]
+
+
+def small_network(seed=0, n_terms=7, n_hidden=4, n_outputs=3):
+    generator = np.random.default_rng(seed)
+    shapes = [(n_terms, n_hidden), (n_hidden,), (n_outputs, n_hidden), (n_outputs,)]
+    return Weights(*(generator.normal(size=shape).astype(np.float32) for shape in shapes))
+
+
+def same(a, b):
+    """Whether two fits hold the same bytes."""
+    parts = [(a.arrays, b.arrays), (a.tuned, b.tuned), (a._asdict(), b._asdict())]
+    names = [list(a.arrays), list(a.tuned), ["cv_score", "n_folds"]]
+    return all(
+        np.asarray(left[key]).tobytes() == np.asarray(right[key]).tobytes()
+        for (left, right), keys in zip(parts, names, strict=True)
+        for key in keys
+    )
+
+
+# --- the arithmetic, against dense numpy in double precision ---
+
+
+def reference(weights, x, y):
+    """Return outputs, loss and the four gradients from textbook formulas on a dense matrix."""
+    w, b, u, c = (array.astype(np.float64) for array in weights)
+    x = x.toarray().astype(np.float64)
+    hidden = np.tanh(x @ w + b)
+    z = hidden @ u.T + c
+    value = (np.logaddexp(0, z) - y * z).sum() / len(x)
+    dz = (1 / (1 + np.exp(-z)) - y) / len(x)
+    da = (dz @ u) * (1 - hidden**2)
+    return z, value, [x.T @ da, da.sum(axis=0), dz.T @ hidden, dz.sum(axis=0)]
+
+
+def test_forward_loss_and_gradient_equal_a_dense_reference():
+    weights = small_network()
+    x, y = documents(20, n_terms=7, n_categories=1)
+    y = np.column_stack([y[:, 0], ~y[:, 0], np.ones(20, dtype=bool)])
+    x = sparse.csr_array(np.vstack([x.toarray()[:19], np.zeros(7, dtype=np.float32)]))  # one empty document
+    z, value, expected = reference(weights, x, y)
+    np.testing.assert_allclose(decision_values(weights, x), z, atol=1e-5)
+    rows = np.arange(20)
+    for output in range(3):
+        exact = exact_decision_values(weights, x, np.full(20, output))
+        np.testing.assert_allclose(exact, z[rows, output], atol=1e-12)
+    assert float(loss(as_parameters(weights, "cpu"), Examples(x, y))) == pytest.approx(value, rel=1e-5)
+    parts, terms = gradient(as_parameters(weights, "cpu"), Examples(x, y))
+    first = np.zeros((7, 4))
+    first[terms.numpy()] = parts[0].numpy()
+    for got, want in zip([first, *(part.numpy() for part in parts[1:])], expected, strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-5)
+
+
+def test_lazy_adam_equals_the_two_optimizers_of_torch():
+    generator = torch.Generator().manual_seed(0)
+    start = [torch.randn(6, 3, generator=generator), torch.randn(3, generator=generator)]
+    ours = [p.clone() for p in start]
+    sparse_one, dense_one = (p.clone().requires_grad_() for p in start)
+    theirs = [torch.optim.SparseAdam([sparse_one], lr=0.1), torch.optim.Adam([dense_one], lr=0.1)]
+    lazy = LazyAdam(ours, 0.1)
+    for rows in ([0, 2, 5], [2], [1, 2, 3], [0, 5]):
+        part = torch.randn(len(rows), 3, generator=generator)
+        whole = torch.randn(3, generator=generator)
+        sparse_one.grad = torch.sparse_coo_tensor(torch.tensor([rows]), part, (6, 3), check_invariants=True)
+        dense_one.grad = whole
+        for optimizer in theirs:
+            optimizer.step()
+        lazy.step([part, whole], [torch.tensor(rows), None])
+    # SparseAdam adds epsilon before the bias correction, Adam after it: the difference is about 1e-7.
+    torch.testing.assert_close(ours[0], sparse_one.detach(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours[1], dense_one.detach(), atol=1e-6, rtol=0)
+    assert torch.equal(ours[0][4], start[0][4])
+
+
+def test_terms_unseen_in_training_add_nothing():
+    x = sparse.csr_array(np.array([[1, 0, 0.5]], dtype=np.float32))
+    weights = initial_weights(x, 2, 5, np.random.default_rng(0))
+    assert weights.hidden_weights.dtype == np.float32
+    assert not weights.hidden_weights[1].any()
+    assert np.abs(weights.hidden_weights[[0, 2]]).min() > 0
+    assert np.abs(weights.hidden_weights).max() <= np.sqrt(6 / 8)
+
+
+# --- training ---
+
+
+def noisy_task():
+    """Labels with noise, so that the held-out criterion rises, falls and wavers."""
+    x, y = documents(300, seed=4)
+    y = y ^ (np.random.default_rng(5).random(y.shape) < 0.15)
+    return Examples(x[:200], y[:200]), Examples(x[200:], y[200:])
+
+
+def fit_noisy(n_epochs, patience, held=True, criterion="f1"):
+    examples, kept = noisy_task()
+    settings = Settings(8, 0.1, n_epochs, patience, 32, criterion)
+    start = initial_weights(examples.x, 3, 8, np.random.default_rng(0))
+    shuffle = np.random.default_rng(1)
+    return train(examples, kept if held else None, settings, start=start, shuffle=shuffle)
+
+
+@pytest.mark.parametrize("criterion", ["f1", "error"])
+def test_the_best_epoch_is_restored(criterion):
+    trained = fit_noisy(15, 15, criterion=criterion)
+    _, held = noisy_task()
+    best = trained.scores.max() if criterion == "f1" else trained.scores.min()
+    assert len(trained.scores) == 15
+    assert trained.scores[-1] != best, "the task must be one where the last epoch is not the best"
+    got = score(count_cells(held.y, decision_values(trained.weights, held.x) > 0).sum(axis=0), criterion)
+    assert float(got) == best == trained.scores[trained.n_epochs - 1]
+
+
+def test_the_restored_weights_are_those_of_training_for_that_many_epochs():
+    stopped = fit_noisy(15, 15)
+    again = fit_noisy(stopped.n_epochs, 1, held=False)
+    assert again.n_epochs == stopped.n_epochs
+    assert len(again.scores) == 0
+    for a, b in zip(stopped.weights, again.weights, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_training_stops_when_patience_is_spent():
+    whole, early = fit_noisy(15, 15), fit_noisy(15, 2)
+    assert len(early.scores) == early.n_epochs + 2 < 15
+    np.testing.assert_array_equal(early.scores, whole.scores[: len(early.scores)])
+
+
+def test_equal_criteria_are_settled_by_the_loss(monkeypatch):
+    values = iter([(0.0, 3.0), (0.0, 2.0), (0.0, 1.0), (0.5, 4.0), (0.5, 4.0), (0.5, 3.5), (0.4, 1.0)])
+    monkeypatch.setattr(mlp_network, "evaluate", lambda *_: next(values))
+    assert fit_noisy(7, 2).n_epochs == 6
+
+
+# --- the model ---
+
+
+def test_learns_a_separable_problem():
+    x, y = documents(900, seed=8)
+    model = MLP(tune=False, n_hidden=16, batch_size=16)
+    decisions = model.predict(model.fit(x[:600], y[:600], seed=0), x[600:])
+    assert decisions.dtype == bool
+    assert float(score(count_cells(y[600:], decisions).sum(axis=0), "f1")) > 0.85
+
+
+def test_two_fits_and_any_order_of_units_give_the_same_bytes(toy, quick, fitted):
+    assert same(fitted, quick.fit(*toy, seed=3))
+    assert same(fitted, quick.fit(*toy, seed=3, run=shuffled_run))
+    assert not same(fitted, quick.fit(*toy, seed=4))
+
+
+def test_fitting_leaves_torchs_and_numpys_global_generators_alone(toy):
+    torch.manual_seed(5)
+    before = torch.get_rng_state().clone()
+    MLP(tune=False, n_epochs=2).fit(*toy, seed=0)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_prediction_does_not_depend_on_the_documents_beside(toy, quick, fitted, monkeypatch):
+    x, _ = documents(150, seed=9)
+    whole = quick.predict(fitted, x)
+    assert whole.shape == (150, 3)
+    np.testing.assert_array_equal(quick.predict(fitted, x, run=shuffled_run), whole)
+    np.testing.assert_array_equal(quick.predict(fitted, x[:7]), whole[:7])
+    np.testing.assert_array_equal(quick.predict(fitted, x[149:]), whole[149:])
+    monkeypatch.setattr(mlp_module, "DOCUMENTS_PER_BATCH", 11)
+    np.testing.assert_array_equal(quick.predict(fitted, x), whole)
+    assert quick.predict(fitted, x[:0]).shape == (0, 3)
+
+
+def test_decisions_near_the_threshold_are_those_of_double_precision(monkeypatch):
+    weights = small_network()
+    x, _ = documents(50, n_terms=7, n_categories=1)
+    monkeypatch.setattr(mlp_module, "decision_values", lambda *_: np.zeros((50, 3), dtype=np.float32))
+    z, _, _ = reference(weights, x, np.zeros((50, 3)))
+    np.testing.assert_array_equal(mlp_module._decide(weights, x, "cpu"), z > 0)
+
+
+def test_fitted_is_plain_and_survives_savez(fitted, toy, quick, tmp_path):
+    np.savez(tmp_path / "model.npz", **fitted.arrays)
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as stored:
+        arrays = dict(stored)
+    for array in arrays.values():
+        array.setflags(write=False)
+    again = fitted._replace(arrays=arrays)
+    np.testing.assert_array_equal(quick.predict(again, toy[0]), quick.predict(fitted, toy[0]))
+    assert fitted.cv_score.shape == fitted.n_folds.shape == fitted.tuned["n_hidden"].shape == (3,)
+    assert fitted.n_folds.tolist() == [3, 3, 3]
+
+
+def test_columns_without_an_entry_change_nothing(toy, quick):
+    x, y = toy
+    empty = sparse.csr_array((x.shape[0], 4), dtype=np.float32)
+    wide = sparse.csr_array(sparse.hstack([empty, x, empty]))
+    model = MLP(tune=False, n_epochs=2)
+    narrow_fit, wide_fit = model.fit(x, y, seed=0), model.fit(wide, y, seed=0)
+    assert wide_fit.arrays["hidden_weights"].shape[0] == len(np.unique(x.indices))
+    np.testing.assert_array_equal(wide_fit.arrays["terms"], narrow_fit.arrays["terms"] + 4)
+    np.testing.assert_array_equal(model.predict(wide_fit, wide), model.predict(narrow_fit, x))
+
+
+# --- tuning ---
+
+
+def scripted_tuning(monkeypatch, true_positives):
+    """Replace the training of a fold by cells with the given true positives out of 10 positives."""
+    seen = []
+
+    def fold(shared, n_hidden, learning_rate, k):
+        seen.append((n_hidden, learning_rate, k))
+        tp = true_positives(n_hidden, learning_rate, k)
+        return {"cells": np.array([[tp, 0, 10 - tp, 5]] * 2)}
+
+    monkeypatch.setattr(mlp_module, "_tune_fold", fold)
+    return seen
+
+
+def tune(**options):
+    x, y = documents(12, n_categories=2)
+    model = MLP(n_hidden=8, n_hidden_grid=(16, 4, 8), learning_rate_grid=(0.1, 0.01, 0.03), **options)
+    task = SimpleNamespace(model=model, y=y, seed=0)
+    return mlp_module._tune(task, 3, run_here)
+
+
+def test_ties_go_to_the_smaller_parameter(monkeypatch):
+    scripted_tuning(monkeypatch, lambda *_: 4)
+    assert tune()[:2] == (4, 0.01)
+
+
+@pytest.mark.parametrize("criterion", ["f1", "error"])
+def test_rate_then_width_are_chosen_by_the_pooled_criterion(monkeypatch, criterion):
+    gain = {0.01: 3, 0.03: 5, 0.1: 5}
+    seen = scripted_tuning(monkeypatch, lambda h, rate, k: gain[rate] + (h == 16) * (k == 1))
+    width, rate, cv_score = tune(criterion=criterion)
+    assert (width, rate) == (16, 0.03)
+    tp, fn = 16, 14  # 5 + 6 + 5 of 30 positives
+    expected = 2 * tp / (2 * tp + fn) if criterion == "f1" else fn / 45
+    np.testing.assert_allclose(cv_score, [expected] * 2, rtol=1e-12)
+    # The configuration that both passes share is trained once.
+    assert len(seen) == len(set(seen)) == 3 * (3 + 2)
+
+
+def test_the_tuned_values_come_from_the_grids(fitted):
+    assert set(fitted.tuned["n_hidden"].tolist()) <= {4, 8}
+    assert set(fitted.tuned["learning_rate"].tolist()) <= {0.03, 0.1}
+    assert np.all((fitted.cv_score >= 0) & (fitted.cv_score <= 1))
+
+
+def test_without_tuning_the_defaults_are_used(toy):
+    fitted = MLP(tune=False, n_hidden=5, learning_rate=0.02, n_epochs=1).fit(*toy, seed=0)
+    assert fitted.tuned["n_hidden"].tolist() == [5] * 3
+    assert fitted.tuned["learning_rate"].tolist() == [0.02] * 3
+    assert fitted.n_folds.tolist() == [0] * 3
+    assert np.isnan(fitted.cv_score).all()
+
+
+def test_refit_learns_from_the_held_out_documents_too(toy):
+    options = {"tune": False, "n_hidden": 8, "n_epochs": 4}
+    kept = MLP(refit=False, **options).fit(*toy, seed=0)
+    refit = MLP(**options).fit(*toy, seed=0)
+    assert kept.tuned["n_epochs"].tolist() == refit.tuned["n_epochs"].tolist()
+    assert kept.arrays["output_bias"].tobytes() != refit.arrays["output_bias"].tobytes()
+
+
+# --- edges and wrong input ---
+
+
+@pytest.mark.parametrize("n_documents", [1, 2, 3, 6])
+@pytest.mark.parametrize("n_categories", [1, 2])
+def test_a_handful_of_documents(n_documents, n_categories):
+    x, _ = documents(n_documents)
+    y = np.zeros((n_documents, n_categories), dtype=np.uint8)
+    y[:, 0] = 1  # every document carries it
+    y[0] = 1
+    model = MLP(n_hidden_grid=(2, 4), n_epochs=3)
+    fitted = model.fit(x, y, seed=0)
+    assert fitted.n_folds[0] == (min(3, n_documents) if n_documents > 1 else 0)
+    assert model.predict(fitted, x).shape == y.shape
+
+
+def test_documents_without_any_term():
+    x = sparse.csr_array((5, 4), dtype=np.float32)
+    model = MLP(tune=False, n_epochs=50)
+    fitted = model.fit(x, np.ones((5, 1)), seed=0)
+    assert model.predict(fitted, x).all()
+
+
+def test_an_unknown_device_is_refused():
+    with pytest.raises(UserError, match="device=gpu is unknown; choose one of auto, cpu, cuda"):
+        resolve_device("gpu")
+
+
+def test_cuda_is_refused_where_it_is_absent_and_auto_falls_back(monkeypatch, toy):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert resolve_device("auto") == resolve_device("cpu") == "cpu"
+    with pytest.raises(UserError, match="no CUDA GPU"):
+        MLP().fit(*toy, seed=0, device="cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert resolve_device("auto") == resolve_device("cuda") == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"n_hidden": 0}, "n_hidden"),
+        ({"n_hidden_grid": [2.5]}, "n_hidden_grid"),
+        ({"n_hidden_grid": []}, "n_hidden_grid"),
+        ({"learning_rate": -1}, "learning_rate"),
+        ({"learning_rate_grid": [0]}, "learning_rate_grid"),
+        ({"n_epochs": 0}, "n_epochs"),
+        ({"patience": True}, "patience"),
+        ({"batch_size": 1.5}, "batch_size"),
+        ({"held_share": 1}, "held_share"),
+        ({"criterion": "auc"}, "criterion"),
+        ({"n_folds": 1}, "n_folds"),
+    ],
+)
+def test_wrong_parameters_are_named(options, name):
+    with pytest.raises(ValueError, match=f"^{name}: "):
+        MLP(**options)
+
+
+def test_wrong_shapes_are_named(toy):
+    x, y = toy
+    with pytest.raises(ValueError, match="^x: 400 documents"):
+        MLP().fit(x, y[:5], seed=0)
+    with pytest.raises(ValueError, match="^y: shape"):
+        MLP().fit(x, y[:, :0], seed=0)
