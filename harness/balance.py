@@ -140,7 +140,7 @@ def union_categories(
     return Categories(names, np.array(list(unions.values())))
 
 
-def _draw_union(labels, candidates, low, high, generator):  # type: ignore[no-untyped-def]
+def _draw_union(labels, candidates, low, high, generator):
     """Return the members of one union, or None where the draw ends below `low`."""
     members = np.zeros(labels.shape[0], dtype=bool)
     union = np.zeros(labels.shape[1], dtype=bool)

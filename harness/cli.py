@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _launch(command, overrides)
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):  # type: ignore[no-untyped-def]
+def _show_warning(message, category, filename, lineno, file=None, line=None):
     print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 

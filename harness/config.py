@@ -196,7 +196,8 @@ def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
     unknown = sorted(set(pvalue.keywords) - set(parameters))
     if unknown:
         raise UserError(
-            f"test.{name}.{unknown[0]}: there is no such option; {', '.join(list(parameters)[1:])} are allowed"
+            f"test.{name}.{unknown[0]}: there is no such option; "
+            f"{', '.join(list(parameters)[1:])} are allowed"
         )
     module = sys.modules[target.__module__]
     early: Callable[..., Any] | None = getattr(module, "reject", None)

@@ -196,9 +196,10 @@ def _check_classes(plans: Sequence[Plan], largest: int) -> None:
     for plan in plans:
         classes = np.minimum(plan.cells[:, :4].sum(axis=1), plan.cells[:, 4:].sum(axis=1))
         if plan.stratified and classes.min() < (largest + 1) // 2:
+            category = plan.categories[int(classes.argmin())]
             raise UserError(
-                f"sets.sizes: {largest} stratified documents without replacement want {(largest + 1) // 2} of "
-                f"each class; category {plan.categories[int(classes.argmin())]} has {classes.min()}"
+                f"sets.sizes: {largest} stratified documents without replacement want "
+                f"{(largest + 1) // 2} of each class; category {category} has {classes.min()}"
             )
 
 
@@ -303,7 +304,7 @@ def _fewest(
                 generator = rng(seed, "fewest", test.name, n_documents)
                 options = {"rng": generator} if test.random else {}
 
-                def pvalue(counts: NDArray[np.int64], test=test, options=options) -> NDArray[np.float64]:  # type: ignore[no-untyped-def]
+                def pvalue(counts: NDArray[np.int64], test=test, options=options) -> NDArray[np.float64]:
                     return test.pvalue(counts, **options).pvalue
 
                 fewest[t, a, s] = fewest_discordances(pvalue, alpha, n_documents)

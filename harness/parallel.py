@@ -123,7 +123,7 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
         package: another version computes anew.
     """
 
-    def run(function, units, names, *, shared=None, threads=True, description=""):  # type: ignore[no-untyped-def]
+    def run(function, units, names, *, shared=None, threads=True, description=""):
         if len(set(names)) != len(names) or len(names) != len(units):
             raise ValueError("names: each unit needs a name of its own")
         keys = [digest(__version__, stage, list(inputs), name) for name in names]
@@ -141,7 +141,7 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
     return run
 
 
-def _compute(workers, function, jobs, threads, description):  # type: ignore[no-untyped-def]
+def _compute(workers, function, jobs, threads, description):
     """Yield (index, result) as the jobs complete, showing progress after two seconds."""
     from joblib import Parallel, delayed
     from tqdm import tqdm
@@ -158,10 +158,10 @@ def _compute(workers, function, jobs, threads, description):  # type: ignore[no-
     yield from tqdm(done, total=len(jobs), desc=description, delay=2, disable=None, leave=False)
 
 
-def _plain_job(function, index, arguments):  # type: ignore[no-untyped-def]
+def _plain_job(function, index, arguments):
     return index, function(*arguments)
 
 
-def _one_thread_job(function, index, arguments):  # type: ignore[no-untyped-def]
+def _one_thread_job(function, index, arguments):
     with threadpool_limits(1):
         return index, function(*arguments)

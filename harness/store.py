@@ -105,7 +105,7 @@ class Store:
         try:
             with os.fdopen(handle, "wb") as stream:
                 signed = arrays | {"__made_from__": np.array(_sign(key, arrays))}
-                np.savez(stream, allow_pickle=False, **signed)  # type: ignore[arg-type]
+                np.savez(stream, allow_pickle=False, **signed)
                 stream.flush()
                 os.fsync(stream.fileno())
             Path(temporary).replace(path)

@@ -167,7 +167,8 @@ def pair_models(pairs: Sequence[str], models: Mapping[str, Any]) -> list[tuple[s
         a, _, b = str(pair).partition("-")
         if a not in models or b not in models or a == b:
             raise UserError(
-                f"pairs: {pair!r} is not allowed; two different models of {', '.join(models)}, joined by '-', are"
+                f"pairs: {pair!r} is not allowed; two different models of {', '.join(models)}, "
+                "joined by '-', are"
             )
         found.append((pair, a, b))
     if len(set(pairs)) != len(pairs) or not pairs:
@@ -198,7 +199,7 @@ def count_populations(
         truth = label_documents(documents.topics_true, members)
         retrain = name == NATURAL or balances[name].retrain
 
-        def decide(model: str, name=name, members=members, retrain=retrain) -> NDArray[np.bool_]:  # type: ignore[no-untyped-def]
+        def decide(model: str, name=name, members=members, retrain=retrain) -> NDArray[np.bool_]:
             if retrain:
                 return trained[name, model].decisions
             return unite(trained[NATURAL, model].decisions, categories[NATURAL], members)

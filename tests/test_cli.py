@@ -17,7 +17,8 @@ TINY = ["sets.n_sets=20", "sets.sizes=[100,300]", "n_replicates=200", "parallel=
 def here(tmp_path, monkeypatch):
     """An empty working folder with an outcomes table beside it."""
     generator = np.random.default_rng(0)
-    counts = np.array([generator.multinomial(5000, row) for row in generator.dirichlet([9, 3, 2, 5, 4, 3, 4, 99], 6)])
+    shares = generator.dirichlet([9, 3, 2, 5, 4, 3, 4, 99], 6)
+    counts = np.array([generator.multinomial(5000, row) for row in shares])
     names = tuple(f"T{i}" for i in range(6))
     populations = [
         Population(pair, balance, names, counts + i)
@@ -81,7 +82,8 @@ def test_a_run_from_a_table_leaves_everything(capfd, here):
     code, out, err = run(capfd, "run", "population=../outcomes.csv", "out=study", *TINY)
     assert code == 0, err
     study = here / "study"
-    for name in ("outcomes.csv", "size_power.csv", "size_power_by_category.csv", "summary.md", "provenance.json"):
+    tables = ("outcomes.csv", "size_power.csv", "size_power_by_category.csv")
+    for name in (*tables, "summary.md", "provenance.json"):
         assert (study / name).stat().st_size > 0
     for name in ("figure1", "figure2"):
         assert (study / "figures" / f"{name}.png").stat().st_size > 0
@@ -171,7 +173,7 @@ def test_a_sweep_gives_each_job_its_folder(capfd, here):
         (["+test.mcnemar.colour=red"], "colour"),
         (["test.mcnemar.measure=beauty"], "beauty"),
         (["test.mcnemar._target_=os.system"], "'os.system' is not allowed"),
-        (["test.mcnemar._target_=harness.store.os.remove"], "is not allowed; functions and classes of harness are"),
+        (["test.mcnemar._target_=harness.store.os.remove"], "functions and classes of harness are"),
         (["test.mcnemar._target_=harness.nowhere.nothing"], "is not allowed"),
         (["population=absent.csv"], "absent.csv"),
         (["sets.n_sets=many"], "'many' is not allowed"),

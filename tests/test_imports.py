@@ -13,7 +13,8 @@ ORDER = [
     "models.fitted", "models.cross_validation", "models", "outcomes", "training",
     "nulls", "evaluation_sets", "measures", "significance.result", "significance", "rejections",
     "intervals", "size_power", "evaluation", "papers", "truth_scores", "provenance",
-    "captions", "figure_style", "figure", "figures", "findings", "report", "study", "config", "cli", "__main__",
+    "captions", "figure_style", "figure", "figures", "findings", "report",
+    "study", "config", "cli", "__main__",
 ]  # fmt: skip
 ROOT = Path(harness.__file__).parent
 FILES = sorted(p for p in ROOT.rglob("*.py") if "conf" not in p.relative_to(ROOT).parts)

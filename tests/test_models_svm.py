@@ -189,9 +189,7 @@ def test_same_bytes_in_any_order_and_through_a_file(model, data):
     file.seek(0)
     with np.load(file, allow_pickle=False) as stored:
         again = two._replace(arrays=dict(stored))
-    np.testing.assert_array_equal(
-        model.predict(one, x_true), model.predict(again, x_true, run=shuffled_run)
-    )
+    np.testing.assert_array_equal(model.predict(one, x_true), model.predict(again, x_true, run=shuffled_run))
 
 
 @pytest.mark.parametrize("units", [32, 4096])

@@ -20,7 +20,8 @@ def test_split_is_a_partition_and_the_seed_decides():
 
 
 def test_split_in_order_of_time_needs_an_order():
-    assert split_documents(9, n_train=4, order="chronological", chronological=True).train.tolist() == [0, 1, 2, 3]
+    parts = split_documents(9, n_train=4, order="chronological", chronological=True)
+    assert parts.train.tolist() == [0, 1, 2, 3]
     with pytest.raises(UserError, match="no order in time"):
         split_documents(9, n_train=4, order="chronological")
 
@@ -50,7 +51,7 @@ def counts():
 
 
 def test_tfidf_is_that_of_scikit_learn(counts):
-    """Reference: TfidfTransformer(sublinear_tf=True, smooth_idf=False, norm=None), whose idf is ours plus 1."""
+    """TfidfTransformer(sublinear_tf=True, smooth_idf=False, norm=None), whose idf is ours plus 1."""
     train = counts[:40]
     dictionary = TfIdf().fit(train)
     vectors = TfIdf().transform(dictionary, counts)

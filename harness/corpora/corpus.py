@@ -104,7 +104,7 @@ def check_corpus(corpus: Corpus) -> Corpus:
             raise UserError(f"corpus {corpus.name}: {what} {values[n_times > 1][0]} occurs more than once")
     if not np.isfinite(corpus.terms.data).all() or (corpus.terms.data < 0).any():
         raise UserError(
-            f"corpus {corpus.name}: a term value is negative or not finite; counts or weights >= 0 are allowed"
+            f"corpus {corpus.name}: a term value is negative or not finite; values >= 0 are allowed"
         )
     if corpus.topics.nnz == 0:
         raise UserError(f"corpus {corpus.name}: no document carries a topic; at least one positive is needed")

@@ -21,11 +21,12 @@ class TestResult(NamedTuple):
         Sets on which the test has no verdict of its own (protocol: p = 1 unless told otherwise).
     """
 
-    __test__ = False  # pytest would collect the name otherwise
-
     pvalue: NDArray[np.float64]
     statistic: NDArray[np.float64]
     degenerate: NDArray[np.bool_]
+
+
+TestResult.__test__ = False  # type: ignore[attr-defined]  # pytest would collect the name otherwise
 
 
 def as_counts(counts: ArrayLike) -> NDArray[np.int64]:

@@ -66,7 +66,7 @@ def stop_bounds(n_replicates: int, limit: int, drawn: int, tails: int) -> tuple[
     >>> stop_bounds(5000, 250, 5000, 2)
     (250, 251)
     >>> stop_bounds(5000, 250, 300, 2)
-    (2, 33)
+    (3, 31)
     """
     if drawn == n_replicates:
         return limit, limit + 1
