@@ -93,6 +93,15 @@ def test_error_replicates_are_distributed_as_resampled_sets(interval):
     assert gap <= np.sqrt(np.log(2 / FALSE_ALARM) / n_sets)  # two-sample Kolmogorov-Smirnov
 
 
+def test_one_sided_sets_of_every_size_have_a_pvalue():
+    rng = generator()
+    for n01, n10 in ((k, other) for k in range(1, 400, 3) for other in (0, 1)):
+        for rest in (0, 1, 1000):
+            counts = [rest, 0, 0, 0, 0, n10, n01, 0]
+            for interval in INTERVALS:
+                assert 0 <= bootstrap_percentile(counts, "error", 20, interval, rng).pvalue <= 1
+
+
 @pytest.mark.parametrize(("expected", "size"), [(4, 0.0413), (10, 0.0422), (50, 0.0446)])
 def test_error_size_in_the_poisson_limit(expected, size):
     # many documents, few discordant: n01 and n10 Poisson with mean expected / 2; reference by enumeration

@@ -77,7 +77,8 @@ def distribution(groups: Ints) -> tuple[Ints, Floats]:
 
 def signs(values: Ints, weights: Floats) -> Floats:
     """Return P(D* < 0), P(D* = 0) and P(D* > 0), shape (3,)."""
-    return np.array([weights[values < 0].sum(), weights[values == 0].sum(), weights[values > 0].sum()])
+    shares = np.array([weights[values < 0].sum(), weights[values == 0].sum(), weights[values > 0].sum()])
+    return np.minimum(shares, 1)  # a sum of weights may pass 1 by its last bit
 
 
 def limit_pvalue(groups: Ints, interval: str) -> float:
