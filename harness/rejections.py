@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,11 @@ class Test:
         The measure whose difference it tests.
     difference : callable
         Counts of shape (..., 8) -> the measure's difference, A minus B, shape (...).
-    pvalue : callable
+    pvalue : functools.partial
         Counts of shape (..., 8) -> TestResult.
-    reject : callable, optional
+    reject : functools.partial, optional
         (counts, alphas) -> bool array (..., n_alphas), for tests that can settle the verdict sooner
-        than the p-value.
+        than the p-value; with a keyword `interval` it takes several, see :func:`families`.
     degenerate : callable, optional
         Counts -> bool array (...); needed beside `reject`.
     random : bool
@@ -42,26 +43,44 @@ class Test:
     name: str
     measure: str
     difference: Callable[..., NDArray[Any]]
-    pvalue: Callable[..., Any]
-    reject: Callable[..., NDArray[np.bool_]] | None = None
+    pvalue: partial[Any]
+    reject: partial[NDArray[np.bool_]] | None = None
     degenerate: Callable[..., NDArray[np.bool_]] | None = None
     random: bool = False
     stratified: bool = False
 
 
+def families(tests: Sequence[Test]) -> list[list[int]]:
+    """Return the places of tests that can be judged together: those that differ in `interval` only.
+
+    Parameters
+    ----------
+    tests : sequence of Test
+    """
+    found: dict[object, list[int]] = {}
+    for i, test in enumerate(tests):
+        key: object = i
+        if test.reject is not None and "interval" in test.reject.keywords:
+            others = {k: v for k, v in test.reject.keywords.items() if k != "interval"}
+            key = (test.measure, test.reject.func, tuple(sorted(others.items())))
+        found.setdefault(key, []).append(i)
+    return list(found.values())
+
+
 def decide(
-    test: Test,
+    tests: Sequence[Test],
     counts: NDArray[np.int64],
     alphas: Sequence[float],
     generator: np.random.Generator,
     *,
     stratified: bool = False,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the verdicts of a test at each level, and which sets are degenerate for it.
+    """Return the verdicts of one family of tests at each level, and which sets are degenerate for it.
 
     Parameters
     ----------
-    test : Test
+    tests : sequence of Test
+        One test, or several as grouped by :func:`families`: these see the same replicates.
     counts : int array, shape (n_sets, 8)
     alphas : sequence of float
     generator : numpy.random.Generator
@@ -71,18 +90,27 @@ def decide(
 
     Returns
     -------
-    rejected : bool array, shape (n_sets, n_alphas)
+    rejected : bool array, shape (n_sets, n_tests, n_alphas)
     degenerate : bool array, shape (n_sets,)
+
+    Raises
+    ------
+    ValueError
+        If a p-value is NaN.
     """
-    options: dict[str, Any] = {"rng": generator} if test.random else {}
-    if test.stratified:
+    first = tests[0]
+    options: dict[str, Any] = {"rng": generator} if first.random else {}
+    if first.stratified:
         options["stratified"] = stratified
-    if test.reject is not None and test.degenerate is not None:
-        return test.reject(counts, alphas=alphas, **options), test.degenerate(counts)
-    result = test.pvalue(counts, **options)
+    if first.reject is not None and first.degenerate is not None:
+        if "interval" in first.reject.keywords:
+            options["interval"] = [test.reject.keywords["interval"] for test in tests if test.reject]
+        rejected = first.reject(counts, alphas=alphas, **options)
+        return rejected.reshape(len(counts), len(tests), len(alphas)), first.degenerate(counts)
+    result = first.pvalue(counts, **options)
     if np.isnan(result.pvalue).any():
-        raise ValueError(f"test {test.name}: a p-value is NaN; every set must have a verdict")
-    return result.pvalue[:, None] <= np.asarray(alphas), result.degenerate
+        raise ValueError(f"test {first.name}: a p-value is NaN; every set must have a verdict")
+    return result.pvalue[:, None, None] <= np.asarray(alphas), result.degenerate
 
 
 def count_rejections(
@@ -137,11 +165,13 @@ def count_rejections(
     for i, n_documents in enumerate(sizes):
         generator = rng(seed, "sets", *names, n_documents)
         counts = draw(cells, n_documents, n_sets, generator, replacement=replacement)
-        for j, test in enumerate(tests):
-            replicates = rng(seed, "replicates", *names, n_documents, test.measure)
-            rejected, degenerate = decide(test, counts, alphas, replicates, stratified=stratified)
-            wrong = np.sign(test.difference(counts)) * np.sign(test.difference(truth)) < 0
-            n_rejected[i, j] = rejected.sum(axis=0)
-            n_wrong[i, j] = (rejected & wrong[:, None]).sum(axis=0)
-            n_degenerate[i, j] = degenerate.sum()
+        for places in families(tests):
+            family = [tests[j] for j in places]
+            difference, measure = family[0].difference, family[0].measure
+            replicates = rng(seed, "replicates", *names, n_documents, measure)
+            rejected, degenerate = decide(family, counts, alphas, replicates, stratified=stratified)
+            wrong = np.sign(difference(counts)) * np.sign(difference(truth)) < 0
+            n_rejected[i, places] = rejected.sum(axis=0)
+            n_wrong[i, places] = (rejected & wrong[:, None, None]).sum(axis=0)
+            n_degenerate[i, places] = degenerate.sum()
     return {"n_rejected": n_rejected, "n_wrong_direction": n_wrong, "n_degenerate": n_degenerate}

@@ -59,7 +59,7 @@ def test_replicates_that_draw_no_discordant_document_count_on_both_sides():
 def test_error_distribution_is_that_of_the_conditional_binomials():
     # K ~ Bin(N, m/N), n01*|K ~ Bin(K, n01/m)
     for n01, n10, n in ((30, 45, 1000), (2, 60, 300), (1, 1, 800_000), (40, 60, 100), (700, 650, 6000)):
-        values, weights = bootstrap_error.distribution(np.array([n01, n10, n]))
+        values, weights = bootstrap_error.distribution((n01, n10, n))
         m = n01 + n10
         k = np.arange(min(n, int(m + 12 * np.sqrt(m) + 40)) + 1)
         outer = binom.pmf(k, n, m / n)
@@ -71,7 +71,7 @@ def test_error_distribution_is_that_of_the_conditional_binomials():
 
 
 def test_error_distribution_of_millions_of_documents():
-    values, weights = bootstrap_error.distribution(np.array([30_000_000, 30_000_000, 2**31 - 1]))
+    values, weights = bootstrap_error.distribution((30_000_000, 30_000_000, 2**31 - 1))
     variance = weights @ (values.astype(float) ** 2)
     assert variance == pytest.approx(60_000_000, rel=1e-6)
 

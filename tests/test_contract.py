@@ -19,7 +19,7 @@ from harness.evaluation import judge_truth
 from harness.figures import draw_figures
 from harness.measures import difference
 from harness.parallel import Workers, make_run, run_here
-from harness.rejections import decide
+from harness.rejections import decide, families
 from harness.store import Store
 
 CONF = conf_folder()
@@ -113,9 +113,9 @@ class TestOfTests:
     def test_early_verdicts_are_those_of_the_pvalues(self, significance_test, sets):
         alphas = [0.1, 0.05]
         expected = pvalues(significance_test, sets)
-        rejected, degenerate = decide(significance_test, sets, alphas, np.random.default_rng(0))
+        rejected, degenerate = decide([significance_test], sets, alphas, np.random.default_rng(0))
         assert (degenerate == expected.degenerate).all()
-        agree = rejected == (expected.pvalue[:, None] <= alphas)
+        agree = rejected[:, 0] == (expected.pvalue[:, None] <= alphas)
         assert agree.mean() >= 0.99
 
     @pytest.mark.parametrize("counts", [[[1.5] * 8], [[-1] + [1] * 7], [[1] * 7], [[np.nan] * 8], [[0] * 8]])
@@ -128,6 +128,19 @@ def _legacy(test):
     import functools
 
     return functools.partial(test.pvalue.func, **test.pvalue.keywords | {"degenerate": "reject"})
+
+
+def test_tests_judged_together_give_what_each_gives_alone(sets):
+    chosen = "test=[bootstrap_f1,mcnemar,bootstrap_f1_symmetric,bootstrap_error_symmetric,bootstrap_error]"
+    tests = arguments(chosen, "n_replicates=400")["evaluation"]["tests"]
+    groups = families(tests)
+    assert groups == [[0, 2], [1], [3, 4]]
+    for group in groups:
+        family = [tests[i] for i in group]
+        together, _ = decide(family, sets, [0.1, 0.02], np.random.default_rng(3))
+        for i, test in enumerate(family):
+            alone, _ = decide([test], sets, [0.1, 0.02], np.random.default_rng(3))
+            assert (together[:, i] == alone[:, 0]).all()
 
 
 # --- truth rules, balances ------------------------------------------------------------------------

@@ -5,8 +5,10 @@ replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`, whe
 before all of them are drawn in `settling`.
 """
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Sequence
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,7 +109,7 @@ def bootstrap_percentile(
     frozen = _frozen(sets, measure)
     if measure == "error":
         statistic = error_difference(cells)
-        pvalues = _error_pvalues(sets, frozen, n_replicates, interval, stratified, generator)
+        pvalues = _error_pvalues(sets, frozen, n_replicates, (interval,), stratified, generator)[:, 0]
     else:
         statistic = f1_difference(cells)
         assert n_replicates is not None  # checked above; for the type checker
@@ -120,7 +122,7 @@ def reject(
     measure: str,
     alphas: ArrayLike,
     n_replicates: int | None = 5000,
-    interval: str = "equal_tailed",
+    interval: str | Sequence[str] = "equal_tailed",
     rng: np.random.Generator | None = None,
     *,
     stratified: bool = False,
@@ -140,14 +142,17 @@ def reject(
 
     Parameters
     ----------
-    counts, measure, n_replicates, interval, rng, stratified, degenerate
+    counts, measure, n_replicates, rng, stratified, degenerate
         As in :func:`bootstrap_percentile`.
     alphas : float or sequence of floats
         Levels, each between 0 and 1.
+    interval : str or sequence of str
+        As there; several intervals are judged on the same replicates, each with the verdicts that it
+        has alone with a generator in the same state, at little more than the cost of one.
 
     Returns
     -------
-    bool array, shape (..., n_alphas)
+    bool array, shape (..., n_alphas) or, for a sequence of intervals, (..., n_intervals, n_alphas)
         True where the null hypothesis is rejected.
 
     Raises
@@ -165,22 +170,24 @@ def reject(
     levels = np.atleast_1d(np.asarray(alphas, dtype=float))
     if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"alphas: {alphas!r} is not allowed; a level or a list of levels between 0 and 1 is")
-    if measure == "error":
-        result = bootstrap_percentile(
-            counts, measure, n_replicates, interval, rng, stratified=stratified, degenerate=degenerate
-        )
-        return result.pvalue[..., None] <= levels
-    cells = _checked(counts, measure, n_replicates, interval)
     check_choice("degenerate", degenerate, ("accept", "reject"))
-    assert n_replicates is not None  # checked above; for the type checker
-    sets = cells.reshape(-1, 8)
+    intervals = (interval,) if isinstance(interval, str) else tuple(interval)
+    for name in intervals or ("none",):
+        cells = _checked(counts, measure, n_replicates, name)
+    sets, generator = cells.reshape(-1, 8), _generator(rng)
     frozen = _frozen(sets, measure)
-    verdicts = np.zeros((len(sets), len(levels)), dtype=bool)
+    if measure == "error":
+        pvalues = _error_pvalues(sets, frozen, n_replicates, intervals, stratified, generator)
+        verdicts = pvalues[..., None] <= levels
+    else:
+        assert n_replicates is not None  # checked above; for the type checker
+        keys = _keys(len(sets), generator)
+        verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)
+        live = np.flatnonzero(~frozen)
+        verdicts[live] = _f1_verdicts(sets[live], keys[live], levels, n_replicates, intervals, stratified)
     verdicts[frozen] = degenerate == "reject"
-    live = np.flatnonzero(~frozen)
-    keys = _keys(len(sets), _generator(rng))
-    verdicts[live] = _f1_verdicts(sets[live], keys[live], levels, n_replicates, interval, stratified)
-    return verdicts.reshape(*cells.shape[:-1], len(levels))
+    shape = cells.shape[:-1] if isinstance(interval, str) else (*cells.shape[:-1], len(intervals))
+    return verdicts.reshape(*shape, len(levels))
 
 
 def degenerate_sets(counts: ArrayLike, measure: str) -> NDArray[np.bool_]:
@@ -241,19 +248,24 @@ def _error_pvalues(
     sets: NDArray[np.int64],
     frozen: NDArray[np.bool_],
     n_replicates: int | None,
-    interval: str,
+    intervals: Sequence[str],
     stratified: bool,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return the p-value of each set, 1 where frozen; sets are taken in order, each with its own draw."""
+    """Return p-values, shape (n_sets, n_intervals), 1 where frozen.
+
+    Sets are taken in order, each with its own draw; every interval draws from the same state.
+    """
     groups = bootstrap_error.strata(sets, stratified)
-    pvalues = np.ones(len(sets))
-    if n_replicates is None:
-        rows, where = np.unique(groups, axis=0, return_inverse=True)
-        known = [bootstrap_error.limit_pvalue(row, interval) for row in rows]
-        return np.array(known, dtype=float)[where.reshape(-1)]
+    pvalues = np.ones((len(sets), len(intervals)))
+    generators = [rng, *(copy.deepcopy(rng) for _ in intervals[1:])]
     for i in np.flatnonzero(~frozen):
-        pvalues[i] = bootstrap_error.drawn_pvalue(groups[i], n_replicates, interval, rng)
+        known = bootstrap_error.distribution(tuple(groups[i].tolist()))
+        for j, interval in enumerate(intervals):
+            if n_replicates is None:
+                pvalues[i, j] = bootstrap_error.limit_pvalue(groups[i], interval, known)
+            else:
+                pvalues[i, j] = bootstrap_error.drawn_pvalue(known, n_replicates, interval, generators[j])
     return pvalues
 
 
@@ -299,41 +311,53 @@ def _f1_verdicts(
     keys: NDArray[np.uint64],
     levels: NDArray[np.float64],
     n_replicates: int,
-    interval: str,
+    intervals: Sequence[str],
     stratified: bool,
 ) -> NDArray[np.bool_]:
-    """Return the verdicts of sets that are not degenerate, shape (n_sets, n_levels)."""
-    tails = _tally(interval).tails
-    limits = [settling.largest_rejecting(float(alpha), n_replicates, tails) for alpha in levels]
-    known = settling.forecast(sets, stratified, symmetric=interval == "symmetric")
-    rejected, settled = settling.settled_at_once(known, limits, n_replicates, tails)
-    for i in np.flatnonzero(~settled.all(axis=1)):
-        open_limits = {int(j): limits[j] for j in np.flatnonzero(~settled[i])}
-        stream = bootstrap_f1.replicates(sets[i], n_replicates, stratified, _own_generator(keys[i]))
-        bounds = float(known.low[i]), float(known.high[i])
-        for j, verdict in _sequential(stream, _tally(interval), open_limits, n_replicates, bounds).items():
-            rejected[i, j] = verdict
+    """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
+    shape = (len(sets), len(intervals), len(levels))
+    rejected, settled = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    limits, forecasts = [], []
+    for j, interval in enumerate(intervals):
+        tails = _tally(interval).tails
+        limits.append([settling.largest_rejecting(float(alpha), n_replicates, tails) for alpha in levels])
+        forecasts.append(settling.forecast(sets, stratified, symmetric=interval == "symmetric"))
+        rejected[:, j], settled[:, j] = settling.settled_at_once(forecasts[j], limits[j], n_replicates, tails)
+    for i in np.flatnonzero(~settled.all(axis=(1, 2))):
+        open_levels = [
+            _OpenLevels(
+                _tally(intervals[int(j)]),
+                {int(k): limits[j][k] for k in np.flatnonzero(~settled[i, j])},
+                (float(forecasts[j].low[i]), float(forecasts[j].high[i])),
+                rejected[i, j],
+            )
+            for j in np.flatnonzero(~settled[i].all(axis=1))
+        ]
+        total = 0
+        for drawn in bootstrap_f1.replicates(sets[i], n_replicates, stratified, _own_generator(keys[i])):
+            total += drawn.shape[1]
+            open_levels = [part for part in open_levels if part.see(drawn, total, n_replicates)]
+            if not open_levels:
+                break
     return rejected
 
 
-def _sequential(
-    stream: Iterator[NDArray[np.int64]],
-    tally: bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric,
-    open_limits: dict[int, int],
-    n_replicates: int,
-    bounds: tuple[float, float],
-) -> dict[int, bool]:
-    """Draw replicates of one set until the verdict at each open level is settled; return the verdicts."""
-    verdicts: dict[int, bool] = {}
-    total = 0
-    for drawn in stream:
-        count, total = tally.add(drawn), total + drawn.shape[1]
-        for j in list(open_limits):
-            limit = open_limits[j]
-            verdict = settling.verdict_so_far(count, total, limit, n_replicates, tally.tails, *bounds)
+class _OpenLevels(NamedTuple):
+    """The levels of one interval at which the verdict on one set is still open."""
+
+    tally: bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric
+    limits: dict[int, int]
+    bounds: tuple[float, float]
+    rejected: NDArray[np.bool_]
+
+    def see(self, drawn: NDArray[np.int64], total: int, n_replicates: int) -> bool:
+        """Take in more replicates, write the verdicts that they settle; tell whether any is open."""
+        count = self.tally.add(drawn)
+        for k, limit in list(self.limits.items()):
+            verdict = settling.verdict_so_far(
+                count, total, limit, n_replicates, self.tally.tails, *self.bounds
+            )
             if verdict is not None:
-                verdicts[j] = verdict
-                del open_limits[j]
-        if not open_limits:
-            break
-    return verdicts
+                self.rejected[k] = verdict
+                del self.limits[k]
+        return bool(self.limits)

@@ -7,6 +7,8 @@ how many replicates fall on each value of D* is Multinomial(B, distribution of D
 gives p-values with exactly the distribution that B resamplings of the documents would give.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +36,8 @@ def strata(cells: Ints, stratified: bool) -> Ints:
     return np.stack(parts, axis=-1)
 
 
-def distribution(groups: Ints) -> tuple[Ints, Floats]:
+@lru_cache(maxsize=1024)
+def distribution(groups: tuple[int, ...]) -> tuple[Ints, Floats]:
     """Return the values that D* can take, ascending, and their probabilities, for one set.
 
     The characteristic function of D* is ``(1 + (n01 (e^it - 1) + n10 (e^-it - 1)) / N)^N``, multiplied
@@ -43,17 +46,16 @@ def distribution(groups: Ints) -> tuple[Ints, Floats]:
 
     Parameters
     ----------
-    groups : int array, shape (3,) or (6,)
-        As made by :func:`strata`.
+    groups : tuple of 3 or 6 int
+        A row of what :func:`strata` makes.
 
     Examples
     --------
-    >>> values, weights = distribution(np.array([1, 0, 2]))
+    >>> values, weights = distribution((1, 0, 2))
     >>> [(int(v), round(float(w), 6)) for v, w in zip(values, weights) if w > 0]
     [(0, 0.25), (1, 0.5), (2, 0.25)]
     """
-    triples = groups.reshape(-1, 3).tolist()
-    triples = [t for t in triples if t[2] > 0]
+    triples = [t for t in (groups[:3], groups[3:]) if t and t[2] > 0]
     centre = sum(n01 - n10 for n01, n10, _ in triples)
     variance = sum(n01 + n10 - (n01 - n10) ** 2 / n for n01, n10, n in triples)
     reach = int(np.ceil(9 * np.sqrt(max(variance, 0.0)))) + 20
@@ -81,15 +83,23 @@ def signs(values: Ints, weights: Floats) -> Floats:
     return np.minimum(shares, 1)  # a sum of weights may pass 1 by its last bit
 
 
-def limit_pvalue(groups: Ints, interval: str) -> float:
+def limit_pvalue(groups: Ints, interval: str, known: tuple[Ints, Floats]) -> float:
     """Return the p-value of infinitely many replicates for one set (1 without discordant documents).
+
+    Parameters
+    ----------
+    groups : int array, shape (3,) or (6,)
+        As made by :func:`strata`.
+    interval : {"equal_tailed", "symmetric"}
+    known : tuple of arrays
+        The set's :func:`distribution`.
 
     Examples
     --------
-    >>> round(limit_pvalue(np.array([3, 0, 10]), "equal_tailed"), 10)  # 2 x 0.7^10
+    >>> round(limit_pvalue(np.array([3, 0, 10]), "equal_tailed", distribution((3, 0, 10))), 10)  # 2 x 0.7^10
     0.0564950498
     """
-    values, weights = distribution(groups)
+    values, weights = known
     if interval == "equal_tailed":
         below, zero, above = signs(values, weights)
         return float(min(1.0, 2 * (min(below, above) + zero)))
@@ -97,14 +107,16 @@ def limit_pvalue(groups: Ints, interval: str) -> float:
     return float(min(1.0, weights[np.abs(values - mean) >= abs(mean)].sum()))
 
 
-def drawn_pvalue(groups: Ints, n_replicates: int, interval: str, rng: np.random.Generator) -> float:
+def drawn_pvalue(
+    known: tuple[Ints, Floats], n_replicates: int, interval: str, rng: np.random.Generator
+) -> float:
     """Return the p-value of `n_replicates` random replicates for one set with discordant documents.
 
     One multinomial draw tells how many replicates fall on each sign of D* (equal-tailed) or on each value
     of it (symmetric, which needs their mean): the p-value has the very distribution that it would have
-    if the documents were resampled `n_replicates` times.
+    if the documents were resampled `n_replicates` times. `known` is the set's :func:`distribution`.
     """
-    values, weights = distribution(groups)
+    values, weights = known
     if interval == "equal_tailed":
         below, zero, above = rng.multinomial(n_replicates, signs(values, weights)).tolist()
         return min(1.0, 2 * (min(below, above) + zero) / n_replicates)
