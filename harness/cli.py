@@ -65,6 +65,8 @@ def _launch(command: str, overrides: list[str]) -> int:
         except (UserError, OSError, *CONFIG_ERRORS) as error:
             failures.append(_sentence(error))
             print(f"harness {command}: {failures[-1]}", file=sys.stderr)
+        finally:
+            _remove_if_empty(_output_folder())
 
     register_resolvers()
     before = sys.argv
@@ -102,16 +104,17 @@ def _check_preset(command: str, cfg: Any) -> None:
 
 
 def _run(cfg: Any) -> None:
-    from hydra.core.hydra_config import HydraConfig
-
     from harness.config import run_arguments
     from harness.study import run_study
 
-    out = Path(HydraConfig.get().runtime.output_dir)
-    try:
-        run_study(out=out, say=_say, **run_arguments(cfg))
-    finally:
-        _remove_if_empty(out)
+    run_study(out=_output_folder(), say=_say, **run_arguments(cfg))
+
+
+def _output_folder() -> Path:
+    """Return where this job writes: `out`, or its own folder of a sweep."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return Path(HydraConfig.get().runtime.output_dir)
 
 
 def _figures(cfg: Any) -> None:

@@ -121,7 +121,9 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "split": {key: split[key] for key in ("n_train", "n_test", "order")},
     }
     evaluation = {
-        "tests": [_build_test(name, node, plain["degenerate"]) for name, node in cfg.test.items()],
+        "tests": [
+            _build_test(name, node, plain["degenerate"]) for name, node in _chosen(cfg, "test").items()
+        ],
         "rules": _build_group(cfg, "truth"),
         "alphas": [float(alpha) for alpha in plain["alphas"]],
         **{key: sets[key] for key in ("sizes", "n_sets", "n_truth_sets", "replacement")},
@@ -150,9 +152,15 @@ def _build(cfg: DictConfig, group: str, **options: Any) -> Any:
 
 
 def _build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
-    if not cfg[group]:
+    return {name: _instantiate(f"{group}.{name}", node) for name, node in _chosen(cfg, group).items()}
+
+
+def _chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
+    """Return the chosen members of a group; Hydra leaves the group out where none is."""
+    node = cfg.get(group)
+    if not node:
         raise UserError(f"{group}: none is chosen; at least one is needed")
-    return {str(name): _instantiate(f"{group}.{name}", node) for name, node in cfg[group].items()}
+    return {str(name): member for name, member in node.items()}
 
 
 def _instantiate(where: str, node: Any, **options: Any) -> Any:
@@ -268,6 +276,10 @@ def _check_values(plain: Mapping[str, Any]) -> None:
     _whole("seed", plain["seed"], 0)
     _whole("n_replicates", plain["n_replicates"], 1)
     _member("device", plain["device"], DEVICES)
+    if plain["device"] == "cuda":
+        from harness.models.mlp import resolve_device
+
+        resolve_device("cuda")  # before any work is done
     _member("degenerate", plain["degenerate"], ("accept", "reject"))
     _keys("split", plain["split"], ("n_train", "n_test", "order"))
     _keys("sets", plain["sets"], ("sizes", "n_sets", "n_truth_sets", "replacement"))

@@ -10,7 +10,10 @@ import pytest
 from harness.cli import main
 from harness.outcomes import Population, write_outcomes
 
-TINY = ["sets.n_sets=20", "sets.sizes=[100,300]", "n_replicates=200", "parallel=sequential", "cache=null"]
+TINY = [
+    "sets.n_sets=20", "sets.sizes=[100,300]", "alphas=[0.05]", "n_replicates=200", "sets.n_truth_sets=200",
+    "parallel=sequential", "cache=null",
+]  # fmt: skip
 
 
 @pytest.fixture

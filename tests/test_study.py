@@ -1,0 +1,158 @@
+"""The study end to end on small corpora: the same bytes whatever the workers, and from the stored table."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.cli import main
+
+SMALL = [
+    "corpus.n_documents=700", "corpus.n_topics=12", "split.n_train=250", "n_meta_categories=4", "tune.enabled=false",
+    "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=20", "sets.n_truth_sets=200",
+    "n_replicates=200", "alphas=[0.1,0.05]", "figure=draft",
+    "test=[mcnemar,bootstrap_f1,bootstrap_f1_symmetric,bootstrap_error,randomization_f1]",
+]  # fmt: skip
+ALL_BALANCES = (
+    "balance=[natural,meta,meta_or,stratified,reweighted]",
+    "balance.reweighted.prevalence=[.1,.5]",
+)
+TABLES = ("outcomes.csv", "size_power.csv", "size_power_by_category.csv")
+
+
+def study(out, *overrides):
+    assert main(["run", f"out={out}", "cache=null", *SMALL, *overrides]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run with every balance, made by one process."""
+    return study(tmp_path_factory.mktemp("study") / "sequential", *ALL_BALANCES, "parallel=sequential")
+
+
+def same_tables(one, other, names=TABLES):
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def test_workers_do_not_change_a_byte(finished, tmp_path):
+    other = study(tmp_path / "loky", *ALL_BALANCES, "parallel=loky", "parallel.n_jobs=2")
+    assert same_tables(finished, other, (*TABLES, "models.csv", "categories.csv"))
+
+
+def test_the_stored_table_gives_the_same_bytes(finished, tmp_path):
+    table = finished / "outcomes.csv"
+    other = study(tmp_path / "again", *ALL_BALANCES, "parallel=sequential", f"population={table}")
+    assert same_tables(finished, other)
+
+
+def test_kept_stages_give_the_same_bytes(finished, tmp_path):
+    for name in ("first", "second"):
+        overrides = ("parallel=sequential", f"cache={tmp_path / 'cache'}", "balance=[natural,meta]")
+        assert main(["run", f"out={tmp_path / name}", *SMALL, *overrides]) == 0
+    assert same_tables(tmp_path / "first", tmp_path / "second", (*TABLES, "models.csv"))
+    full = pd.read_csv(finished / "size_power.csv")
+    part = pd.read_csv(tmp_path / "second" / "size_power.csv")
+    kept = full[full["balance"].isin(["natural", "meta"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(kept, part)
+
+
+def test_another_seed_gives_other_numbers(finished, tmp_path):
+    other = study(tmp_path / "seed", "parallel=sequential", "seed=1")
+    assert not (finished / "outcomes.csv").read_bytes() == (other / "outcomes.csv").read_bytes()
+
+
+def test_every_balance_has_its_points(finished):
+    table = pd.read_csv(finished / "size_power.csv")
+    assert set(table["balance"]) == {"natural", "meta", "meta_or", "stratified", "reweighted"}
+    assert set(table.loc[table["balance"] == "reweighted", "prevalence"]) == {0.1, 0.5}
+    assert table.loc[table["balance"] != "reweighted", "prevalence"].isna().all()
+    known = table[table["n_categories"] > 0]
+    assert known["rate"].between(0, 1).all()
+    assert (known["mc_low"] <= known["rate"]).all()
+    assert (known["rate"] <= known["mc_high"]).all()
+    assert table.loc[table["n_categories"] == 0, "rate"].isna().all()
+
+
+def test_every_category_counts_for_size_or_for_power(finished):
+    table = pd.read_csv(finished / "size_power.csv")
+    point = ["pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents"]
+    n_categories = table.groupby(point, dropna=False)["n_categories"].sum().reset_index()
+    by_panel = n_categories.groupby(["pair", "balance", "prevalence"], dropna=False)["n_categories"]
+    assert (by_panel.nunique() == 1).all()
+
+
+def test_outcomes_are_those_of_the_models(finished):
+    """Two pairs share their model A: its errors and F1 must agree, and match models.csv."""
+    outcomes = pd.read_csv(finished / "outcomes.csv")
+    models = pd.read_csv(finished / "models.csv").set_index(["model", "balance", "category"])
+    natural = outcomes[outcomes["balance"] == "natural"]
+    for _, row in natural.iterrows():
+        a, b = row["pair"].split("-")
+        for model, side in ((a, "a"), (b, "b")):
+            known = models.loc[(model, "natural", row["category"])]
+            assert known["f1"] == pytest.approx(row[f"f1_{side}"], abs=1e-9)
+            assert known["error"] == pytest.approx(row[f"error_{side}"], abs=1e-9)
+    assert (outcomes[[f"e{i}" for i in range(1, 9)]].sum(axis=1) == 450).all()
+
+
+def test_prevalence_figure_is_drawn(finished):
+    assert list((finished / "figures").glob("*prevalence*.png"))
+
+
+def test_provenance_tells_what_was_run(finished):
+    facts = json.loads((finished / "provenance.json").read_text())
+    assert facts["finished"] is True
+    assert facts["seed"] == 0
+    assert facts["split"] == {"n_train": 250, "n_test": 0, "n_true": 450}
+    assert len(facts["corpus"]["fingerprint"]) == 64
+    assert facts["versions"]["numpy"] == np.__version__
+    assert facts["config"]["test"]["bootstrap_f1"]["n_replicates"] == 200
+    assert "parallel" not in facts["config"]
+    assert facts["seconds"]
+
+
+@pytest.mark.slow
+def test_the_smoke_preset_runs_every_stage(tmp_path):
+    assert main(["run", "experiment=smoke", f"out={tmp_path / 'smoke'}", "cache=null"]) == 0
+    for name in (*TABLES, "models.csv", "summary.md", "figures/figure1.pdf", "tables/truth_rules.md"):
+        assert (tmp_path / "smoke" / name).stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_the_slice_runs(data_folder, tmp_path):
+    overrides = [
+        "corpus=lyrl", f"corpus.path={data_folder / 'rcv1-slice'}", "split.n_train=1500",
+        "tune.enabled=false", "n_meta_categories=4", "sets.sizes=[200]", "sets.n_sets=20",
+        "n_replicates=200", "alphas=[0.05]", "figure=draft",
+    ]  # fmt: skip
+    assert main(["run", f"out={tmp_path / 'slice'}", "cache=null", *overrides]) == 0
+    models = pd.read_csv(tmp_path / "slice" / "models.csv")
+    linear = models[(models["model"] == "linear_svm") & (models["balance"] == "natural")]
+    found = linear["true_positives"].sum()
+    micro = 2 * found / (2 * found + linear["false_negatives"].sum() + linear["false_positives"].sum())
+    assert micro > 0.65
+
+
+@pytest.mark.slow
+def test_a_wheel_runs_from_another_folder(tmp_path):
+    """The configuration travels with the wheel; the wheel is used without the checkout."""
+    root = Path(__file__).resolve().parent.parent
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path / "dist"), str(root)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    target = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(target), str(wheel)]
+    subprocess.run(install, check=True, capture_output=True)
+    assert (target / "harness" / "conf" / "run.yaml").is_file()
+    here = f"import sys; sys.path.insert(0, {str(target)!r}); "
+    program = here + "import harness, harness.cli; print(harness.__file__); sys.exit(harness.cli.main())"
+    command = [sys.executable, "-c", program, "run", "out=study", "cache=null", *SMALL]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(target))
+    assert (tmp_path / "study" / "size_power.csv").is_file()
