@@ -67,28 +67,37 @@ def main_findings(out: Path) -> list[str]:
 
 
 def size_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
-    """Return how many curves hold their level near N = 1000, and the most liberal and conservative one."""
+    """Return the verdict on each test in each panel near N = 1000, and the highest and lowest rate."""
     alpha, n_documents = primary_alpha(table), reference_size(table)
     truth = size_truth(table, chosen_truth(table, provenance))
     curves = told_curves(table)
     points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
     told = [point for point in points if point.told]
-    caveat = ", under which alpha_true is not a pure size" if truth == "sampling_interval" else ""
+    caveat = "; alpha_true is then not a pure size" if truth == "sampling_interval" else ""
     head = (
-        f"Size: at N = {n_documents} and alpha = {alpha:g} by rule {truth_name(truth)}{caveat}, of "
-        f"{len(points)} test and panel combinations {list_words(points) or 'none can be told'}"
+        f"Size: at N = {n_documents} and alpha = {alpha:g} (rule {truth_name(truth)}{caveat}): "
+        f"{list_words(points) or 'no test was run'}"
     )
     if not told:
         return f"{head}: which tests hold their level we cannot tell, for fewer than five categories qualify."
     low, high = min(told, key=lambda point: point.rate), max(told, key=lambda point: point.rate)
+    text = f"{head}. Highest: {_place(high)}; lowest: {_place(low)}."
     dead = sum(2 * point.n_dead > point.n_categories for point in told)
     if dead:
-        head += f"; in {dead} more than half of the categories are dead, which looks conservative by itself"
-    return f"{head}; highest is {_place(high)}, lowest {_place(low)}."
+        text += (
+            f" In {dead} of the {len(points)} most categories are dead, which looks conservative by itself."
+        )
+    lettered = dict.fromkeys(point.panel for point in points if point.panel.letter)
+    legend = "; ".join(panel.title for panel in lettered)
+    return f"{text} Panels: {legend}." if legend else text
 
 
 def _place(point: Judged) -> str:
-    return f"the {point.curve.label} in {point.panel.title} ({point})"
+    return f"{point.curve.label} in {_panel_name(point.panel)}, {point}"
+
+
+def _panel_name(panel: Panel) -> str:
+    return f"({panel.letter})" if panel.letter else panel.title
 
 
 def power_finding(table: DataFrame, provenance: Mapping[str, Any], pairs: list[Closeness]) -> str:

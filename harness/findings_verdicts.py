@@ -23,12 +23,6 @@ from harness.truth_scores import CANNOT_TELL, interval
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SHORT = {
-    "holds": "hold",
-    "liberal": "are liberal",
-    "conservative": "are conservative",
-    "undecided": "are undecided",
-}
 WORDS = ("holds", "liberal", "conservative", "undecided", CANNOT_TELL)
 # what a calibrated z test averages at the 5 % level over categories up to 1.96 standard errors from 0
 R3_ARTEFACT = 0.204
@@ -156,28 +150,20 @@ def count_words(words: Sequence[str], order: Sequence[str]) -> str:
 
 
 def list_words(points: Sequence[Judged]) -> str:
-    """Return which test in which panels got which word, a number before each word."""
+    """Return the verdict on each test in each panel, test by test."""
     parts = []
-    for word in WORDS:
-        found = [point for point in points if point.word == word]
-        if not found:
-            continue
-        by_test: dict[str, list[str]] = {}
-        for point in found:
-            where = (
-                f"({point.panel.letter})"
-                if point.panel.letter
-                else f"{point.panel.pair}/{point.panel.balance}"
-            )
-            by_test.setdefault(point.curve.label, []).append(where)
-        names = ", ".join(f"{label} in {' '.join(places)}" for label, places in by_test.items())
-        if word == CANNOT_TELL:
-            parts.append(f"of {len(found)} we cannot tell (under five categories)")
-        elif word == "undecided":
-            parts.append(f"{len(found)} {SHORT[word]} (interval too wide or across a limit)")
-        else:
-            parts.append(f"{len(found)} {SHORT[word]} ({names})")
+    for label in dict.fromkeys(point.curve.label for point in points):
+        by_word: dict[str, list[str]] = {}
+        for point in points:
+            if point.curve.label == label:
+                by_word.setdefault(point.word, []).append(_where(point.panel))
+        words = [f"{word} in {' '.join(by_word[word])}" for word in WORDS if word in by_word]
+        parts.append(f"{label} {', '.join(words)}")
     return "; ".join(parts)
+
+
+def _where(panel: Panel) -> str:
+    return f"({panel.letter})" if panel.letter else f"{panel.pair}/{panel.balance}"
 
 
 def liberal_by_rule_alone(point: Judged, truth: str, alpha: float) -> bool:

@@ -30,13 +30,17 @@ def conclusion(table, words):
     return item.verdict
 
 
-@pytest.mark.parametrize(
-    ("rate", "word"), [(0.05, "16 hold"), (0.09, "16 are liberal"), (0.02, "16 are conservative")]
-)
+@pytest.mark.parametrize(("rate", "word"), [(0.05, "holds"), (0.09, "liberal"), (0.02, "conservative")])
 def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
     out = fake_run.write(tmp_path, narrow(fake_run.table(**SMALL), rate))
     size = main_findings(out)[0]
-    assert word in size
+    for label in (
+        "Bootstrap test ΔF1",
+        "McNemar test ΔCerr",
+        "Proportion test ΔCerr",
+        "Bootstrap test ΔCerr",
+    ):
+        assert f"{label} {word} in (a) (b) (c) (d)" in size
     assert f"{rate:.3f} [{rate - 0.001:.3f}, {rate + 0.001:.3f}], 40 categories" in size
 
 
@@ -44,15 +48,14 @@ def test_dead_categories_are_named_in_the_first_finding(tmp_path):
     table = narrow(fake_run.table(**SMALL), 0.02)
     assert "dead" not in main_findings(fake_run.write(tmp_path, table.assign(n_dead=20)))[0]
     text = main_findings(fake_run.write(tmp_path, table.assign(n_dead=21)))[0]
-    assert "in 16 more than half of the categories are dead" in text
+    assert "In 16 of the 16 most categories are dead" in text
 
 
-def test_there_are_three_findings_and_each_is_one_sentence(tmp_path):
+def test_there_are_three_findings(tmp_path):
     findings = main_findings(fake_run.write(tmp_path, **SMALL))
     assert [text.split(":")[0] for text in findings] == ["Size", "Power", "Class balance"]
     for text in findings:
         assert text.endswith(".")
-        assert ". " not in text
 
 
 def test_findings_say_when_they_cannot_tell(tmp_path):

@@ -12,7 +12,8 @@ import pytest
 from harness.cli import main
 
 SMALL = [
-    "corpus.n_documents=700", "corpus.n_topics=12", "split.n_train=250", "n_meta_categories=4", "tune.enabled=false",
+    "corpus.n_documents=700", "corpus.n_topics=12", "split.n_train=250", "n_meta_categories=4",
+    "tune.enabled=false",
     "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=20", "sets.n_truth_sets=200",
     "n_replicates=200", "alphas=[0.1,0.05]", "figure=draft",
     "test=[mcnemar,bootstrap_f1,bootstrap_f1_symmetric,bootstrap_error,randomization_f1]",
