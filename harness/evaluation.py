@@ -307,7 +307,9 @@ def _fewest(
                 def pvalue(counts: NDArray[np.int64], test=test, options=options) -> NDArray[np.float64]:
                     return test.pvalue(counts, **options).pvalue
 
-                fewest[t, a, s] = fewest_discordances(pvalue, alpha, n_documents)
+                all_right = np.array([[0] * 7 + [n_documents]])
+                if pvalue(all_right)[0] > alpha:  # else (degenerate=reject) none is needed: it stays 0
+                    fewest[t, a, s] = fewest_discordances(pvalue, alpha, n_documents)
     return fewest
 
 
@@ -350,7 +352,8 @@ def _rejections_table(
     ).ravel()
     dead = np.zeros(shape, dtype=bool)
     for t, a, s in np.ndindex(shape[1:]):
-        dead[:, t, a, s] = dead_categories(plan.truth, sizes[s], int(fewest[t, a, s]), alphas[a])
+        if fewest[t, a, s]:
+            dead[:, t, a, s] = dead_categories(plan.truth, sizes[s], int(fewest[t, a, s]), alphas[a])
     for name in ("n_rejected", "n_wrong_direction"):
         columns[name] = np.stack([unit[name].transpose(1, 2, 0) for unit in units]).ravel()
     degenerate = np.stack([unit["n_degenerate"].T for unit in units])

@@ -36,7 +36,7 @@ STYLE: dict[str, Any] = {
     "lines.linewidth": 1.2,
     "legend.frameon": False,
     "legend.fontsize": 7.5,
-    "pdf.fonttype": 3,  # 42 costs a second a figure
+    "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
     "savefig.facecolor": "white",
 }
 # settings that belong to a session, not to a look; setting them would touch the caller's own figures
