@@ -105,23 +105,22 @@ def power_finding(table: DataFrame, provenance: Mapping[str, Any], pairs: list[C
     alpha, n_documents = primary_alpha(table), reference_size(table)
     truth = chosen_truth(table, provenance)
     parts, firsts = [], []
+    curves = told_curves(table)
     for word, panel in _power_panels(table, pairs):
-        curves = told_curves(table)
-        points = judge(
-            table,
-            kind="power",
-            truth=truth,
-            alpha=alpha,
-            n_documents=n_documents,
-            curves=curves,
-            panels=[panel],
-        )
-        told = [point for point in points if point.told]
         name = f"{word} {pair_name(panel.pair)} ({panel.balance})"
+        for size in (n_documents, None):  # None: the largest N at which enough categories qualify
+            points = judge(
+                table, kind="power", truth=truth, alpha=alpha, n_documents=size, curves=curves, panels=[panel]
+            )
+            told = [point for point in points if point.told]
+            if told:
+                break
         if not told:
             most = max((point.n_categories for point in points), default=0)
             parts.append(f"{name} cannot tell (at most {most} categories qualify)")
             continue
+        if told[0].n_documents != n_documents:
+            name += f" at N = {told[0].n_documents}, none qualifying at {n_documents},"
         parts.append(f"{name} {_ranking(told)}")
         firsts.append(told)
     floor = ", where power has a floor near one half" if truth == "sampling_interval" else ""

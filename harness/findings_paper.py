@@ -80,12 +80,14 @@ def _reliable(table: DataFrame, truth: str, alpha: float) -> Conclusion:
     points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=None, curves=curves)
     told = [point for point in points if point.told]
     liberal = [point for point in told if point.word == "liberal"]
-    beyond = [point for point in liberal if not liberal_by_rule_alone(point, truth, alpha)]
+    beyond = [point for point in liberal if not liberal_by_rule_alone(point, truth)]
     evidence = f"{count_words([point.word for point in points], WORDS)} (rule {truth})"
     if liberal:
         evidence += f"; highest {_name(max(liberal, key=lambda point: point.rate))}"
         if len(beyond) < len(liberal):
-            evidence += "; up to .204 a liberal verdict may be R3's own doing"
+            evidence += (
+                "; up to .5 a liberal verdict may be R3's own doing (a perfect test at the rule's limit)"
+            )
     if beyond:
         verdict = DIFFER
     elif told and len(told) == len(points) and all(point.word in ("holds", "conservative") for point in told):

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 WORDS = ("holds", "liberal", "conservative", "undecided", CANNOT_TELL)
-# what a calibrated z test averages at the 5 % level over categories up to 1.96 standard errors from 0
-R3_ARTEFACT = 0.204
+# A calibrated test rejects half the sets of a category that lies at R3's very limit, at any level: where
+# only such categories are left, as at large N, that is what a perfect test averages.
+R3_ARTEFACT = 0.5
 
 
 class Judged(NamedTuple):
@@ -166,6 +167,6 @@ def _where(panel: Panel) -> str:
     return f"({panel.letter})" if panel.letter else f"{panel.pair}/{panel.balance}"
 
 
-def liberal_by_rule_alone(point: Judged, truth: str, alpha: float) -> bool:
+def liberal_by_rule_alone(point: Judged, truth: str) -> bool:
     """Return whether a liberal verdict may be the truth rule's doing: R3 counts near-nulls as nulls."""
-    return truth == "sampling_interval" and alpha == 0.05 and point.rate <= R3_ARTEFACT
+    return truth == "sampling_interval" and point.rate <= R3_ARTEFACT

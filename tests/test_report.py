@@ -100,7 +100,8 @@ def test_sizes_are_told_under_the_exact_null_where_it_was_run(tmp_path):
         ("margin", 0.02, "agree"),
         ("margin", 0.09, "differ"),
         ("sampling_interval", 0.09, "cannot tell"),  # a perfect test looks so under R3
-        ("sampling_interval", 0.3, "differ"),
+        ("sampling_interval", 0.3, "cannot tell"),  # a perfect test at the limit rejects half the sets
+        ("sampling_interval", 0.6, "differ"),
     ],
 )
 def test_reliable_with_large_sets(truth, rate, expected):
