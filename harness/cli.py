@@ -21,6 +21,34 @@ USAGE = f"""harness {__version__}: which significance test can I trust?
 `harness COMMAND --help` tells more. Settings are NAME=VALUE; -m NAME=VALUE,VALUE runs each in its turn.
 """
 
+HELP = {
+    "run": """harness run: size and power of significance tests that compare two classifiers.
+
+It trains the models on part of a corpus, keeps the rest as the truth, draws evaluation sets from it,
+and counts how often each test rejects. With nothing else it uses a synthetic corpus, offline.
+
+Choices (NAME=MEMBER, or NAME=[MEMBER,MEMBER] for balance, model, test, truth):
+
+{groups}
+
+Examples:
+  harness run
+  harness run experiment=nips2005 corpus=lyrl corpus.path=FOLDER
+  harness run population=FILE test=[mcnemar_midp,bootstrap_f1] sets.sizes=[100,1000]
+  harness run -m seed=0,1,2
+
+`harness run --cfg job` prints every setting; `out=FOLDER` is where a run writes.
+""",
+    "figures": """harness figures: redraw every figure of a finished run from its tables.
+
+Examples:
+  harness figures from=FOLDER
+  harness figures from=FOLDER figure.papers_minus_one=true
+
+`harness figures --cfg job from=FOLDER` prints every setting.
+""",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 (a job of a sweep failed) or 2 (bad input).
@@ -41,8 +69,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command not in COMMANDS:
         print(f"harness: {command!r} is no command; {', '.join(COMMANDS)} are", file=sys.stderr)
         return 2
+    if {"-h", "--help"} & set(overrides):
+        print(_help(command), end="")
+        return 0
     warnings.showwarning = _show_warning
     return _launch(command, overrides)
+
+
+def _help(command: str) -> str:
+    """Return a command's help; Hydra's own takes seconds to list the groups."""
+    from harness.config import conf_folder
+
+    groups = [
+        f"  {folder.name}: {', '.join(sorted(path.stem for path in folder.glob('*.yaml')))}"
+        for folder in sorted(conf_folder().iterdir())
+        if folder.is_dir()
+    ]
+    return HELP[command].format(groups="\n".join(groups))
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):

@@ -228,8 +228,9 @@ def test_yaml_matches_the_function():
     parameters = inspect.signature(generate_synthetic).parameters
     assert loaded.pop("_target_") == "harness.corpora.synthetic.generate_synthetic"
     assert loaded.pop("seed") == "${seed}"
+    assert loaded.pop("n_documents") == "${n_documents}"  # a preset may set it
     assert {name: parameters[name].default for name in loaded} == loaded
-    assert set(loaded) | {"seed"} == set(parameters)
+    assert set(loaded) | {"seed", "n_documents"} == set(parameters)
 
 
 def test_topic_table():
