@@ -34,6 +34,7 @@ from harness.truth_scores import CANNOT_TELL, truth_name
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+NO_PANEL = "{}: cannot tell, for no panel against N was run; see the figure against prevalence."
 DIRECTIONS = ("higher", "lower", CANNOT_TELL)
 
 
@@ -72,11 +73,13 @@ def size_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
     truth = size_truth(table, chosen_truth(table, provenance))
     curves = told_curves(table)
     points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
+    if not points:
+        return NO_PANEL.format("Size")
     told = [point for point in points if point.told]
     caveat = "; alpha_true is then not a pure size" if truth == "sampling_interval" else ""
     head = (
         f"Size: at N = {n_documents} and alpha = {alpha:g} (rule {truth_name(truth)}{caveat}): "
-        f"{list_words(points) or 'no test was run'}"
+        f"{list_words(points)}"
     )
     if not told:
         return f"{head}: which tests hold their level we cannot tell, for fewer than five categories qualify."
@@ -123,6 +126,8 @@ def power_finding(table: DataFrame, provenance: Mapping[str, Any], pairs: list[C
             name += f" at N = {told[0].n_documents}, none qualifying at {n_documents},"
         parts.append(f"{name} {_ranking(told)}")
         firsts.append(told)
+    if not parts:
+        return NO_PANEL.format("Power")
     floor = ", where power has a floor near one half" if truth == "sampling_interval" else ""
     head = f"Power: at N = {n_documents} and alpha = {alpha:g} by rule {truth_name(truth)}{floor}: "
     return head + "; ".join(parts) + _between(firsts) + "."

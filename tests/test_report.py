@@ -238,3 +238,12 @@ def test_text_is_escaped():
     assert r"\begin{tabular}{lrr}" in latex
     assert escape_latex("\\{}~^$#") == r"\textbackslash{}\{\}\textasciitilde{}\textasciicircum{}\$\#"
     assert escape_markdown("[a](b) line\nbreak") == r"[a\](b) line break"
+
+
+def test_a_run_of_prevalences_alone_has_no_panel_to_tell_of(tmp_path):
+    table = fake_run.table(**SMALL)
+    table = table[table["balance"] == "natural"].assign(balance="reweighted", prevalence=0.1)
+    size, power, balance = main_findings(fake_run.write(tmp_path, table))
+    assert size.startswith("Size: cannot tell, for no panel")
+    assert power.startswith("Power: cannot tell, for no panel")
+    assert balance.startswith("Class balance: cannot tell")
