@@ -36,6 +36,7 @@ STYLE: dict[str, Any] = {
     "lines.linewidth": 1.2,
     "legend.frameon": False,
     "legend.fontsize": 7.5,
+    "text.hinting": "none",  # hinted letters are wider at few dots an inch: captions would run off the page
     "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
     "savefig.facecolor": "white",
 }
