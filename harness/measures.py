@@ -6,6 +6,7 @@ difference favours B.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -267,11 +268,7 @@ def dcf_difference(counts: ArrayLike, cost_fn: float, cost_fp: float, prior: flo
     >>> round(float(dcf_difference([20, 3, 9, 8, 0, 4, 8, 48], cost_fn=1, cost_fp=1, prior=0.5)), 6)
     -0.041667
     """
-    for name, value in (("cost_fn", cost_fn), ("cost_fp", cost_fp)):
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name}: {value!r} is not allowed; a finite number >= 0 is")
-    if not 0 <= prior <= 1:
-        raise ValueError(f"prior: {prior!r} is not allowed; a probability from 0 to 1 is")
+    _check_costs(cost_fn, cost_fp, prior)
     cells = as_cells(counts)
     _, e2, e3, _, _, e6, e7, _ = np.moveaxis(cells, -1, 0)
     misses = _ratio(e2 - e3, cells[..., :4].sum(axis=-1))
@@ -279,27 +276,94 @@ def dcf_difference(counts: ArrayLike, cost_fn: float, cost_fp: float, prior: flo
     return cost_fn * prior * misses + cost_fp * (1 - prior) * false_alarms
 
 
-DIFFERENCES: dict[str, Callable[[ArrayLike], Floats]] = {
-    "f1": f1_difference,
-    "error": error_difference,
-    "precision": precision_difference,
-    "recall": recall_difference,
-}
+def balanced_error_difference(counts: ArrayLike) -> Floats:
+    """Return the balanced error of A minus that of B, shape (...): the mean of the two class error rates.
 
-
-def difference(measure: str) -> Callable[[ArrayLike], Floats]:
-    """Return the function that computes A minus B in `measure` (``"f1"``, ``"error"``, ...).
+    It is the DCF with unit costs and prior 1/2, and half the difference of the sums of error rates known as
+    half total error rate (HTER).
 
     Raises
     ------
     ValueError
-        If there is no such measure; the message names those there are.
+        If the last axis is not 8 long, or a cell is negative, infinite or NaN.
+
+    Examples
+    --------
+    >>> round(float(balanced_error_difference([20, 3, 9, 8, 0, 4, 8, 48])), 6)
+    -0.041667
+    """
+    return dcf_difference(counts, 1.0, 1.0, 0.5)
+
+
+DIFFERENCES: dict[str, Callable[..., Floats]] = {
+    "f1": f1_difference,
+    "error": error_difference,
+    "precision": precision_difference,
+    "recall": recall_difference,
+    "dcf": dcf_difference,
+    "balanced_error": balanced_error_difference,
+}
+COSTS = {"cost_fn": 1.0, "cost_fp": 1.0, "prior": 0.5}
+"""What ``"dcf"`` takes where nothing else is said, and what ``"balanced_error"`` always is."""
+
+
+def check_measure(measure: str, **costs: float) -> dict[str, float]:
+    """Return the costs of a measure with defaults filled in; empty but for ``"dcf"`` and its like.
+
+    Raises
+    ------
+    ValueError
+        If there is no such measure, it takes no such option, or a cost or the prior is out of range.
+
+    Examples
+    --------
+    >>> check_measure("dcf", prior=0.1)
+    {'cost_fn': 1.0, 'cost_fp': 1.0, 'prior': 0.1}
+    >>> check_measure("f1")
+    {}
+    """
+    if measure not in DIFFERENCES:
+        raise ValueError(f"measure: {measure!r} is not allowed; choose one of {', '.join(DIFFERENCES)}")
+    allowed = tuple(COSTS) if measure == "dcf" else ()
+    for name in costs:
+        if name not in allowed:
+            raise ValueError(
+                f"{name}: measure {measure!r} takes no such option; {', '.join(allowed) or 'none'} is allowed"
+            )
+    filled = COSTS | costs if measure in ("dcf", "balanced_error") else {}
+    if filled:
+        _check_costs(**filled)
+    return filled
+
+
+def _check_costs(cost_fn: float, cost_fp: float, prior: float) -> None:
+    for name, value in (("cost_fn", cost_fn), ("cost_fp", cost_fp)):
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(f"{name}: {value!r} is not allowed; a finite number >= 0 is")
+    if not 0 <= prior <= 1:
+        raise ValueError(f"prior: {prior!r} is not allowed; a probability from 0 to 1 is")
+
+
+def difference(measure: str, **costs: float) -> Callable[[ArrayLike], Floats]:
+    """Return the function that computes A minus B in `measure` (``"f1"``, ``"error"``, ...).
+
+    Parameters
+    ----------
+    measure : str
+    **costs : float
+        ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``; 1, 1 and 1/2 where not given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such measure or option; the message names those there are.
 
     Examples
     --------
     >>> difference("error") is error_difference
     True
+    >>> round(float(difference("dcf", prior=0.9)([20, 3, 9, 8, 0, 4, 8, 48])), 6)
+    -0.128333
     """
-    if measure not in DIFFERENCES:
-        raise ValueError(f"measure: {measure!r} is not allowed; choose one of {', '.join(DIFFERENCES)}")
-    return DIFFERENCES[measure]
+    options = check_measure(measure, **costs)
+    return partial(dcf_difference, **options) if measure == "dcf" else DIFFERENCES[measure]

@@ -11,7 +11,7 @@ ORDER = [
     "harness", "errors", "seeding", "store", "parallel",
     "table_text", "corpora.corpus", "corpora", "split", "features", "balance",
     "models.fitted", "models.cross_validation", "models", "outcomes", "training",
-    "nulls", "evaluation_sets", "measures", "significance.result", "significance", "rejections",
+    "measures", "influence", "nulls", "evaluation_sets", "significance.result", "significance", "rejections",
     "intervals", "size_power", "evaluation", "papers", "truth_scores", "provenance",
     "captions", "figure_style", "figure", "figures", "findings", "report",
     "study", "config", "cli", "__main__",
