@@ -189,6 +189,7 @@ def _tuples(node: Any) -> Any:
 
 def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
     """Make a Test of a yaml: its function, its measure and, where its module has one, its `reject`."""
+    from harness.measures import COSTS
     from harness.rejections import Test
 
     options = dict(node)
@@ -213,7 +214,7 @@ def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
     test = Test(
         name=name,
         measure=measure,
-        difference=_difference(name, measure),
+        difference=_difference(name, measure, _among(pvalue.keywords, COSTS)),
         pvalue=pvalue,
         reject=early and functools.partial(early, **_among(pvalue.keywords, known)),
         degenerate=early and functools.partial(module.degenerate_sets, measure=measure),
@@ -228,11 +229,11 @@ def _among(options: Mapping[str, Any], allowed: Mapping[str, Any]) -> dict[str, 
     return {key: value for key, value in options.items() if key in allowed}
 
 
-def _difference(name: str, measure: str) -> Callable[..., Any]:
+def _difference(name: str, measure: str, costs: Mapping[str, float]) -> Callable[..., Any]:
     from harness.measures import difference
 
     try:
-        return difference(measure)
+        return difference(measure, **costs)
     except ValueError as error:
         raise UserError(f"test.{name}: {error}") from error
 
