@@ -208,16 +208,19 @@ def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
             f"test.{name}.{unknown[0]}: there is no such option; "
             f"{', '.join(list(parameters)[1:])} are allowed"
         )
+    # a test with an option `costs` takes the measure's own options there; `prior` may then mean another thing
+    costs = pvalue.keywords.get("costs") or {} if "costs" in parameters else _among(pvalue.keywords, COSTS)
     module = sys.modules[target.__module__]
     early: Callable[..., Any] | None = getattr(module, "reject", None)
     known = {} if early is None else inspect.signature(early).parameters
+    asked = {} if early is None else inspect.signature(module.degenerate_sets).parameters
     test = Test(
         name=name,
         measure=measure,
-        difference=_difference(name, measure, _among(pvalue.keywords, COSTS)),
+        difference=_difference(name, measure, costs),
         pvalue=pvalue,
         reject=early and functools.partial(early, **_among(pvalue.keywords, known)),
-        degenerate=early and functools.partial(module.degenerate_sets, measure=measure),
+        degenerate=early and functools.partial(module.degenerate_sets, **_among(pvalue.keywords, asked)),
         random="rng" in parameters,
         stratified="stratified" in parameters,
     )

@@ -1,5 +1,6 @@
 """The randomization test against all swaps one by one, and against swapping the documents' decisions."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from harness.measures import f1_difference
+from harness.significance import randomization as module
 from harness.significance.mcnemar import mcnemar
 from harness.significance.randomization import randomization
 
@@ -68,6 +70,65 @@ def test_larger_margins(counts):
         randomization(counts, "f1").pvalue,
         randomization(counts, "f1", midp=True).pvalue,
     ] == pytest.approx(enumerated(counts), rel=1e-11)
+
+
+def test_all_small_sets():
+    sets = [
+        (*e, 3) for e in itertools.product(range(3), range(3), range(3), (0, 1), (0, 2), range(3), range(3))
+    ]
+    exact, midp = randomization(sets, "f1"), randomization(sets, "f1", midp=True)
+    checked = [i for i in range(len(sets)) if not exact.degenerate[i]]
+    assert len(checked) > 500
+    expected = np.array([enumerated(sets[i]) for i in checked])
+    assert exact.pvalue[checked] == pytest.approx(expected[:, 0], rel=1e-13)
+    assert midp.pvalue[checked] == pytest.approx(expected[:, 1], rel=1e-13)
+
+
+def tail_weight(counts):
+    """Weight of the swaps with |dF1*| >= |dF1| > 0 in whole numbers, by bisection along one margin."""
+    e1, e2, e3, e4, e5, e6, e7, _ = counts
+    n_p, n_n, observed = e2 + e3, e6 + e7, abs(fraction(counts))
+    ways = [math.comb(n_n, j) for j in range(n_n + 1)]
+    tails = [*itertools.accumulate(reversed(ways))][::-1] + [0]  # swaps with K_n >= j
+    weight = 0
+    for k in range(n_p + 1):
+        low, high = 0, n_n + 1
+        while low < high:
+            j = (low + high) // 2
+            reached = fraction([e1, n_p - k, k, e4, e5, j, n_n - j, 0]) >= observed
+            low, high = (low, j) if reached else (j + 1, high)
+        weight += math.comb(n_p, k) * tails[low]
+    return float(Fraction(2 * weight, 2 ** (n_p + n_n)))
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [500, 170, 130, 300, 200, 260, 240, 4200],
+        [502, 51, 50, 629, 1743, 258, 38, 108],
+        [0, 1, 0, 0, 0, 800, 700, 4500],
+        [10**6, 40, 90, 10**6, 10**6, 300, 250, 10**6],  # products beyond 64 bits
+        [10**6, 300, 250, 10**6, 10**6, 40, 90, 10**6],
+        [2, 3, 0, 0, 5 * 10**6, 0, 4, 0],
+    ],
+)
+def test_margins_of_hundreds_in_whole_numbers(counts):
+    assert float(randomization(counts, "f1").pvalue) == pytest.approx(tail_weight(counts), rel=1e-13)
+
+
+def test_ties_among_millions_of_documents_are_told_exactly():
+    # n_p = 1, n_n = 2; numerator times denominator passes 10**27, and neighbours differ by 10**-7
+    counts = [3 * 10**6, 1, 0, 10**6, 10**6, 1, 1, 4 * 10**6]
+    assert float(randomization(counts, "f1").pvalue) == enumerated(counts)[0]
+    assert float(randomization(counts, "f1", midp=True).pvalue) == enumerated(counts)[1]
+
+
+def test_blocks_change_nothing(monkeypatch):
+    shares = [0.1, 0.03, 0.05, 0.1, 0.05, 0.05, 0.02, 0.6]
+    sets = np.concatenate([np.random.default_rng(n).multinomial(n, shares, 200) for n in (30, 300, 3000)])
+    whole = randomization(sets, "f1", midp=True).pvalue
+    monkeypatch.setattr(module, "BLOCK", 500)
+    assert randomization(sets, "f1", midp=True).pvalue.tolist() == whole.tolist()
 
 
 def test_swapping_the_decisions_on_documents_gives_the_same_within_the_sampling_error():

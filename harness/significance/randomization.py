@@ -1,21 +1,38 @@
 """Approximate randomization (paired permutation) of two classifiers' decisions, exact without Monte Carlo."""
 
-import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtrc
-from scipy.stats import binom
+from scipy.special import betaln
 
 from harness.measures import error_difference, f1_difference
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
 
-NEAR = 1e-9
-"""Differences of F1 this close to the observed one, relative to the F1s, are compared as integers."""
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 MAX_DOCUMENTS = 10**7
-"""Sets up to this size: one more swap then moves dF1 by at least 5e-8 of the F1s, far more than NEAR."""
+"""Sets up to this size: the comparison in integers, see ``_gap``, is then exact."""
+
+NEGLIGIBLE = -39.0
+"""Logarithm of the part of a p-value, 1e-17, that may be left out."""
+
+FARTHEST = -800.0
+"""Logarithm of a weight that no double can hold: binomial tables end there."""
+
+SMALL = 2**16
+"""With D_A + D_B below this the root below is right to 1e-5, and the products of ``_gap`` fit in 64 bits."""
+
+CLOSE = 1e-4
+"""Roots this close to a whole number are checked."""
+
+BLOCK = 1 << 15
+"""Swaps and entries of binomial tables looked at together, few enough for a processor's cache."""
+
+CACHED = 1024
+"""Binomial tables of margins up to this (at most 16 KB each) are kept for the next sets."""
 
 
 def randomization(
@@ -31,8 +48,8 @@ def randomization(
     its mid-p.
 
     All swaps are weighed, none is sampled: dF1* grows with K_p and falls with K_n, so that for each K of
-    one margin the K of the other that count are a tail of its binomial. dF1* is compared with dF1 in
-    integers wherever doubles could not tell them apart.
+    one margin the K of the other that count are a tail of its binomial, and the first of them is the root
+    of a quadratic equation. Whether dF1* reaches dF1 is settled in integers: ties count.
 
     Parameters
     ----------
@@ -79,104 +96,182 @@ def randomization(
     n = cells.sum(axis=-1)
     if n.size and n.max() > MAX_DOCUMENTS:
         raise ValueError(f"counts: a set of {n.max()} documents is not allowed; at most {MAX_DOCUMENTS} are")
-    rows, where = np.unique(cells.reshape(-1, 8), axis=0, return_inverse=True)
-    frozen = (rows[:, [1, 2, 5, 6]].sum(axis=1) == 0) | (rows[:, :3].sum(axis=1) == 0)
-    pvalues = np.ones(len(rows))
-    for i in np.flatnonzero(~frozen):
-        pvalues[i] = _f1_pvalue([int(e) for e in rows[i]], midp)
-    shape, where = cells.shape[:-1], where.reshape(-1)
-    return settle_degenerate(
-        pvalues[where].reshape(shape), f1_difference(cells), frozen[where].reshape(shape), degenerate
-    )
+    frozen = (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
+    pvalues = np.ones(frozen.shape)
+    sets, where = np.unique(_relevant(cells[~frozen]), axis=0, return_inverse=True)
+    pvalues[~frozen] = _f1_pvalues(sets.T, midp)[where.reshape(-1)]
+    return settle_degenerate(pvalues, f1_difference(cells), frozen, degenerate)
 
 
-class _Swaps:
-    """The values of dF1/2 over all swaps, along a `walked` margin and, monotone, a `searched` one.
+def _relevant(cells: Ints) -> Ints:
+    """Return all that the p-value depends on, columns common, base, n_p, n_n, good_p, good_n.
 
-    Both margins count what favours A: `good_p` positives only A finds, `good_n` negatives only A leaves.
+    `good_p` are the positives only A finds, of the `n_p` that one of the two finds; `good_n` the negatives
+    only A leaves, of `n_n`; `common` the positives both find; `base` = P + e5 the part of 2T + FP + FN that
+    is the same for both. Where B has the higher F1, A and B are exchanged, which changes no p-value.
     """
-
-    def __init__(self, e: list[int]) -> None:
-        self.common_tp = e[0]
-        self.base = e[0] + e[1] + e[2] + e[3] + e[4]  # P + e5: the part of both denominators no swap moves
-        self.n_p, self.n_n = e[1] + e[2], e[5] + e[6]
-        self.walks_n = self.n_n <= self.n_p
-        self.observed = self.fraction(e[2], e[5])
-
-    def parts(self, good_p, good_n):
-        """Return T_A, D_A, T_B, D_B of a swap (of ints or of arrays)."""
-        t_a, t_b = self.common_tp + good_p, self.common_tp + self.n_p - good_p
-        return t_a, self.base + t_a + self.n_n - good_n, t_b, self.base + t_b + good_n
-
-    def fraction(self, good_p: int, good_n: int) -> tuple[int, int]:
-        """Return dF1/2 of a swap as numerator and denominator, in whole numbers of any size."""
-        t_a, d_a, t_b, d_b = self.parts(good_p, good_n)
-        return t_a * d_b - t_b * d_a, d_a * d_b
-
-    def value(
-        self, walked: NDArray[np.int64], searched: NDArray[np.int64], margin: float
-    ) -> NDArray[np.float64]:
-        """Return dF1/2 of swaps in doubles, plus `margin` times (F1_A + F1_B)/2."""
-        t_a, d_a, t_b, d_b = self.parts(*self.ordered(walked, searched))
-        return (1 + margin) * (t_a / d_a) - (1 - margin) * (t_b / d_b)
-
-    def ordered(self, walked, searched):
-        """Return (good_p, good_n) from (walked, searched)."""
-        return (searched, walked) if self.walks_n else (walked, searched)
-
-    def sign_to(self, walked: int, searched: int, target: tuple[int, int]) -> int:
-        """Return the sign of dF1/2 minus the fraction `target`, exactly."""
-        top, bottom = self.fraction(*self.ordered(walked, searched))
-        gap = top * target[1] - target[0] * bottom
-        return (gap > 0) - (gap < 0)
+    e1, e2, e3, e4, e5, e6, e7, _ = cells.T
+    same = [e1, e1 + e2 + e3 + e4 + e5, e2 + e3, e6 + e7]
+    top, _ = _difference(np.array(same), e3, e6)
+    return np.array([*same, np.where(top < 0, e2, e3), np.where(top < 0, e7, e6)]).T
 
 
-def _f1_pvalue(e: list[int], midp: bool) -> float:
-    """Return the p-value of one set with discordant documents and true positives."""
-    swaps = _Swaps(e)
-    target = abs(swaps.observed[0]), swaps.observed[1]
-    at_least, tied = _upper_weight(swaps, target)
-    if target[0] == 0:
-        # every |dF1*| is at least 0, and the ties are dF1* = 0
-        return 1 - tied / 2 if midp else 1.0
-    # Swapping every document turns dF1* into -dF1* with the same weight: the two tails are equal.
-    pvalue = 2 * (at_least - tied / 2 if midp else at_least)
-    return min(1.0, pvalue)
+def _difference(sets: Ints, good_p: Ints, good_n: Ints) -> tuple[Ints, Ints]:
+    """Return dF1/2 of a swap as numerator and denominator."""
+    common, base, n_p, n_n = sets[:4]
+    t_a, t_b = common + good_p, common + n_p - good_p
+    d_a, d_b = base + t_a + n_n - good_n, base + t_b + good_n
+    return t_a * d_b - t_b * d_a, d_a * d_b
 
 
-def _upper_weight(swaps: _Swaps, target: tuple[int, int]) -> tuple[float, float]:
-    """Return the weights of the swaps with dF1* >= target and with dF1* = target."""
-    n_walked, n_searched = (swaps.n_n, swaps.n_p) if swaps.walks_n else (swaps.n_p, swaps.n_n)
-    # P(|K - n/2| > 20 sqrt(n)) <= 2 exp(-800) (Hoeffding), which no double can hold.
-    reach = math.isqrt(400 * n_walked) + 1
-    walked = np.arange(max(0, n_walked // 2 - reach), min(n_walked, n_walked // 2 + reach + 1) + 1)
-    goal = target[0] / target[1]
-    first = _first_at_least(swaps, walked, n_searched, goal)
-    # `first` is the least K that may count: where it is too close to tell, integers decide.
-    tied = np.zeros(len(walked), dtype=bool)
-    inside = np.flatnonzero(first <= n_searched)
-    close = inside[swaps.value(walked[inside], first[inside], -NEAR) <= goal]
-    for i in close:
-        sign = swaps.sign_to(int(walked[i]), int(first[i]), target)
-        tied[i] = sign == 0
-        first[i] += sign < 0
-    weight = binom.pmf(walked, n_walked, 0.5)
-    tails = bdtrc(first - 1, n_searched, 0.5)
-    at_ties = (weight[tied] * binom.pmf(first[tied], n_searched, 0.5)).sum() if tied.any() else 0.0
-    return float((weight * tails).sum()), float(at_ties)
+def _f1_pvalues(sets: Ints, midp: bool) -> Floats:
+    """Return the p-values of sets, shape (6, n_sets), with discordant documents and true positives."""
+    n_p, n_n, good_p, good_n = sets[2:]
+    shorter, longer = np.minimum(n_p, n_n), np.maximum(n_p, n_n)
+    top, bottom = _difference(sets, good_p, good_n)
+    # no p-value is less than the weight of what was seen
+    negligible = _log_weight(n_p, good_p) + _log_weight(n_n, good_n) + NEGLIGIBLE
+    reach = _reach(shorter, np.maximum(negligible, FARTHEST))
+    sets = np.array([*sets[:4], top, bottom, reach])
+    work = 2 * (reach + _reach(longer, FARTHEST) + 1)
+    order = np.argsort(reach, kind="stable")  # a block is as long as its longest set
+    weights = np.zeros((2, len(top)))
+    for walks_n in (False, True):  # along the shorter margin every K is looked at
+        chosen = order[(n_n <= n_p)[order] == walks_n]
+        block = np.cumsum(work[chosen]) // BLOCK
+        for part in np.split(chosen, np.flatnonzero(np.diff(block)) + 1):
+            if part.size:
+                weights[:, part] = _upper_weights(sets[:, part], walks_n)
+    at_least, tied = weights
+    # Swapping every document turns dF1* into -dF1* with the same weight: the two tails are equal. Where
+    # dF1 = 0, every |dF1*| is at least 0 and the ties are dF1* = 0.
+    pvalues = np.where(top == 0, 1, 2 * at_least)
+    if midp:
+        pvalues -= np.where(top == 0, tied / 2, tied)
+    return np.minimum(pvalues, 1)
 
 
-def _first_at_least(
-    swaps: _Swaps, walked: NDArray[np.int64], n_searched: int, goal: float
-) -> NDArray[np.int64]:
-    """Return for each walked K the least searched K with dF1/2 >= goal or near it, n_searched + 1 if none."""
-    low = np.zeros(len(walked), dtype=np.int64)
-    high = np.full(len(walked), n_searched + 1)
-    for _ in range((n_searched + 1).bit_length()):
-        middle = (low + high) // 2  # where low = high already, this repeats a settled comparison
-        value = swaps.value(walked, np.minimum(middle, n_searched), NEAR)
-        reached = (value >= goal) | (middle > n_searched)
-        high = np.where(reached, middle, high)
-        low = np.where(reached, low, middle + 1)
-        low = np.minimum(low, high)
-    return high
+def _upper_weights(sets: Ints, walks_n: bool) -> Floats:
+    """Return the weights of the swaps with dF1* >= dF1 and with dF1* = dF1, where dF1 >= 0."""
+    n_walked, n_searched = sets[[3, 2]] if walks_n else sets[[2, 3]]
+    reach = sets[6]
+    high = n_walked // 2 + reach
+    walked = np.arange(2 * reach.max() + 1)[:, None] + (n_walked - high)  # (K, set)
+    inside = walked <= high
+    walked = np.minimum(walked, high)
+    first, tie = _first_at_least(sets, walked, walks_n)
+    table, places = _binomials(n_walked, walked)
+    weight = np.where(inside, table[0, places], 0)
+    table, places = _binomials(n_searched, first)
+    # Both sums add one K after the other, so that the other sets of the block cannot change the rounding.
+    at_least = np.cumsum(weight * table[1, places], axis=0)[-1]
+    tied = np.bincount(np.nonzero(tie)[1], weight[tie] * table[0, places[tie]], len(reach))
+    return np.stack([at_least, tied])
+
+
+def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the least searched K with dF1* >= dF1, n_searched + 1 if there is none, and whether it is a tie.
+
+    A quadratic equation gives it; where rounding could matter, whole numbers set it right.
+    """
+    n_searched = sets[2 if walks_n else 3]
+    root = _root_in_n_p(sets, walked) if walks_n else _root_in_n_n(sets, walked)
+    first = np.clip(np.ceil(root - CLOSE), 0, n_searched + 1).astype(np.int64)
+    tie = np.zeros(first.shape, dtype=bool)
+    left = np.nonzero((np.abs(root - np.rint(root)) < CLOSE) | (_scale(sets) >= SMALL))
+    while left[0].size:
+        here, there, k = sets[:, left[1]], walked[left], first[left]
+        gap = np.where(k > n_searched[left[1]], 1, _gap(here, there, k, walks_n))
+        move = (gap < 0).astype(np.int64) - ((k > 0) & (_gap(here, there, k - 1, walks_n) >= 0))
+        tie[left] = gap == 0
+        first[left] += move
+        left = left[0][move != 0], left[1][move != 0]
+    return first, tie
+
+
+def _scale(sets: Ints) -> Ints:
+    """Return D_A + D_B, the sum of both 2T + FP + FN, which no swap changes."""
+    common, base, n_p, n_n = sets[:4]
+    return 2 * (common + base) + n_p + n_n
+
+
+def _root_in_n_p(sets: Ints, good_n: Ints) -> Floats:
+    """Return the good_p, not a whole number, at which dF1* = dF1.
+
+    T_A / D_A - T_B / D_B with D_A + D_B fixed; here D_A - T_A and D_B - T_B are fixed too, and the equation
+    in D_A is goal D_A^2 + (w - goal s) D_A - u s = 0 with u = D_A - T_A, w = D_A - T_A + D_B - T_B,
+    s = D_A + D_B.
+    """
+    common, base, n_p, n_n, top, bottom, _ = sets
+    goal = top / bottom
+    u, w = base + n_n - good_n, 2 * base + n_n
+    s = w + 2 * common + n_p
+    half = w - goal * s
+    return 2 * u * s / (half + np.sqrt(half**2 + 4 * goal * u * s)) - u - common
+
+
+def _root_in_n_n(sets: Ints, good_p: Ints) -> Floats:
+    """Return the good_n, not a whole number, at which dF1* = dF1.
+
+    As in ``_root_in_n_p``; here T_A and T_B are fixed, and goal D_A^2 - (t + goal s) D_A + T_A s = 0 with
+    t = T_A + T_B.
+    """
+    common, base, n_p, n_n, top, bottom, _ = sets
+    goal = top / bottom
+    t, t_a = 2 * common + n_p, common + good_p
+    s = t + 2 * base + n_n
+    half = t + goal * s
+    return base + t_a + n_n - 2 * t_a * s / (half + np.sqrt(np.maximum(half**2 - 4 * goal * t_a * s, 0)))
+
+
+def _gap(sets: Ints, walked: Ints, searched: Ints, walks_n: bool) -> Ints:
+    """Return a whole number with the sign of dF1* - dF1.
+
+    The products are of size s^4 / 16 at most, s = D_A + D_B. Where they pass 64 bits they wrap round, which
+    leaves the difference right if it does not itself pass them; doubles tell whether it does.
+    """
+    top, bottom = _difference(sets, *((searched, walked) if walks_n else (walked, searched)))
+    gap = top * sets[5] - sets[4] * bottom
+    if _scale(sets).max() < SMALL:
+        return gap
+    rough = top * sets[5].astype(float) - sets[4] * bottom.astype(float)
+    return np.where(np.abs(rough) < 2.0**62, gap, np.sign(rough).astype(np.int64))
+
+
+def _log_weight(n: Ints, k: Ints) -> Floats:
+    """Return log P(K = k) of K ~ Bin(n, 1/2)."""
+    return -betaln(k + 1, n - k + 1) - np.log(n + 1) - n * np.log(2)
+
+
+def _reach(n: Ints, log_weight: Floats | float) -> Ints:
+    """Return how far from n // 2 to look so that the K ~ Bin(n, 1/2) beyond weigh less than exp(log_weight).
+
+    P(|K - n/2| >= t) <= 2 exp(-2 t^2 / n) (Hoeffding).
+    """
+    return np.minimum(n - n // 2, np.sqrt((np.log(2) - log_weight) * n / 2).astype(np.int64) + 1)
+
+
+def _binomials(n: Ints, k: Ints) -> tuple[Floats, Ints]:
+    """Return tables of Bin(n, 1/2) side by side, and the column of each k; columns of `k` belong to `n`."""
+    sizes, which = np.unique(n, return_inverse=True)
+    tables = [(_small_table if size <= CACHED else _table)(size) for size in sizes.tolist()]
+    lengths = np.array([table.shape[1] for table in tables])
+    starts, low = np.cumsum(lengths) - lengths, sizes - sizes // 2 - _reach(sizes, FARTHEST)
+    places = starts[which] + np.clip(k - low[which], 0, lengths[which] - 1)
+    return np.concatenate(tables, axis=1), places
+
+
+def _table(n: int) -> Floats:
+    """Return P(K = k) and P(K >= k) of K ~ Bin(n, 1/2) for k = n - m..m, m = n // 2 + reach, then zeros."""
+    middle, reach = n // 2, int(_reach(np.array(n), FARTHEST))
+    k = np.arange(middle, middle + reach)
+    above = np.concatenate([[1.0], np.cumprod((n - k) / (k + 1))])  # P(K = k) / P(K = middle), k >= middle
+    below = above[n % 2 + 1 :][::-1]  # P(K = k) = P(K = n - k)
+    pmf = np.concatenate([below, above, [0.0]])
+    pmf /= pmf.sum()
+    table = np.stack([pmf, np.cumsum(pmf[::-1])[::-1]])
+    table.flags.writeable = False  # shared by all sets with such a margin
+    return table
+
+
+_small_table = lru_cache(maxsize=2048)(_table)

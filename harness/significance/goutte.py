@@ -1,0 +1,184 @@
+"""The two Bayesian comparisons of Goutte & Gaussier (2005), without replicates."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaln
+
+from harness.measures import error_difference, f1_difference
+from harness.significance.bootstrap_f1 import frozen
+from harness.significance.result import TestResult, as_counts, discordant, settle_degenerate
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAX_DOCUMENTS = 10**7
+"""Sets up to this size: the sum that gives P(F_A > F_B) has as many terms as a classifier has errors."""
+
+BLOCK = 200_000
+"""Terms computed at once, so that memory does not grow with the number of sets."""
+
+
+def goutte_gaussier(
+    counts: ArrayLike,
+    rng: np.random.Generator | None = None,
+    *,
+    n_replicates: int | None = None,
+    degenerate: str = "accept",
+) -> TestResult:
+    """Compare two posterior F1 as if the classifiers had been evaluated on different documents.
+
+    Null hypothesis: F1 of A equals that of B; the verdict is Bayesian, and conservative on common documents,
+    whose correlation it ignores (:func:`harness.significance.bayes.dirichlet` does not). With
+    the prior 1/2 on each cell, F = U / (U + V), U ~ Gamma(TP + 1/2) of scale 2 and V ~ Gamma(FP + FN + 1) of
+    scale 1, independent for A and B, and p = 2 min(P(F_A > F_B), P(F_A < F_B)).
+
+    F grows with U / V and the scale is the same for A and B: F_A > F_B has the probability that one beta
+    variable of parameters (TP + 1/2, FP + FN + 1) passes another, a finite sum since FP + FN + 1 is
+    whole. It is computed, not drawn.
+
+    Parameters
+    ----------
+    counts : int array, shape (..., 8)
+        Joint outcomes e1..e8 of each evaluation set.
+    rng : numpy.random.Generator, optional
+        Used with `n_replicates` only; None: a fresh, unpredictable one. Each set takes the same part of the
+        stream whether sets are tested together or in batches one after the other.
+    n_replicates : int or None
+        None: the exact probability. Otherwise its estimate from so many draws of (F_A, F_B), as in the paper;
+        the number of draws with F_A > F_B is binomial, and drawn as such.
+    degenerate : {"accept", "reject"}
+        Verdict where there is no discordant document, or no true positive of either classifier
+        (p = 1 or p = 0).
+
+    Returns
+    -------
+    TestResult
+        Arrays of shape (...). `statistic` is the observed difference of F1, A minus B.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or fractional, the shape is wrong, a set holds more than 10 million
+        documents, or `n_replicates` or `rng` is not allowed.
+
+    References
+    ----------
+    Goutte & Gaussier (2005), A probabilistic interpretation of precision, recall and F-score, with
+    implication for evaluation, ECIR, section 2.3, eq. 11, where the probability is estimated from draws.
+    The sum is a distribution function of the beta negative binomial law.
+
+    Examples
+    --------
+    >>> result = goutte_gaussier([20, 2, 9, 3, 4, 6, 5, 951])
+    >>> round(float(result.pvalue), 4)
+    0.101
+    """
+    cells = as_counts(counts)
+    totals = cells.sum(axis=-1)
+    if totals.size and totals.max() > MAX_DOCUMENTS:
+        raise ValueError(
+            f"counts: a set of {totals.max()} documents is not allowed; at most {MAX_DOCUMENTS} are"
+        )
+    sets = cells.reshape(-1, 8)
+    e1, e2, e3, e4, e5, e6, e7, _ = sets.T
+    chance = probability_greater((e1 + e3, e2 + e4 + e5 + e7), (e1 + e2, e3 + e4 + e5 + e6))
+    if n_replicates is not None:
+        chance = _estimated(chance, n_replicates, rng)
+    pvalue = 2 * np.minimum(chance, 1 - chance)
+    return settle_degenerate(
+        pvalue.reshape(cells.shape[:-1]), f1_difference(cells), frozen(cells), degenerate
+    )
+
+
+def goutte_gaussier_paired(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
+    """Compare how often each classifier is the one that is right: the Bayesian sign test of the paper.
+
+    Null hypothesis: a document on which only one classifier is right favours either with probability
+    1/2 (equal error rates). With n1 wins of A (documents that only B gets wrong), n2 wins of B and the prior
+    1/2 on a win of either, the share of A's wins has the posterior Beta(n1 + 1/2, n2 + 1/2), and p
+    is twice the smaller of its weights above and below 1/2. Exact; close to McNemar's mid-p.
+
+    Parameters
+    ----------
+    counts : int array, shape (..., 8)
+        Joint outcomes e1..e8 of each evaluation set.
+    degenerate : {"accept", "reject"}
+        Verdict where there is no discordant document (p = 1 or p = 0).
+
+    Returns
+    -------
+    TestResult
+        Arrays of shape (...). `statistic` is the difference of the error rates, A minus B: negative where A
+        wins more often.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative or fractional, or the shape is wrong.
+
+    References
+    ----------
+    Goutte & Gaussier (2005), ECIR, section 3 (paired comparison).
+
+    Examples
+    --------
+    >>> result = goutte_gaussier_paired([0, 4, 17, 0, 0, 0, 0, 79])
+    >>> round(1 - float(result.pvalue) / 2, 5)  # P(A is the better one)
+    0.9983
+    """
+    cells = as_counts(counts)
+    n01, n10 = discordant(cells)
+    pvalue = np.minimum(1.0, 2 * betainc(np.maximum(n01, n10) + 0.5, np.minimum(n01, n10) + 0.5, 0.5))
+    return settle_degenerate(pvalue, error_difference(cells), n01 + n10 == 0, degenerate)
+
+
+def probability_greater(a: tuple[Ints, Ints], b: tuple[Ints, Ints]) -> Floats:
+    """Return P(F_A > F_B), shape (n_sets,).
+
+    With X ~ Beta(s, m), Y ~ Beta(t, n) and m whole, P(Y > X) is the sum over i < m of terms that begin with
+    B(n, s + t) / B(n, t) and grow by (n + i) (s + i) / ((n + s + t + i) (1 + i)).
+
+    Parameters
+    ----------
+    a, b : pairs of int arrays, each (n_sets,)
+        True positives and errors (false positives and false negatives) of A and of B.
+
+    Examples
+    --------
+    The paper's (TP, FP, FN) = (3, 2, 3) and (10, 10, 5), .4261 by simulation there:
+
+    >>> probability_greater((np.array([3]), np.array([5])), (np.array([10]), np.array([15]))).round(4)
+    array([0.4263])
+    """
+    (s, m), (t, n) = a, b
+    swap = m > n  # the sum over the fewer errors
+    s, m, t, n = np.where(swap, (t, n, s, m), (s, m, t, n)) + np.array([[0.5], [1], [0.5], [1]])
+    chance = np.empty(len(m))
+    order = np.argsort(-m, kind="stable")
+    start = 0
+    while start < len(order):  # the longest sum of a block is its first
+        block = order[start : start + max(1, BLOCK // int(m[order[start]]))]
+        chance[block] = _beta_sum(s[block], m[block], t[block], n[block])
+        start += len(block)
+    return np.clip(np.where(swap, chance, 1 - chance), 0, 1)
+
+
+def _beta_sum(s: Floats, m: Floats, t: Floats, n: Floats) -> Floats:
+    """Return P(Y > X) as told above, for sets with about as many terms."""
+    i = np.arange(int(m.max()) - 1)
+    s, m, t, n = s[:, None], m[:, None], t[:, None], n[:, None]
+    logs = np.log((n + i) * (s + i) / ((n + s + t + i) * (1 + i)))
+    first = betaln(n, s + t) - betaln(n, t)
+    terms = np.exp(first + np.concatenate([np.zeros_like(first), np.cumsum(logs, axis=1)], axis=1))
+    # summed one by one, for a sum by halves would round by the length of the block's longest sum
+    sums = np.cumsum(terms, axis=1)
+    return np.take_along_axis(sums, m.astype(int) - 1, axis=1)[:, 0]
+
+
+def _estimated(chance: Floats, n_replicates: int, rng: np.random.Generator | None) -> Floats:
+    if isinstance(n_replicates, bool) or not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
+        raise ValueError(f"n_replicates: {n_replicates!r} is not allowed; a whole number >= 1 or None is")
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
+    generator = np.random.default_rng() if rng is None else rng
+    return generator.binomial(n_replicates, chance) / n_replicates

@@ -1,0 +1,177 @@
+"""Bootstrap replicates of a difference and of its standard error, and the acceleration of BCa, of one set."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.measures import difference
+from harness.significance.bootstrap_error import strata
+from harness.significance.bootstrap_f1 import differences, replicates, stage_sizes
+from harness.significance.replicates import Resampling
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ROUNDING = 1e-14
+"""What is left of a variance below this part of what was subtracted from is 0."""
+
+
+class Observed(NamedTuple):
+    """A set's own difference and standard error, in the units of its replicates, and its acceleration."""
+
+    value: float
+    error: float
+    acceleration: float
+
+
+def observe(sets: Ints, measure: str, stratified: bool) -> list[Observed]:
+    """Return what the replicates of each set are compared with.
+
+    Parameters
+    ----------
+    sets : int array, shape (n_sets, 8)
+    measure : {"f1", "error"}
+    stratified : bool
+
+    Examples
+    --------
+    >>> [f1] = observe(np.array([[20, 2, 9, 3, 4, 6, 5, 951]]), "f1", False)
+    >>> [round(x, 4) for x in f1]
+    [0.1389, 0.069, 0.0057]
+    >>> [error] = observe(np.array([[20, 2, 9, 3, 4, 6, 5, 951]]), "error", False)
+    >>> [round(x, 4) for x in error]
+    [-8.0, 4.6836, -0.0121]
+    """
+    if measure == "f1":
+        e1, e2, e3, e4, e5, e6, e7, _ = sets.T
+        own = np.stack([e1, e2, e3, e4 + e5, e6, e7])
+        values, errors = differences(own), _f1_errors(own, _sizes(sets, stratified))
+    else:
+        groups = list(strata(sets, stratified).reshape(len(sets), -1, 3).transpose(1, 2, 0))
+        values, errors = _error_values(groups), _error_errors(groups)
+    pulls = accelerations(sets, measure, stratified)
+    return [Observed(*row) for row in zip(values.tolist(), errors.tolist(), pulls.tolist(), strict=True)]
+
+
+def difference_replicates(
+    cells: Ints,
+    measure: str,
+    n_replicates: int,
+    stratified: bool,
+    rng: np.random.Generator,
+    *,
+    errors: bool = True,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield replicates of a set's difference and of its standard error, stage by stage, each (size,).
+
+    Parameters
+    ----------
+    cells : int array, shape (8,)
+        Counts e1..e8.
+    measure : {"f1", "error"}
+        The error's difference is n01 - n10, a number of documents.
+    n_replicates : int
+        Replicates in all.
+    stratified : bool
+        Keep the numbers of positives and of negatives; the standard error is then that of such sets.
+    rng : numpy.random.Generator
+        The set's own generator.
+    errors : bool
+        Whether standard errors are wanted; an empty array stands for them if not.
+    """
+    if measure == "f1":
+        sizes = _sizes(cells, stratified)
+        for drawn in replicates(cells, n_replicates, stratified, rng):
+            yield differences(drawn), _f1_errors(drawn, sizes) if errors else np.empty(0)
+        return
+    parts = [part for part in strata(cells, stratified).reshape(-1, 3) if part[2] > 0]
+    resamplings = [Resampling(np.array([n01, n10, n - n01 - n10])) for n01, n10, n in parts]
+    for size in stage_sizes(n_replicates):
+        groups = [
+            np.array([*resampling.draw(size, rng)[:2], np.full(size, part[2])])
+            for resampling, part in zip(resamplings, parts, strict=True)
+        ]
+        yield _error_values(groups), _error_errors(groups) if errors else np.empty(0)
+
+
+def accelerations(sets: Ints, measure: str, stratified: bool) -> Floats:
+    """Return the acceleration of BCa of each set, from its jackknife values; 0 where they are all equal.
+
+    There are at most eight: whichever document of a cell is left out, the difference is the same.
+
+    Parameters
+    ----------
+    sets : int array, shape (n_sets, 8)
+    measure : {"f1", "error"}
+    stratified : bool
+        Sum over positives and negatives, each with its own mean (several samples).
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, eq. 14.15; for several samples Davison &
+    Hinkley (1997), Bootstrap Methods and their Application, section 5.3.
+
+    Examples
+    --------
+    >>> accelerations(np.array([[0, 0, 1, 0, 0, 0, 0, 3]]), "error", False).round(6)
+    array([-0.096225])
+    """
+    left_out = np.maximum(sets[:, None, :] - np.eye(8, dtype=np.int64), 0)  # an empty cell has weight 0
+    values = difference(measure)(left_out)
+    cube, square = np.zeros((2, len(sets)))
+    for part in (slice(0, 4), slice(4, 8)) if stratified else (slice(0, 8),):
+        n = np.maximum(sets[:, part].sum(axis=1), 1)
+        weights = sets[:, part] / n[:, None]
+        mean = (weights * values[:, part]).sum(axis=1, keepdims=True)
+        pull = (n - 1)[:, None] * (mean - values[:, part])
+        cube += (weights * pull**3).sum(axis=1) / n.astype(float) ** 2
+        square += (weights * pull**2).sum(axis=1) / n
+    some = square > 1e-20
+    return np.where(some, cube / (6 * np.where(some, square, 1.0) ** 1.5), 0.0)
+
+
+def _sizes(cells: Ints, stratified: bool) -> tuple[Ints, Ints] | None:
+    """Return the numbers of positives and of negatives, each (...), where both are fixed."""
+    return (cells[..., :4].sum(axis=-1), cells[..., 4:].sum(axis=-1)) if stratified else None
+
+
+def _f1_errors(drawn: Ints, sizes: tuple[Ints, Ints] | None) -> Floats:
+    """Return the delta-method standard error of dF1 in each replicate, columns of `drawn`, shape (6, size).
+
+    A document adds x = (2ya - F_A (y + a)) / D_A minus the like of B to dF1, and the variance is the sum of
+    x^2 over documents. Where numbers of positives and negatives are fixed the squared means of x within both
+    come off; x sums to 0 over all documents, so that one sum tells both.
+    """
+    e1, e2, e3, e45, e6, e7 = drawn
+    base = e1 + e2 + e3 + e45
+    t_a, t_b = e1 + e3, e1 + e2
+    d_a, d_b = np.maximum(base + t_a + e7, 1), np.maximum(base + t_b + e6, 1)
+    # 2 (1 - F) / D for a true positive, -F / D for an error, of each classifier
+    miss_a, miss_b = 2 * t_a / d_a / d_a, 2 * t_b / d_b / d_b
+    find_a, find_b = 2 / d_a - 2 * miss_a, 2 / d_b - 2 * miss_b
+    both, only_b, only_a, neither = find_a - find_b, miss_a + find_b, find_a + miss_b, miss_b - miss_a
+    variance = e1 * both**2 + e2 * only_b**2 + e3 * only_a**2 + e45 * neither**2
+    variance += e6 * miss_b**2 + e7 * miss_a**2
+    if sizes is None:
+        return np.sqrt(variance)
+    e4 = sizes[0] - e1 - e2 - e3
+    on_positives = e1 * both - e2 * only_b + e3 * only_a + e4 * neither
+    return _root(variance, on_positives**2 * sum(1 / np.maximum(n, 1) for n in sizes))
+
+
+def _error_values(groups: list[Ints]) -> Floats:
+    """Return n01 - n10 in all from (n01, n10, n) of each stratum, shape (3, size)."""
+    return np.asarray(sum(n01 - n10 for n01, n10, _ in groups), dtype=float)
+
+
+def _error_errors(groups: list[Ints]) -> Floats:
+    """Return the standard error of n01 - n10: each stratum adds n01 + n10 - (n01 - n10)^2 / n."""
+    discordant = np.asarray(sum(n01 + n10 for n01, n10, _ in groups), dtype=float)
+    return _root(discordant, sum((n01 - n10).astype(float) ** 2 / np.maximum(n, 1) for n01, n10, n in groups))
+
+
+def _root(raw: Floats, mean_part: Floats) -> Floats:
+    left = raw - mean_part
+    return np.sqrt(np.where(left > ROUNDING * raw, left, 0.0))

@@ -1,0 +1,360 @@
+"""Basic, bootstrap-t and BCa against scipy.stats.bootstrap on documents, enumeration, and known sizes."""
+
+import numpy as np
+import pytest
+from bootstrap_cases import ALPHAS, POPULATIONS, SMALL, all_replicates, evaluation_sets, generator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, bootstrap
+
+from harness.influence import influence, standard_deviation
+from harness.measures import difference, error_difference
+from harness.significance.bootstrap_intervals import (
+    bootstrap_intervals,
+    degenerate_sets,
+    reject,
+    unusable_share,
+)
+from harness.significance.interval_inversion import INTERVALS
+from harness.significance.interval_replicates import accelerations, difference_replicates, observe
+from harness.significance.stopping import TURNED
+
+SWAP = [0, 2, 1, 3, 4, 6, 5, 7]
+FALSE_ALARM = 1e-6
+COUNTS = [20, 2, 9, 3, 4, 6, 5, 951]
+few = st.lists(st.integers(0, 6), min_size=8, max_size=8).filter(any)
+
+
+def as_documents(counts):
+    """The cell 0..7 of each document."""
+    return np.repeat(np.arange(8), counts)
+
+
+def of_documents(measure):
+    """The measure's difference as a function of samples of documents' cells, along any axis."""
+
+    def statistic(*samples, axis=-1):
+        cells = np.stack([sum((s == i).sum(axis=axis) for s in samples) for i in range(8)], axis=-1)
+        return difference(measure)(cells)
+
+    return statistic
+
+
+def pvalue_of(values, errors, interval, observed):
+    """The p-value that an interval has on given replicates."""
+    kind = INTERVALS[interval]
+    counts = [(n, n) for n in kind.tally(values, errors, observed)]
+    least, greatest = kind.bounds(counts, len(values), observed)
+    assert least == greatest
+    return least
+
+
+def standard_error(cells, measure, stratified=False):
+    """The delta-method standard error, from the influence of each cell."""
+    psi, n = influence(cells, measure), cells.sum(axis=-1)
+    if not stratified:
+        return standard_deviation(cells, measure) / np.sqrt(n)
+    variance = 0
+    for part in (slice(0, 4), slice(4, 8)):
+        c, x = cells[..., part], psi[..., part]
+        size = np.maximum(c.sum(axis=-1), 1)
+        variance = variance + (c * x**2).sum(axis=-1) - (c * x).sum(axis=-1) ** 2 / size
+    return np.sqrt(np.maximum(variance, 0)) / n
+
+
+# --- the parts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("measure", ["f1", "error"])
+def test_observed_values_are_the_difference_and_its_standard_error(measure, stratified):
+    sets = evaluation_sets(20, seed=1)
+    unit = 1 if measure == "f1" else sets.sum(axis=1)
+    seen = observe(sets, measure, stratified)
+    np.testing.assert_allclose([o.value / u for o, u in zip(seen, unit * np.ones(len(sets)), strict=True)],
+                               difference(measure)(sets), atol=1e-14)  # fmt: skip
+    errors = np.array([o.error for o in seen]) / unit
+    np.testing.assert_allclose(errors, standard_error(sets, measure, stratified), atol=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["f1", "error"])
+@pytest.mark.parametrize("counts", [COUNTS, [3, 1, 0, 2, 1, 0, 2, 11], [0, 0, 0, 0, 2, 1, 0, 5]])
+def test_acceleration_is_that_of_the_documents(measure, counts):
+    documents, statistic = as_documents(counts), of_documents(measure)
+    left_out = np.array([statistic(np.delete(documents, i)) for i in range(len(documents))])
+    pull = left_out.mean() - left_out
+    expected = (pull**3).sum() / (6 * (pull**2).sum() ** 1.5) if pull.any() else 0
+    assert accelerations(np.array([counts]), measure, False)[0] == pytest.approx(expected, abs=1e-10)
+
+
+def test_acceleration_is_zero_where_the_jackknife_is_constant():
+    sets = np.array([[0, 0, 5, 0, 0, 0, 0, 95], [0, 0, 1, 0, 0, 0, 0, 0], [5, 0, 0, 0, 0, 0, 0, 5]])
+    for stratified in (False, True):
+        assert (accelerations(sets, "f1", stratified)[[0, 2]] == 0).all()
+        assert (accelerations(sets, "error", stratified)[1:] == 0).all()
+
+
+@pytest.mark.parametrize("counts", SMALL)
+@pytest.mark.parametrize("measure", ["f1", "error"])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_counts_of_replicates_are_those_of_the_enumerated_distribution(counts, measure, stratified):
+    cells, weights = all_replicates(counts, stratified)
+    counts, n = np.array(counts), 20_000
+    d, d_all = difference(measure)(counts), difference(measure)(cells)
+    se, se_all = standard_error(counts, measure, stratified), standard_error(cells, measure, stratified)
+    usable = se_all > 1e-7  # a variance that should be 0 is known to about 1e-16
+    slack = 1e-10
+    expected = {
+        "basic": [d_all <= 2 * d + slack, d_all >= 2 * d - slack],
+        "bca": [d_all <= slack, d_all >= -slack, (d_all < d - slack) + 0.5 * (np.abs(d_all - d) <= slack)],
+        "studentized": [np.zeros(len(d_all))] * 3,
+    }
+    if se > 1e-9:
+        gap = (d_all - d) / np.where(usable, se_all, 1) - d / se
+        expected["studentized"] = [usable & (gap <= 1e-7), usable & (gap >= -1e-7), usable]
+    (seen,) = observe(counts[None], measure, stratified)
+    drawn = list(difference_replicates(counts, measure, n, stratified, generator(3)))
+    values, errors = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    for interval, hits in expected.items():
+        for found, hit in zip(INTERVALS[interval].tally(values, errors, seen), hits, strict=True):
+            low, high = binom.interval(1 - FALSE_ALARM, n, np.clip(weights @ hit, 0, 1))
+            assert low - 1 <= found <= high + 1, interval
+
+
+# --- the inversion -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["basic", "BCa"])
+@pytest.mark.parametrize("measure", ["f1", "error"])
+@pytest.mark.parametrize(
+    "counts", [[20, 2, 9, 3, 4, 6, 5, 151], [15, 9, 3, 3, 2, 4, 8, 56], [30, 3, 4, 3, 5, 9, 6, 60]]
+)
+@pytest.mark.parametrize("stratified", [False, True])
+def test_interval_of_scipy_leaves_out_zero_just_below_the_pvalue(method, measure, counts, stratified):
+    documents = as_documents(counts)
+    samples = (documents[documents < 4], documents[documents >= 4]) if stratified else (documents,)
+    options = {"method": method, "vectorized": True, "n_resamples": 4000, "batch": 500}
+    result = bootstrap(samples, of_documents(measure), rng=generator(1), **options)
+    values = result.bootstrap_distribution * (1 if measure == "f1" else len(documents))
+    (seen,) = observe(np.array([counts]), measure, stratified)
+    if measure == "error":
+        values = np.round(values)
+    p = pvalue_of(values, np.empty(0), method.lower(), seen)
+    assert 0 < p <= 1
+    # the interval moves by whole replicates, and scipy interpolates between two of them
+    for alpha, outside in ((min(1.12 * p + 0.004, 0.9999), True), (0.88 * p - 0.004, False)):
+        if not 0 < alpha < 1 or (outside and p > 0.85):
+            continue
+        again = bootstrap(
+            samples, of_documents(measure), confidence_level=1 - alpha, bootstrap_result=result,
+            **options | {"n_resamples": 0},
+        )  # fmt: skip
+        low, high = again.confidence_interval
+        assert (low > 1e-12 or high < -1e-12) == outside, (p, alpha, low, high)
+
+
+@pytest.mark.parametrize("measure", ["f1", "error"])
+@pytest.mark.parametrize("seed", range(4))
+def test_bootstrap_t_interval_leaves_out_zero_just_below_the_pvalue(measure, seed):
+    counts = generator(seed).multinomial(300, generator(seed).dirichlet([4, 2, 2, 2, 1, 2, 2, 9]))
+    cells = generator(seed + 9).multinomial(300, counts / 300, 4000)
+    d, se = difference(measure)(counts), standard_error(counts, measure)
+    t = (difference(measure)(cells) - d) / standard_error(cells, measure)
+    scale = 1 if measure == "f1" else 300
+    (seen,) = observe(counts[None], measure, False)
+    p = pvalue_of(
+        difference(measure)(cells) * scale, standard_error(cells, measure) * scale, "studentized", seen
+    )
+    ends = {
+        alpha: d - se * np.quantile(t, [1 - alpha / 2, alpha / 2])
+        for alpha in (1.05 * p + 0.003, 0.95 * p - 0.003)
+        if 0 < alpha < 1
+    }
+    for alpha, (low, high) in ends.items():
+        assert (low > 0 or high < 0) == (alpha > p)
+
+
+def test_bca_without_bias_and_acceleration_is_the_percentile_interval():
+    values = np.array([-3.0, -1, -1, 0, 1, 2, 2, 3, 4, 5, 5, 6])
+    (seen,) = observe(np.array([COUNTS]), "f1", False)
+    centred = seen._replace(value=2.0, acceleration=0.0)  # 5 below, 2 at, 5 above
+    assert pvalue_of(values, np.empty(0), "bca", centred) == pytest.approx(2 * 4 / 12)
+    assert pvalue_of(-values, np.empty(0), "bca", centred._replace(value=-2.0)) == pytest.approx(2 * 4 / 12)
+
+
+def test_bca_at_its_edges():
+    (seen,) = observe(np.array([COUNTS]), "f1", False)
+    rng = generator(2)
+    for a in (0, 0.3, -0.3, 5, -5):
+        for values in (rng.normal(1, 1, 50), np.ones(50), -np.ones(50), np.zeros(50), rng.normal(0, 1, 1)):
+            for value in (-9.0, -1.0, 0.0, 1.0, 9.0):
+                p = pvalue_of(values, np.empty(0), "bca", seen._replace(value=value, acceleration=a))
+                mirrored = seen._replace(value=-value, acceleration=-a)
+                assert 0 <= p <= 1
+                assert pvalue_of(-values, np.empty(0), "bca", mirrored) == pytest.approx(p, abs=1e-12)
+                if (values > 0).all() or (values < 0).all():
+                    assert p == 0
+
+
+@pytest.mark.parametrize("interval", sorted(INTERVALS))
+@given(data=st.data())
+@settings(deadline=None, max_examples=100)
+def test_pvalues_between_bounds_on_the_counts_lie_between_the_bounds(interval, data):
+    n, kind = 1000, INTERVALS[interval]
+    (seen,) = observe(np.array([COUNTS]), "f1", False)
+    seen = seen._replace(acceleration=data.draw(st.floats(-0.4, 0.4)))
+    ends = [sorted(data.draw(st.tuples(*[st.integers(0, n)] * 3))) for _ in range(kind.n_counts)]
+    least, greatest = kind.bounds([(low, high) for low, _, high in ends], n, seen)
+    p, same = kind.bounds([(middle, middle) for _, middle, _ in ends], n, seen)
+    assert p == same
+    assert least - 1e-12 <= p <= greatest + 1e-12
+
+
+# --- the tests ---------------------------------------------------------------------------------------------
+
+
+def test_one_sided_sets():
+    # A finds all positives, B none; no false alarm, or some of B's: no standard error in any replicate
+    for counts in ([0, 0, 5, 0, 0, 0, 0, 95], [0, 0, 5, 0, 0, 3, 0, 95]):
+        p = {k: bootstrap_intervals(counts, "f1", interval=k, rng=generator()) for k in INTERVALS}
+        assert p["studentized"].pvalue == 1
+        assert p["basic"].pvalue == 0  # 2d = 2 is beyond every d*
+        assert p["bca"].pvalue < 0.05
+        assert not any(result.degenerate for result in p.values())
+        assert unusable_share(counts, "f1", rng=generator()) == 1
+    counts = [0, 7, 0, 0, 0, 0, 0, 0]  # every document: d* = d always
+    p = {k: float(bootstrap_intervals(counts, "error", interval=k).pvalue) for k in INTERVALS}
+    assert p == {"basic": 0, "bca": 0, "studentized": 1}
+
+
+def test_unusable_replicates_are_those_without_spread():
+    counts = [2, 0, 1, 0, 0, 0, 0, 97]  # usable: e3* > 0 and e1* > 0, else F1 are equal, or 1 and 0
+    rest = 0.97
+    expected = 1 - (1 - 0.99**100 - 0.98**100 + rest**100)
+    share = unusable_share(counts, "f1", 20_000, generator(1))
+    low, high = binom.interval(1 - FALSE_ALARM, 20_000, expected)
+    assert low <= share * 20_000 <= high
+    assert unusable_share([[9, 0, 0, 1, 1, 0, 0, 9], counts], "f1").shape == (2,)
+    assert unusable_share([9, 0, 0, 1, 1, 0, 0, 9], "error") == 1
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("measure", ["f1", "error"])
+def test_early_verdicts_are_those_of_the_pvalues_alone_and_together(measure, stratified):
+    counts = evaluation_sets(6, seed=4)
+    options = {"stratified": stratified}
+    together = reject(counts, measure, ALPHAS, 2000, list(INTERVALS), generator(2), **options)
+    assert together.shape == (len(counts), 3, 3)
+    differ = 0
+    for j, interval in enumerate(INTERVALS):
+        alone = reject(counts, measure, ALPHAS, 2000, interval, generator(2), **options)
+        assert (alone == together[:, j]).all()
+        result = bootstrap_intervals(counts, measure, 2000, interval, generator(2), **options)
+        differ += (alone != (result.pvalue[:, None] <= ALPHAS)).sum()
+    # a verdict is turned where one of at most six bounds is passed
+    assert differ <= binom.ppf(1 - FALSE_ALARM, together.size, 6 * TURNED)
+
+
+def test_batches_change_nothing():
+    counts = evaluation_sets(5, seed=5)
+    for interval in INTERVALS:
+        whole = bootstrap_intervals(counts, "f1", 400, interval, generator(3)).pvalue
+        rng = generator(3)
+        parts = [
+            bootstrap_intervals(part, "f1", 400, interval, rng).pvalue for part in np.array_split(counts, 7)
+        ]
+        assert (np.concatenate(parts) == whole).all()
+
+
+@pytest.mark.parametrize(
+    ("population", "n", "references"),
+    [(0, 300, (0.138, 0.169, 0.027)), (0, 1000, (0.045, 0.091, 0.075)), (1, 3000, (0.034, 0.170, 0.146))],
+)
+def test_sizes_on_exact_nulls_of_f1_are_the_known_ones(population, n, references):
+    # measured elsewhere on 1000 sets with 600 replicates each
+    shares = np.array(POPULATIONS[population])
+    counts = generator(6).multinomial(n, [*shares, 1 - shares.sum()], 1000)
+    intervals = ("basic", "studentized", "bca")
+    sizes = reject(counts, "f1", [0.05], 600, intervals, generator(7)).mean(axis=(0, 2))
+    for size, reference in zip(sizes, references, strict=True):
+        assert abs(size - reference) <= 3.5 * np.sqrt(2 * reference * (1 - reference) / 1000)
+
+
+@given(few, st.booleans())
+@settings(deadline=None, max_examples=40)
+def test_properties(counts, stratified):
+    more = np.array(counts) + [0, 0, 0, 0, 0, 0, 0, 50]
+    for interval in INTERVALS:
+        for measure in ("f1", "error"):
+            options = {"interval": interval, "stratified": stratified, "n_replicates": 60}
+            result = bootstrap_intervals(counts, measure, rng=generator(), **options)
+            swapped = bootstrap_intervals(np.array(counts)[SWAP], measure, rng=generator(1), **options)
+            assert 0 <= result.pvalue <= 1
+            assert result.degenerate == swapped.degenerate == degenerate_sets(counts, measure)
+            assert result.statistic == -swapped.statistic
+            if result.degenerate:
+                assert result.pvalue == 1
+        more_result = bootstrap_intervals(more, "f1", rng=generator(), **options)
+        assert more_result.statistic == bootstrap_intervals(counts, "f1", **options).statistic
+
+
+@pytest.mark.parametrize("interval", sorted(INTERVALS))
+@pytest.mark.parametrize("measure", ["f1", "error"])
+def test_swapping_a_and_b_mirrors_the_replicates(interval, measure):
+    for counts in evaluation_sets(1, seed=8):
+        pair = [counts, counts[SWAP]]
+        one, other = observe(np.array(pair), measure, False)
+        assert (one.value, one.acceleration) == pytest.approx((-other.value, -other.acceleration), abs=1e-12)
+        rng = generator(2)
+        values, errors = next(difference_replicates(counts, measure, 300, False, rng))
+        mirrored = other._replace(error=one.error)
+        assert pvalue_of(values, errors, interval, one) == pytest.approx(
+            pvalue_of(-values, errors, interval, mirrored), abs=1e-9
+        )
+
+
+def test_degenerate_sets_and_the_legacy_convention():
+    counts = [[9, 0, 0, 2, 3, 0, 0, 50], [0, 0, 0, 4, 2, 1, 0, 9], COUNTS]
+    for measure, expected in (("f1", [True, True, False]), ("error", [True, False, False])):
+        for interval in INTERVALS:
+            result = bootstrap_intervals(counts, measure, 200, interval, generator())
+            assert result.degenerate.tolist() == expected
+            assert (result.pvalue[expected] == 1).all()
+            legacy = bootstrap_intervals(counts, measure, 200, interval, generator(), degenerate="reject")
+            assert (legacy.pvalue[expected] == 0).all()
+            verdicts = reject(counts, measure, 0.05, 200, interval, generator(), degenerate="reject")
+            assert verdicts[expected].all()
+    assert (bootstrap_intervals(counts, "error").statistic == error_difference(counts)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"measure": "recall"}, "measure: 'recall' is not allowed; choose one of f1, error"),
+        ({"interval": "percentile"}, "interval: 'percentile' is not allowed"),
+        ({"n_replicates": None}, "n_replicates: None is not allowed"),
+        ({"n_replicates": True}, "n_replicates: True is not allowed"),
+        ({"rng": 1}, "rng: 1 is not allowed"),
+        ({"degenerate": "x"}, "degenerate: 'x' is not allowed"),
+        ({"counts": [0, 1, 0, 0, 0, 0, 0, 2**31]}, "2147483649 documents"),
+        ({"counts": [1] * 7}, "counts: shape"),
+    ],
+)
+def test_wrong_options(options, message):
+    options = {"counts": COUNTS, "measure": "f1"} | options
+    with pytest.raises(ValueError, match=message):
+        bootstrap_intervals(**options)
+    with pytest.raises(ValueError, match=message):
+        reject(alphas=[0.05], **options)
+
+
+def test_shapes_and_wrong_levels():
+    for alphas in (0, [0.05, 1], np.nan):
+        with pytest.raises(ValueError, match="alphas"):
+            reject(COUNTS, "f1", alphas)
+    with pytest.raises(ValueError, match="interval"):
+        reject(COUNTS, "f1", 0.05, interval=[])
+    assert reject([[COUNTS] * 2] * 3, "f1", 0.05, 50, ["bca", "basic"]).shape == (3, 2, 2, 1)
+    assert bootstrap_intervals([[COUNTS] * 2] * 3, "error", 50).pvalue.shape == (3, 2)
+    assert bootstrap_intervals(np.empty((0, 8), dtype=int), "f1").pvalue.shape == (0,)
+    assert reject(np.empty((0, 8), dtype=int), "f1", [0.05]).shape == (0, 1)

@@ -1,0 +1,172 @@
+"""The z tests of equal detection cost: published values, the Wald test, and the spread over drawn sets."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportions_ztest
+
+from harness.intervals import clopper_pearson
+from harness.measures import dcf_difference
+from harness.significance.dcf import VARIANCES, dcf
+from harness.significance.proportion import snedecor_cochran
+from harness.significance.wald import wald
+
+SWAP = [0, 2, 1, 3, 4, 6, 5, 7]
+few = st.lists(st.integers(0, 12), min_size=8, max_size=8).filter(any)
+variances = st.sampled_from(VARIANCES)
+prices = st.fixed_dictionaries(
+    {"cost_fn": st.sampled_from([0, 0.5, 1, 10]), "cost_fp": st.sampled_from([0, 1, 3]),
+     "prior": st.sampled_from([0.0, 0.01, 0.5, 0.9, 1.0])}
+)  # fmt: skip
+
+
+def test_the_hand_computed_dependent_z_test():
+    # 40 positives, 60 negatives; missed by A alone 3, by B alone 9; false alarms 8 and 4; weights 1/2.
+    # Bengio & Mariéthoz 2004: var = sum of w^2 (p_AB + p_BA) / N_class, by hand
+    result = dcf([20, 3, 9, 8, 10, 4, 8, 38], 1, 1, 0.5, "eq9")
+    assert result.statistic == pytest.approx(-0.800640769, abs=1e-9)
+    assert result.pvalue == pytest.approx(0.4233396416, abs=1e-9)
+    assert dcf_difference([20, 3, 9, 8, 10, 4, 8, 38], 1, 1, 0.5) == pytest.approx(-0.04166666667)
+
+
+def by_formula(counts, cost_fn, cost_fp, prior, variance):
+    """Equations 8, 9 and the full paired variance as printed, in fractions."""
+    e1, e2, e3, e4, e5, e6, e7, e8 = counts
+    weights = Fraction(cost_fn) * Fraction(prior), Fraction(cost_fp) * (1 - Fraction(prior))
+    total = Fraction(0)
+    for c, a, b, both, n in (
+        (weights[0], e2, e3, e4, e1 + e2 + e3 + e4),
+        (weights[1], e7, e6, e5, e5 + e6 + e7 + e8),
+    ):
+        if n == 0:
+            continue
+        rate = Fraction(a + b + 2 * both, 2 * n)
+        total += {
+            "eq9": c**2 * Fraction(a + b, n**2),
+            "paired": c**2 * (Fraction(a + b, n**2) - Fraction((a - b) ** 2, n**3)),
+            "independent": 2 * c**2 * rate * (1 - rate) / n,
+        }[variance]
+    return total
+
+
+@given(few, prices, variances)
+def test_statistic_is_the_printed_formula(counts, costs, variance):
+    expected = by_formula(counts, **costs, variance=variance)
+    result = dcf(counts, **costs, variance=variance)
+    if expected == 0:
+        assert (result.pvalue, result.statistic, result.degenerate) == (1, 0, True)
+    else:
+        d = dcf_difference(counts, **costs)
+        assert result.statistic == pytest.approx(d / float(expected) ** 0.5, rel=1e-9, abs=1e-12)
+
+
+@given(few, prices)
+def test_paired_is_the_wald_test(counts, costs):
+    one, other = dcf(counts, **costs), wald(counts, "dcf", **costs)
+    assert one.degenerate == other.degenerate
+    assert one.statistic == pytest.approx(other.statistic, rel=1e-9, abs=1e-12)
+
+
+@given(few, prices)
+def test_equation_9_is_an_upper_bound_on_the_paired_variance(counts, costs):
+    assert by_formula(counts, **costs, variance="eq9") >= by_formula(counts, **costs, variance="paired")
+    smaller, larger = (abs(dcf(counts, **costs, variance=v).statistic) for v in ("eq9", "paired"))
+    assert smaller <= larger + 1e-12 or dcf(counts, **costs).degenerate
+
+
+def test_one_class_alone_gives_the_tests_of_error_rates():
+    counts = [20, 3, 9, 8, 10, 4, 8, 38]
+    positives = [*counts[:4], 0, 0, 0, 0]
+    z, _ = proportions_ztest([3 + 8, 9 + 8], [40, 40])
+    assert dcf(counts, prior=1, variance="independent").statistic == pytest.approx(z)
+    sign = snedecor_cochran(positives).statistic
+    assert dcf(counts, prior=1, variance="eq9").statistic == pytest.approx(sign)
+
+
+def test_variances_against_the_spread_over_drawn_sets():
+    """The paired variance is right, eq. 9 a little too large, eq. 8 far too large where errors are shared."""
+    n, n_sets, costs = 20_000, 40_000, (1.0, 2.0, 0.3)
+    shares = np.array([0.06, 0.002, 0.012, 0.026, 0.03, 0.004, 0.016, 0.85])
+    sets = np.random.default_rng(1).multinomial(n, shares, n_sets)
+    d = dcf_difference(sets, *costs)
+    few_ = sets[:2000]
+    paired, eq9, independent = (
+        np.mean(d[:2000] / dcf(few_, *costs, variance).statistic) / d.std() for variance in VARIANCES
+    )
+    # the sd of the sd of 40,000 differences is .35 %
+    assert paired == pytest.approx(1, abs=0.02)
+    assert paired < eq9 < 1.1
+    assert independent > 1.3
+
+
+def test_size_where_the_costs_are_equal():
+    """A misses more and B raises more false alarms, so that only the sum is equal: no exchangeable pair."""
+    costs = {"cost_fn": 1, "cost_fp": 1, "prior": 0.5}
+    shares = np.array([0.2, 0.06, 0.03, 0.01, 0.05, 0.09, 0.02, 0.54])
+    assert dcf_difference(shares, **costs) == pytest.approx(0, abs=1e-12)
+    n_sets = 40_000
+    sets = np.random.default_rng(2).multinomial(3000, shares, n_sets)
+    sizes = {v: int((dcf(sets, **costs, variance=v).pvalue <= 0.05).sum()) for v in VARIANCES}
+    low, high = clopper_pearson(sizes["paired"], n_sets, confidence=1 - 1e-6)
+    assert low - 0.002 < 0.05 < high + 0.002  # .002: the second order of a z test at N = 3000
+    assert sizes["independent"] < sizes["eq9"] < sizes["paired"]
+
+
+def test_degenerate_sets():
+    same, only_in_negatives = [20, 0, 0, 8, 10, 0, 0, 38], [20, 0, 0, 8, 10, 4, 8, 38]
+    nothing, every_positive = [0, 0, 0, 0, 0, 0, 0, 9], [0, 0, 7, 0, 0, 0, 0, 9]
+    for variance in VARIANCES:
+        result = dcf([same, nothing], variance=variance)
+        assert result.pvalue.tolist() == [1.0, 1.0]
+        assert result.degenerate.tolist() == [True, True]
+        legacy = dcf([same, nothing], variance=variance, degenerate="reject").pvalue.tolist()
+        # rates that are equal but not 0 have a variance, if the decisions are taken for independent
+        assert legacy == ([1.0, 0.0] if variance == "independent" else [0.0, 0.0])
+        free = dcf(only_in_negatives, prior=1, variance=variance)
+        assert (free.pvalue, free.degenerate) == (1, True)
+        assert (dcf(only_in_negatives, 0, 0, 0.5, variance).pvalue) == 1
+    assert dcf(every_positive).degenerate
+    assert dcf(every_positive).pvalue == 1
+    assert not dcf(every_positive, variance="eq9").degenerate
+
+
+@given(few, prices, variances)
+def test_pvalue_is_a_probability_the_same_when_the_classifiers_swap(counts, costs, variance):
+    result = dcf(counts, **costs, variance=variance)
+    assert 0 <= result.pvalue <= 1
+    swapped = dcf(np.array(counts)[SWAP], **costs, variance=variance)
+    assert swapped.pvalue == pytest.approx(result.pvalue, rel=1e-9)
+    assert swapped.statistic == pytest.approx(-result.statistic, rel=1e-9, abs=1e-12)
+
+
+@given(st.lists(few, min_size=2, max_size=6), variances)
+def test_sets_together_give_what_each_gives_alone(sets, variance):
+    together = dcf(sets, variance=variance).pvalue.tolist()
+    assert together == [float(dcf(counts, variance=variance).pvalue) for counts in sets]
+
+
+def test_counts_beyond_the_square_root_of_2_to_the_63():
+    counts, many = np.array([20, 3, 9, 8, 10, 4, 8, 38]), 2**45
+    for variance in VARIANCES:
+        expected = dcf(counts, variance=variance).statistic * np.sqrt(many)
+        assert dcf(counts * many, variance=variance).statistic == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"variance": "eq8"}, "variance: 'eq8' is not allowed; choose one of paired, eq9, independent"),
+        ({"cost_fn": -1}, "cost_fn: -1"),
+        ({"cost_fp": np.inf}, "cost_fp: inf"),
+        ({"prior": 1.1}, "prior: 1.1"),
+        ({"degenerate": "no"}, "degenerate: 'no'"),
+    ],
+)
+def test_bad_input_is_refused_by_name(options, word):
+    with pytest.raises(ValueError, match=word):
+        dcf([1] * 8, **options)
+    with pytest.raises(ValueError, match="cell e7 is -2"):
+        dcf([1, 0, 0, 0, 0, 0, -2, 5])

@@ -1,0 +1,235 @@
+"""Likelihood ratio and score tests: against a general optimiser, a search over F1, limits, drawn sets."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.stats import binom, chi2
+
+from harness.measures import difference
+from harness.significance.likelihood_ratio import MEASURES, likelihood_ratio, score
+from harness.significance.mcnemar import mcnemar
+from harness.significance.wald import wald
+
+SWAP = [0, 2, 1, 3, 4, 6, 5, 7]
+few = st.lists(st.integers(0, 7), min_size=8, max_size=8).filter(any)
+measures = st.sampled_from(MEASURES)
+
+
+def constraint(q, measure):
+    """Zero where the measure of A equals that of B."""
+    e1, e2, e3, e4, e5, e6, e7, _ = q
+    t_a, t_b = e1 + e3, e1 + e2
+    if measure == "precision":
+        return t_a * (e5 + e6) - t_b * (e5 + e7)
+    positives = e1 + e2 + e3 + e4
+    return t_a * (positives + t_b + e5 + e6) - t_b * (positives + t_a + e5 + e7)
+
+
+def fitted(counts, measure, rng, starts=6):
+    """Deviance and Pearson's chi-square of the best fit that SLSQP finds on the eight shares."""
+    counts, n = np.asarray(counts, dtype=float), sum(counts)
+    seen = counts > 0
+
+    def deviance(q):
+        return 2 * (counts[seen] * np.log(counts[seen] / n / q[seen])).sum()
+
+    def gradient(q):
+        return np.where(seen, -2 * counts / np.where(seen, q, 1), 0)
+
+    best = math.inf, math.nan
+    for _ in range(starts):
+        found = minimize(
+            deviance,
+            np.maximum(rng.dirichlet(counts + rng.choice([0.2, 1, 3])), 1e-9),
+            jac=gradient,
+            method="SLSQP",
+            bounds=[(1e-12 if cell else 0, 1) for cell in seen],
+            constraints=[
+                {"type": "eq", "fun": constraint, "args": (measure,)},
+                {"type": "eq", "fun": lambda q: q.sum() - 1},
+            ],
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        q = found.x
+        if abs(constraint(q, measure)) < 1e-9 and abs(q.sum() - 1) < 1e-9 and found.fun < best[0]:
+            pearson = ((counts - n * q) ** 2 / (n * np.maximum(q, 1e-13)))[q > 1e-13].sum()
+            best = found.fun, pearson
+    return best
+
+
+@pytest.mark.parametrize("measure", ["f1", "precision"])
+def test_fit_is_the_best_that_a_general_optimiser_finds(measure):
+    rng = np.random.default_rng(8)
+    tried = 0
+    while tried < 40:
+        counts = rng.integers(0, rng.choice([2, 3, 6, 20]), 8)
+        counts[7] += 1
+        ratio, rao = likelihood_ratio(counts, measure), score(counts, measure)
+        if not ratio.degenerate:
+            deviance, pearson = fitted(counts, measure, rng)
+            assert ratio.statistic == pytest.approx(deviance, rel=1e-5, abs=1e-5)
+            assert rao.statistic == pytest.approx(pearson, rel=1e-3, abs=1e-3)
+            tried += 1
+
+
+def profile(counts, f):
+    """2 max over l of sum n_i log(1 + l.g_i): the deviance where both F1s are f, all cells seen."""
+    g_a = np.array([2 - 2 * f, -f, 2 - 2 * f, -f, -f, 0, -f, 0])
+    g = np.stack([g_a, g_a[SWAP]])
+
+    def negative(x):
+        weights = 1 + x @ g
+        return math.inf if weights.min() <= 0 else -(counts * np.log(weights)).sum()
+
+    found = minimize(negative, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-9})
+    return -2 * found.fun
+
+
+@pytest.mark.parametrize("counts", [[20, 2, 9, 3, 4, 6, 5, 951], [3, 1, 2, 1, 9, 40, 2, 50]])
+def test_no_common_f1_fits_better(counts):
+    counts = np.array(counts)
+    values = [profile(counts, f) for f in np.linspace(0.005, 0.995, 199)]
+    found = float(likelihood_ratio(counts).statistic)
+    assert found <= min(values) + 1e-7
+    start = [0.005 + 0.005 * np.argmin(values)]
+    refined = minimize(lambda f: profile(counts, f[0]), start, method="Nelder-Mead")
+    assert found == pytest.approx(refined.fun, abs=1e-6)
+
+
+def test_one_discordant_document_gives_two_log_two_on_cells_it_does_not_show():
+    for counts in ([10, 0, 1, 5, 1, 0, 0, 983], [10, 1, 0, 5, 1, 0, 0, 983]):
+        result = likelihood_ratio(counts)
+        assert result.statistic == pytest.approx(2 * math.log(2), rel=1e-12)
+        assert result.pvalue == pytest.approx(0.239, abs=5e-4)
+        assert score(counts).statistic == pytest.approx(1, rel=1e-12)
+
+
+@settings(deadline=None)
+@given(few, st.sampled_from(["f1", "precision"]))
+def test_empty_cells_are_the_limit_of_cells_with_few_documents(counts, measure):
+    counts = np.array(counts)
+    scale = 10**9  # the statistics grow with the counts in proportion
+    filled = np.where(counts == 0, 1, counts * scale)
+    result = likelihood_ratio(counts, measure)
+    if not result.degenerate:
+        limit = likelihood_ratio(filled, measure).statistic / scale
+        assert limit == pytest.approx(result.statistic, abs=1e-5)
+
+
+@settings(deadline=None)
+@given(few, measures, st.sampled_from([10, 10**6, 10**13]))
+def test_statistics_grow_in_proportion_to_the_counts(counts, measure, times):
+    for test in (likelihood_ratio, score):
+        one, many = test(counts, measure), test(np.array(counts) * times, measure)
+        assert many.statistic / times == pytest.approx(one.statistic, rel=1e-8, abs=1e-11)
+        assert many.degenerate == one.degenerate
+
+
+def test_error_and_recall_are_the_tests_of_two_equal_cells():
+    counts = np.array([[5, 3, 9, 0, 0, 8, 2, 60], [5, 0, 4, 0, 1, 3, 0, 60], [1, 4, 4, 0, 0, 0, 0, 5]])
+    for measure, cells in (("error", counts), ("recall", counts * [1, 1, 1, 1, 1, 0, 0, 1])):
+        assert score(counts, measure).statistic == pytest.approx(mcnemar(cells, "uncorrected").statistic)
+        n01, n10 = cells[:, 1] + cells[:, 6], cells[:, 2] + cells[:, 5]
+        half = (n01 + n10) / 2
+        logs = binom.logpmf(n01, n01 + n10, n01 / (2 * half)) - binom.logpmf(n01, n01 + n10, 0.5)
+        assert likelihood_ratio(counts, measure).statistic == pytest.approx(2 * logs, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_large_sets_agree_with_the_wald_test(measure):
+    counts = 10_000 * np.array([[200, 26, 29, 30, 40, 31, 29, 9615], [20, 11, 12, 3, 8, 25, 26, 500]])
+    counts[:, 2] += 700
+    z = wald(counts, measure).statistic
+    for test in (likelihood_ratio, score):
+        assert test(counts, measure).statistic == pytest.approx(z**2, rel=0.02)
+
+
+@settings(deadline=None)
+@given(st.lists(few, min_size=1, max_size=5), measures, st.integers(0, 500))
+def test_probability_swap_batches_and_true_negatives(sets, measure, more):
+    sets = np.array(sets)
+    for test in (likelihood_ratio, score):
+        result = test(sets, measure)
+        assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
+        assert (result.statistic >= 0).all()
+        assert result.pvalue == pytest.approx(chi2.sf(result.statistic, 1), rel=1e-9)
+        alone = [float(test(counts, measure).pvalue) for counts in sets]
+        assert result.pvalue.tolist() == alone
+        swapped = test(sets[:, SWAP], measure)
+        assert swapped.statistic == pytest.approx(result.statistic, rel=1e-9, abs=1e-12)
+        assert (swapped.degenerate == result.degenerate).all()
+        assert test(sets + [0, 0, 0, 0, 0, 0, 0, more], measure).pvalue.tolist() == alone
+
+
+@settings(deadline=None)
+@given(few, measures)
+def test_statistic_is_zero_where_the_measures_are_equal(counts, measure):
+    for test in (likelihood_ratio, score):
+        result = test(counts, measure)
+        if not result.degenerate:
+            equal = abs(float(difference(measure)(counts))) < 1e-12
+            assert (result.statistic < 1e-12) == equal
+
+
+def test_many_sets_are_fitted_in_blocks():
+    sets = np.random.default_rng(0).multinomial(300, [0.1, 0.03, 0.05, 0.1, 0.05, 0.05, 0.02, 0.6], 9000)
+    whole = likelihood_ratio(sets.reshape(3, 3000, 8))
+    assert whole.pvalue.shape == (3, 3000)
+    assert (whole.pvalue.reshape(-1)[8100:] == likelihood_ratio(sets[8100:]).pvalue).all()
+
+
+def test_nothing_to_compare():
+    no_discordant, no_true_positive = [9, 0, 0, 1, 2, 0, 0, 80], [0, 0, 0, 5, 2, 9, 0, 80]
+    sets = {
+        "f1": [no_discordant, no_true_positive],
+        "error": [no_discordant],
+        "recall": [no_discordant, no_true_positive],
+        "precision": [no_discordant, no_true_positive, [3, 1, 2, 0, 0, 0, 0, 9], [0, 0, 2, 1, 0, 0, 3, 9]],
+    }
+    for measure, counts in sets.items():
+        for test in (likelihood_ratio, score):
+            result = test(counts, measure)
+            assert (result.pvalue == 1).all()
+            assert (result.statistic == 0).all()
+            assert result.degenerate.all()
+            assert (test(counts, measure, degenerate="reject").pvalue == 0).all()
+
+
+# Cells of the KL null of dF1 (e1..e8), then sizes at 5 % of 1000 sets, simulated once by other code
+DISSIMILAR = [0.00489671, 0.00019521, 0.00247635, 0.0022888, 0.00068507, 0.00047243, 0.00540686, 0.98357857]
+CLOSE = [0.00573139, 7.604e-05, 0.00046098, 0.00372288, 0.00202076, 0.0001534, 0.00095977, 0.98687478]
+
+
+@pytest.mark.parametrize(
+    ("shares", "n_documents", "size"),
+    [(DISSIMILAR, 300, 0.022), (DISSIMILAR, 1000, 0.064), (DISSIMILAR, 3000, 0.069), (CLOSE, 3000, 0.054)],
+)
+def test_size_on_reference_nulls(shares, n_documents, size):
+    shares = np.array(shares) / sum(shares)
+    sets = np.random.default_rng(4).multinomial(n_documents, shares, 20_000)
+    rejected = (likelihood_ratio(sets).pvalue <= 0.05).mean()
+    assert abs(rejected - size) <= 3.5 * np.sqrt(size * (1 - size) * (1 / 1000 + 1 / 20_000))
+
+
+def test_size_on_many_positives_is_alpha():
+    # e2 = e3 and e6 = e7: F1 is equal; at N = 20,000 the chi-square approximation is good to .0015
+    shares = [0.25, 0.04, 0.04, 0.1, 0.05, 0.06, 0.06, 0.4]
+    sets = np.random.default_rng(5).multinomial(20_000, shares, 100_000)
+    for test in (likelihood_ratio, score):
+        n_rejected = (test(sets).pvalue <= 0.05).sum()
+        assert binom.cdf(n_rejected, 100_000, 0.0485) > 5e-7
+        assert binom.sf(n_rejected - 1, 100_000, 0.0515) > 5e-7
+
+
+def test_bad_input_is_refused_by_name():
+    for test in (likelihood_ratio, score):
+        with pytest.raises(ValueError, match="measure: 'dcf' is not allowed; choose one of f1, error"):
+            test([1, 1, 0, 0, 0, 0, 0, 9], "dcf")
+        with pytest.raises(ValueError, match="cell e2 is -1"):
+            test([1, -1, 0, 0, 0, 0, 0, 9])
+        with pytest.raises(ValueError, match="degenerate: 'ignore' is not allowed"):
+            test([1, 1, 0, 0, 0, 0, 0, 9], degenerate="ignore")
