@@ -304,7 +304,6 @@ def test_no_generator_draws_afresh():
         ({"n_replicates": 0}, "n_replicates: 0 is not allowed"),
         ({"n_replicates": 2.5}, "n_replicates: 2.5 is not allowed"),
         ({"n_replicates": True}, "n_replicates: True is not allowed"),
-        ({"n_replicates": None}, r"n_replicates: None \(infinitely many\) is not available for measure 'f1'"),
         ({"rng": 7}, "rng: 7 is not allowed"),
         ({"degenerate": "drop"}, "degenerate: 'drop' is not allowed"),
         ({"counts": [1, 2, 3]}, "counts: shape"),

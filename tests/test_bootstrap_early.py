@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.measures import f1_difference
-from harness.significance import bootstrap_f1, settling
+from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast, settling
 from harness.significance.bootstrap import bootstrap_percentile, reject
 
 
@@ -24,23 +24,63 @@ def test_early_verdicts_are_those_of_all_replicates(interval, stratified):
 @pytest.mark.parametrize("interval", INTERVALS)
 def test_early_verdicts_agree_on_9995_of_10_000_sets(interval):
     counts = evaluation_sets(500, seed=22)
-    early = reject(counts, "f1", ALPHAS, 5000, interval, generator(6))
-    full = bootstrap_percentile(counts, "f1", 5000, interval, generator(6)).pvalue[:, None] <= ALPHAS
-    assert (early != full).any(axis=1).mean() <= 5e-4
+    for measure in ("f1", "error"):
+        early = reject(counts, measure, ALPHAS, 5000, interval, generator(6))
+        full = bootstrap_percentile(counts, measure, 5000, interval, generator(6)).pvalue[:, None] <= ALPHAS
+        assert (early != full).any(axis=1).mean() <= 5e-4
 
 
-def test_error_verdicts_are_those_of_the_pvalues():
-    counts = evaluation_sets(10, seed=23)
+@pytest.mark.parametrize("stratified", [False, True])
+def test_error_verdicts_are_those_of_the_pvalues(stratified):
+    counts = evaluation_sets(60, seed=23)
     for interval in INTERVALS:
-        early = reject(counts, "error", ALPHAS, 5000, interval, generator(5))
-        full = bootstrap_percentile(counts, "error", 5000, interval, generator(5))
-        assert (early == (full.pvalue[:, None] <= ALPHAS)).all()
+        early = reject(counts, "error", ALPHAS, 5000, interval, generator(5), stratified=stratified)
+        full = bootstrap_percentile(counts, "error", 5000, interval, generator(5), stratified=stratified)
+        assert (early != (full.pvalue[:, None] <= ALPHAS)).any(axis=1).sum() <= 1
+        limit = reject(counts, "error", ALPHAS, None, interval, stratified=stratified)
+        exact = bootstrap_percentile(counts, "error", None, interval, stratified=stratified)
+        assert (limit == (exact.pvalue[:, None] <= ALPHAS)).all()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_the_forecast_of_the_error_holds_the_exact_share(symmetric, stratified):
+    groups = bootstrap_error.strata(evaluation_sets(80, seed=25), stratified)
+    groups = groups[groups[:, [0, 1]].sum(axis=1) > 0]
+    (known,) = bootstrap_error.forecast(groups, [symmetric])
+    interval = "symmetric" if symmetric else "equal_tailed"
+    pvalue = [
+        bootstrap_error.limit_pvalue(group, interval, bootstrap_error.distribution(tuple(group.tolist())))
+        for group in groups
+    ]
+    share = np.minimum(np.array(pvalue) / (1 if symmetric else 2), 1)
+    # an equal-tailed p-value is cut at 1: its share may lie above one half
+    assert ((known.low <= share + 1e-12) | (share >= 0.5)).all()
+    assert (known.high >= share - 1e-12).all()
+    told = (share > 0.01) & (share < 0.15)
+    assert (known.high - known.low)[told].mean() < 0.3 * share[told].mean()
+
+
+def test_two_full_runs_disagree_no_less_than_the_limit_and_one():
+    counts = evaluation_sets(60, seed=26)
+    for interval in INTERVALS:
+        limit = reject(counts, "f1", ALPHAS, None, interval, generator(1))
+        again = bootstrap_percentile(counts, "f1", None, interval, generator(1)).pvalue[:, None] <= ALPHAS
+        assert (limit != again).any(axis=1).sum() <= 2  # where 5,000 replicates stand in, they stop early
+        one, other = (
+            bootstrap_percentile(counts, "f1", 5000, interval, generator(seed)).pvalue[:, None] <= ALPHAS
+            for seed in (2, 3)
+        )
+        apart = (one != other).any(axis=1)
+        apart_from_limit = (one != limit).any(axis=1)
+        # 1,200 sets of which about 3 % differ: 4 standard deviations of the difference are 30 sets
+        assert apart_from_limit.sum() <= apart.sum() + 30
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_moments_give_the_pvalue_within_their_margin(symmetric):
     counts = evaluation_sets(30, seed=24)
-    tail, factor, usable = settling.moment_pvalue(counts, False, symmetric)
+    ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, False, [symmetric])
     chosen = np.flatnonzero(usable & (tail > 0.004) & (tail < 0.15))[::2]
     assert len(chosen) >= 20
     interval = "symmetric" if symmetric else "equal_tailed"
@@ -48,14 +88,14 @@ def test_moments_give_the_pvalue_within_their_margin(symmetric):
     pvalue = bootstrap_percentile(counts[chosen], "f1", n, interval, generator(8)).pvalue
     share = pvalue / (1 if symmetric else 2)
     noise = 4.9 * np.sqrt(share / n)
-    assert (share <= tail[chosen] * factor[chosen] + settling.SLACK + noise).all()
-    assert (share >= tail[chosen] / factor[chosen] - settling.SLACK - noise).all()
+    assert (share <= tail[chosen] * factor[chosen] + bootstrap_f1_forecast.SLACK + noise).all()
+    assert (share >= tail[chosen] / factor[chosen] - bootstrap_f1_forecast.SLACK - noise).all()
 
 
 @pytest.mark.parametrize("counts", SMALL)
 @pytest.mark.parametrize("stratified", [False, True])
 def test_least_pvalue_is_a_lower_bound(counts, stratified):
-    bound = float(settling.least_pvalue(np.array([counts]), stratified)[0])
+    bound = float(bootstrap_f1_forecast.least_pvalue(np.array([counts]), stratified)[0])
     cells, weights = all_replicates(counts, stratified)
     d = f1_difference(cells)
     assert bound <= min(weights[d <= 1e-12].sum(), weights[d >= -1e-12].sum()) + 1e-12

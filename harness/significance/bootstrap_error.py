@@ -12,8 +12,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.significance.settling import Forecast, gamma_lower
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+LEAST_COUNT = 10
+"""With so many discordant documents the four moments of D* tell its tails within the margin below."""
+
+MARGIN, SLACK = (0.01, 3.0, 0.3), 1e-4
+"""A tail from the moments may be wrong by a factor 1 + .01 + 3 / m^1.5 + .3 g^2, m the number of discordant
+documents and g the skewness, and by so much besides."""
 
 
 def strata(cells: Ints, stratified: bool) -> Ints:
@@ -125,3 +134,69 @@ def drawn_pvalue(
     total = int((tally * values).sum())  # the mean is total / n_replicates: compare whole numbers, ties count
     hit = np.abs(n_replicates * values - total) >= abs(total)
     return int(tally[hit].sum()) / n_replicates
+
+
+def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
+    """Return bounds on the share of hits of each set for each interval.
+
+    From the moments of D* where enough documents are discordant; else from its distribution, once for all
+    sets with the same counts.
+
+    Parameters
+    ----------
+    groups : int array, shape (n_sets, 3) or (n_sets, 6)
+        As made by :func:`strata`.
+    symmetric : list of bool
+        For each interval whether it is the symmetric one.
+    """
+    cumulants = np.zeros((4, len(groups)))
+    discordant = np.zeros(len(groups))
+    for at in range(0, groups.shape[1], 3):
+        n01, n10, n = groups[:, at : at + 3].T.astype(float)
+        size = np.maximum(n, 1)
+        mean, share = (n01 - n10) / size, (n01 + n10) / size
+        variance = share - mean**2
+        fourth = share - 4 * mean**2 + 6 * mean**2 * share - 3 * mean**4
+        third = mean - 3 * mean * share + 2 * mean**3
+        cumulants += size * np.stack([mean, variance, third, fourth - 3 * variance**2])
+        discordant += n01 + n10
+    # D* plus a uniform step has the same distribution function at half steps
+    deviation = np.sqrt(cumulants[1] + 1 / 12)
+    skewness = cumulants[2] / deviation**3
+    excess = (cumulants[3] - 1 / 120) / deviation**4 - 1.5 * skewness**2
+
+    def up_to(step: Floats | float) -> Floats:
+        return gamma_lower((step - cumulants[0]) / deviation, skewness, excess)
+
+    below, above = up_to(0.5), 1 - up_to(-0.5)
+    constant, count, square = MARGIN
+    factor = 1 + constant + count / np.maximum(discordant, 1) ** 1.5 + square * skewness**2
+    usable = (discordant >= LEAST_COUNT) & (np.abs(skewness) <= 1)
+    made = []
+    for is_symmetric in symmetric:
+        low = high = np.minimum(below, above)
+        if is_symmetric:
+            # the replicates' own mean decides whether twice the mean itself counts
+            twice, positive = 2 * np.rint(cumulants[0]), cumulants[0] > 0
+            low = np.where(positive, below + 1 - up_to(twice + 0.5), above + up_to(twice - 0.5))
+            high = np.where(positive, below + 1 - up_to(twice - 0.5), above + up_to(twice + 0.5))
+        low, high = np.clip(low / factor - SLACK, 0, 1), np.clip(high * factor + SLACK, 0, 1)
+        low[~usable], high[~usable] = _exact_shares(groups[~usable], is_symmetric)
+        made.append(Forecast(np.zeros(len(low)), low, high))
+    return made
+
+
+def _exact_shares(groups: Ints, symmetric: bool) -> Floats:
+    """Return the bounds of :func:`forecast` from the distribution of D*, shape (2, n_sets)."""
+    rows, where = np.unique(groups, axis=0, return_inverse=True)
+    shares = np.zeros((2, len(rows)))
+    for i, row in enumerate(rows):
+        values, weights = distribution(tuple(row.tolist()))
+        below, zero, above = signs(values, weights)
+        shares[:, i] = min(below, above) + zero
+        if symmetric:
+            mean = int((row[0::3] - row[1::3]).sum())
+            far = np.abs(values - mean)
+            reached = [weights[(far > abs(mean)) | (values == 0)].sum(), weights[far >= abs(mean)].sum()]
+            shares[:, i] = np.minimum(reached, 1)
+    return shares[:, where.reshape(-1)]

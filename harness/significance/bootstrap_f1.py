@@ -10,8 +10,8 @@ from harness.significance.replicates import Resampling
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FIRST_STAGE = 300
-"""Replicates of the first stage; each later stage is half as large again as the one before."""
+FIRST_STAGE, GROWTH = 500, 3
+"""Replicates of the first stage, and by what each later stage is larger than the one before."""
 
 LARGEST_STAGE = 20_000
 """Replicates drawn at once, so that memory does not grow with their number."""
@@ -26,16 +26,16 @@ def stage_sizes(n_replicates: int) -> list[int]:
     Examples
     --------
     >>> stage_sizes(5000)
-    [300, 450, 675, 1012, 1518, 1045]
+    [500, 1500, 3000]
     """
     sizes: list[int] = []
     left, size = n_replicates, FIRST_STAGE
     while left > 0:
         # a remainder not worth a stage of its own is drawn with this one
-        step = left if left < 1.3 * size else size
+        step = left if left < 1.5 * size else size
         sizes.append(min(step, LARGEST_STAGE))
         left -= sizes[-1]
-        size = min(3 * size // 2, LARGEST_STAGE)
+        size = min(GROWTH * size, LARGEST_STAGE)
     return sizes
 
 

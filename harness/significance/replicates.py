@@ -1,4 +1,4 @@
-"""Bootstrap replicates of a set's counts: many draws of one multinomial, some twenty times faster than numpy's.
+"""Bootstrap replicates of a set's counts: many draws of one multinomial, several times faster than numpy's.
 
 numpy draws a multinomial cell by cell, each a binomial whose parameters change with every draw. Here all
 cells but the largest are drawn as independent Poisson variables, whose parameters never change, and a
@@ -7,14 +7,14 @@ largest cell, and s in the others, multinomial over Poisson probability is propo
 r(s) = (1/c)^s N! / (N - s)!, largest at s = N - c; a draw is kept with probability r(s) / r(N - c), on
 average about sqrt(c / N) (Devroye 1986, Non-Uniform Random Variate Generation, ch. II.3: rejection).
 
-A Poisson variable is looked up in a table of 2^14 slots in which each value fills its share, rounded down; the
-few slots left over send the draw to the distribution of the remainders (Marsaglia, Tsang & Wang 2004,
-J. Stat. Softw. 11(3)). Both steps together follow the Poisson law exactly.
+A Poisson variable is looked up in a table of 2^14 slots in which each value fills its share, rounded
+down; the few slots left over send the draw to the distribution of the remainders (Marsaglia, Tsang &
+Wang 2004, J. Stat. Softw. 11(3)). Both steps together follow the Poisson law exactly.
 """
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Resampling:
     Parameters
     ----------
     counts : int array, shape (n_cells,)
-        Cells of one set; their sum N may be 0.
+        Cells of one set; their sum N may be 0 and is below 2**31.
 
     Examples
     --------
@@ -71,10 +71,9 @@ class Resampling:
         self.kept[: len(logs)] = np.exp(logs - logs.max())
         self.share_kept = math.sqrt(rest / max(self.n, 1))
 
-    def draw(self, size: int, rng: np.random.Generator) -> Ints:
+    def draw(self, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Return `size` replicates, shape (n_cells, size), int32 for sets of under 40,000 documents."""
-        dtype = np.int32 if self.n < NARROW else np.int64
-        replicates = np.zeros((self.n_cells, size), dtype=dtype)
+        replicates = np.zeros((self.n_cells, size), dtype=np.int32)
         filled = 0
         while filled < size and self.tables:
             proposed = self._propose(int((size - filled) / self.share_kept * 1.03) + 20, rng)
@@ -90,7 +89,7 @@ class Resampling:
             filled = stop
         if not self.tables:
             replicates[self.largest] = self.n
-        return replicates
+        return replicates if self.n < NARROW else replicates.astype(np.int64)
 
     def _propose(self, size: int, rng: np.random.Generator) -> list[NDArray[np.int32]]:
         """Return independent Poisson draws for all cells but the largest."""
@@ -104,7 +103,8 @@ def _look_up(table: Table, slots: NDArray[np.uint16], rng: np.random.Generator) 
     found = table.slots.take(slots)
     missing = np.flatnonzero(found < 0)
     if missing.size:
-        found[missing] = table.values[np.searchsorted(table.remainders, rng.random(missing.size), side="right")]
+        places = np.searchsorted(table.remainders, rng.random(missing.size), side="right")
+        found[missing] = table.values[places]
     return found
 
 

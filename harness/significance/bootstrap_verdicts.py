@@ -1,0 +1,196 @@
+"""P-values and verdicts of the bootstrap tests, set by set, with early stops."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast, settling
+
+IN_PLACE_OF_LIMIT = 5000
+"""Replicates for the F1 of sets whose limit of infinitely many is not known well enough."""
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+
+
+def error_pvalues(
+    sets: Ints, keys: Keys, n_replicates: int | None, interval: str, stratified: bool
+) -> Floats:
+    """Return the p-values of sets that are not degenerate, shape (n_sets,)."""
+    groups = bootstrap_error.strata(sets, stratified)
+    pvalues = [
+        _error_pvalue(group, n_replicates, interval, key) for group, key in zip(groups, keys, strict=True)
+    ]
+    return np.array(pvalues, dtype=float)
+
+
+def _error_pvalue(group: Ints, n_replicates: int | None, interval: str, key: Keys) -> float:
+    known = bootstrap_error.distribution(tuple(group.tolist()))
+    if n_replicates is None:
+        return bootstrap_error.limit_pvalue(group, interval, known)
+    return bootstrap_error.drawn_pvalue(known, n_replicates, interval, _own_generator(key))
+
+
+def keys(n_sets: int, rng: np.random.Generator) -> Keys:
+    """Return two words for each set, in order, from which its own generator is made.
+
+    With a generator of its own a set's replicates depend neither on how many the sets before it took nor
+    on how sets are grouped in batches; and sets with equal counts have replicates of their own, so
+    that no noise is shared between them.
+    """
+    return rng.integers(0, 2**64 - 1, size=(n_sets, 2), dtype=np.uint64, endpoint=True)
+
+
+def _own_generator(key: Keys) -> np.random.Generator:
+    return np.random.Generator(np.random.SFC64((int(key[0]) << 64) | int(key[1])))
+
+
+def _tails(interval: str) -> int:
+    return 1 if interval == "symmetric" else 2
+
+
+def _tally(interval: str) -> bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric:
+    return bootstrap_f1.EqualTailed() if interval == "equal_tailed" else bootstrap_f1.Symmetric()
+
+
+def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, interval: str, stratified: bool) -> Floats:
+    """Return the p-value of each set that is not degenerate, from replicates or, for None, in the limit."""
+    if n_replicates is None:
+        ((tail, _, usable),) = bootstrap_f1_forecast.moment_tails(sets, stratified, [interval == "symmetric"])
+        pvalues = np.minimum(1.0, _tails(interval) * tail)
+        rest = ~usable
+        pvalues[rest] = f1_pvalues(sets[rest], keys[rest], IN_PLACE_OF_LIMIT, interval, stratified)
+        return pvalues
+    pvalues = np.ones(len(sets))
+    for i, cells in enumerate(sets):
+        tally, count = _tally(interval), 0
+        for drawn in bootstrap_f1.replicates(cells, n_replicates, stratified, _own_generator(keys[i])):
+            count = tally.add(drawn)
+        pvalues[i] = min(1.0, tally.tails * count / n_replicates)
+    return pvalues
+
+
+Verdicts = tuple[Bools, Bools]
+
+
+def _settled(
+    forecasts: list[settling.Forecast],
+    intervals: Sequence[str],
+    levels: Floats,
+    n_replicates: int,
+) -> tuple[Verdicts, list[list[int]]]:
+    """Return (rejected, settled), both (n_sets, n_intervals, n_levels), and each interval's limits."""
+    shape = (len(forecasts[0].least), len(intervals), len(levels))
+    rejected, settled = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    limits = []
+    for j, interval in enumerate(intervals):
+        tails = _tails(interval)
+        limits.append([settling.largest_rejecting(float(alpha), n_replicates, tails) for alpha in levels])
+        rejected[:, j], settled[:, j] = settling.settled_at_once(forecasts[j], limits[j], n_replicates, tails)
+    return (rejected, settled), limits
+
+
+def error_verdicts(
+    sets: Ints,
+    keys: Keys,
+    levels: Floats,
+    n_replicates: int | None,
+    intervals: Sequence[str],
+    stratified: bool,
+) -> Bools:
+    """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
+    groups = bootstrap_error.strata(sets, stratified)
+    forecasts = bootstrap_error.forecast(groups, [interval == "symmetric" for interval in intervals])
+    if n_replicates is None:
+        rejected, settled = _settled_in_the_limit(forecasts, intervals, levels)
+    else:
+        (rejected, settled), _ = _settled(forecasts, intervals, levels, n_replicates)
+    for i, j in np.argwhere(~settled.all(axis=2)):
+        pvalue = _error_pvalue(groups[i], n_replicates, intervals[int(j)], keys[i])
+        rejected[i, j] = np.where(settled[i, j], rejected[i, j], pvalue <= levels)
+    return rejected
+
+
+def _settled_in_the_limit(
+    forecasts: list[settling.Forecast], intervals: Sequence[str], levels: Floats
+) -> Verdicts:
+    """Return (rejected, settled) where the bounds of the share itself lie on one side of a level."""
+    tails = np.array([_tails(interval) for interval in intervals])[:, None]
+    low, high = (
+        tails * np.stack([getattr(known, side) for known in forecasts], axis=1)[..., None]
+        for side in ("low", "high")
+    )
+    # a share from the distribution itself is a sum of doubles: leave what lies within rounding to the p-value
+    rejected = high <= levels * (1 - 1e-9)
+    return rejected, rejected | (low > levels * (1 + 1e-9))
+
+
+def f1_verdicts(
+    sets: Ints,
+    keys: Keys,
+    levels: Floats,
+    n_replicates: int | None,
+    intervals: Sequence[str],
+    stratified: bool,
+) -> Bools:
+    """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
+    if n_replicates is None:
+        return _f1_limits(sets, keys, levels, intervals, stratified)
+    symmetric = [interval == "symmetric" for interval in intervals]
+    forecasts = bootstrap_f1_forecast.forecast(sets, stratified, symmetric)
+    (rejected, settled), limits = _settled(forecasts, intervals, levels, n_replicates)
+    for i in np.flatnonzero(~settled.all(axis=(1, 2))):
+        open_levels = [
+            _OpenLevels(
+                _tally(intervals[int(j)]),
+                {int(k): limits[j][k] for k in np.flatnonzero(~settled[i, j])},
+                (float(forecasts[j].low[i]), float(forecasts[j].high[i])),
+                rejected[i, j],
+            )
+            for j in np.flatnonzero(~settled[i].all(axis=1))
+        ]
+        total = 0
+        for drawn in bootstrap_f1.replicates(sets[i], n_replicates, stratified, _own_generator(keys[i])):
+            total += drawn.shape[1]
+            open_levels = [part for part in open_levels if part.see(drawn, total, n_replicates)]
+            if not open_levels:
+                break
+    return rejected
+
+
+def _f1_limits(sets: Ints, keys: Keys, levels: Floats, intervals: Sequence[str], stratified: bool) -> Bools:
+    """Return the verdicts of infinitely many replicates, of 5,000 where their limit is not known."""
+    found = bootstrap_f1_forecast.moment_tails(sets, stratified, [name == "symmetric" for name in intervals])
+    verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)
+    for j, ((tail, _, usable), name) in enumerate(zip(found, intervals, strict=True)):
+        verdicts[:, j] = _tails(name) * tail[:, None] <= levels
+        rest = np.flatnonzero(~usable)
+        verdicts[rest, j] = f1_verdicts(
+            sets[rest], keys[rest], levels, IN_PLACE_OF_LIMIT, [name], stratified
+        )[:, 0]
+    return verdicts
+
+
+class _OpenLevels(NamedTuple):
+    """The levels of one interval at which the verdict on one set is still open."""
+
+    tally: bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric
+    limits: dict[int, int]
+    bounds: tuple[float, float]
+    rejected: Bools
+
+    def see(self, drawn: Ints, total: int, n_replicates: int) -> bool:
+        """Take in more replicates, write the verdicts that they settle; tell whether any is open."""
+        count = self.tally.add(drawn)
+        for k, limit in list(self.limits.items()):
+            verdict = settling.verdict_so_far(
+                count, total, limit, n_replicates, self.tally.tails, *self.bounds
+            )
+            if verdict is not None:
+                self.rejected[k] = verdict
+                del self.limits[k]
+        return bool(self.limits)
