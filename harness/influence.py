@@ -72,7 +72,8 @@ def influence(counts: ArrayLike, measure: str, **costs: float) -> Floats:
 
 def _ratio(shares: Floats, top: Floats, bottom: Floats) -> Floats:
     """Return the influence on ``sum p top / sum p bottom``, 0 where that is 0/0."""
-    t, d = (shares @ top)[..., None], (shares @ bottom)[..., None]
+    # sums, not matrix products, whose last bit would depend on the row's place in its batch
+    t, d = ((shares * weights).sum(axis=-1, keepdims=True) for weights in (top, bottom))
     exists = d > 0
     d = np.where(exists, d, 1)
     return np.where(exists, (top - t / d * bottom) / d, 0.0)

@@ -38,6 +38,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.nulls_path import NoAlternative as NoAlternative
+from harness.nulls_path import alternative as alternative
+from harness.nulls_path import distance as distance
+from harness.nulls_path import path as path
+from harness.nulls_projection import NoProjection as NoProjection
+from harness.nulls_projection import divergence as divergence
+from harness.nulls_projection import exact_null as exact_null
+from harness.nulls_projection import joint_null as joint_null
+from harness.nulls_projection import joint_null_of as joint_null_of
+from harness.nulls_projection import project as project
+
 Cells = NDArray[Any]
 Difference = Callable[[Cells], NDArray[np.float64]]
 Truth = NDArray[np.bool_]

@@ -1,14 +1,16 @@
 """Measure what the project claims about speed, beside the peers that it replaces.
 
     python scripts/bench.py models [--data FOLDER]
+    python scripts/bench.py engine [--population FILE]
 
 Each subcommand prints its ratios from one run on this machine. FOLDER holds the LYRL2004 files; without
-it documents come from the synthetic corpus.
+it documents come from the synthetic corpus. FILE is an outcomes table; by default that of results/.
 """
 
 import argparse
 import os
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 N_TRAIN = 7982
+OUTCOMES = Path(__file__).resolve().parent.parent / "results" / "nips2005-slice" / "outcomes.csv"
 
 
 class Data(NamedTuple):
@@ -143,6 +146,111 @@ def bench_prediction(
     print(f"  decisions that differ from SVC.predict: {differ} of {len(peers) * some.shape[0]}")
 
 
+N_REPLICATES, LEVELS = 5000, (0.1, 0.05, 0.01)
+WANTED = {"reject": {1000: 100, 6000: 300}, "p-values": {1000: 40, 6000: 100}}
+
+
+def draw_real_sets(path: Path, n_documents: int, n_sets: int, seed: int) -> NDArray[np.int64]:
+    """Return evaluation sets of the categories of a table in turn, shape (n_sets, 8)."""
+    from harness.evaluation_sets import draw_sets
+    from harness.outcomes import read_outcomes
+    from harness.significance.bootstrap import degenerate_sets
+
+    cells = np.concatenate([population.counts for population in read_outcomes(path)])
+    generator = np.random.default_rng([seed, n_documents])
+    order = generator.permutation(len(cells))
+    drawn: list[NDArray[np.int64]] = []
+    while len(drawn) < n_sets:  # sets without a discordant document need no test
+        for i in order.tolist():
+            one = draw_sets(cells[i], n_documents, 1, generator, replacement=True)
+            if not degenerate_sets(one, "f1")[0]:
+                drawn.append(one[0])
+    return np.stack(drawn[:n_sets])
+
+
+def as_documents(cells: NDArray[np.int64]) -> tuple[NDArray[np.bool_], ...]:
+    """Return truth and both decisions of the documents that eight counts stand for."""
+    from harness.influence import A, B, Y
+
+    return tuple(np.repeat(column > 0, cells) for column in (Y, A, B))
+
+
+def f1_by_documents(y: Any, a: Any, b: Any, axis: int = -1) -> Any:
+    """Return F1_A - F1_B of documents along an axis: what ``scipy.stats.bootstrap`` is given."""
+
+    def f1(decided: Any) -> Any:
+        return 2 * (y & decided).sum(axis) / np.maximum(y.sum(axis) + decided.sum(axis), 1)
+
+    return f1(a) - f1(b)
+
+
+def run_scipy(cells: NDArray[np.int64]) -> Any:
+    from scipy.stats import bootstrap
+
+    return bootstrap(
+        as_documents(cells), f1_by_documents, paired=True, vectorized=True, n_resamples=N_REPLICATES,
+        method="percentile", rng=np.random.default_rng(0),
+    )  # fmt: skip
+
+
+def run_scikit_learn(cells: NDArray[np.int64], n_replicates: int) -> list[float]:
+    from sklearn.metrics import f1_score
+
+    y, a, b = as_documents(cells)
+    generator, found = np.random.default_rng(0), []
+    for _ in range(n_replicates):
+        i = generator.integers(0, len(y), len(y))
+        scores = [f1_score(y[i], decided[i], zero_division=0) for decided in (a, b)]
+        found.append(scores[0] - scores[1])
+    return found
+
+
+def peak_memory(function: Callable[..., Any], *arguments: Any, **options: Any) -> float:
+    """Return the most memory in MiB that a call holds beyond what there was."""
+    tracemalloc.start()
+    function(*arguments, **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 2**20
+
+
+def bench_engine(options: argparse.Namespace) -> None:
+    """Print time and memory of one bootstrap test of the F1 difference: peers' and ours."""
+    from harness.significance.bootstrap import bootstrap_percentile, reject
+
+    print(f"bootstrap of dF1, {N_REPLICATES} replicates, levels {LEVELS}, one core, milliseconds a set")
+    print(f"{options.n_sets} sets of the categories of {options.population}; peers on some of them:")
+    print(f"scipy on {options.n_peers}, scikit-learn on one with 100 replicates, scaled")
+    for n_documents in (100, 1000, 6000):
+        sets = draw_real_sets(options.population, n_documents, options.n_sets, options.seed)
+        some = sets[:: max(1, len(sets) // options.n_peers)][: options.n_peers]
+        _, scipy_s = seconds(lambda some=some: [run_scipy(cells) for cells in some])
+        _, loop_s = seconds(run_scikit_learn, sets[0], 100)
+        peers = {
+            "scipy.stats.bootstrap": (scipy_s / len(some), peak_memory(run_scipy, sets[0])),
+            "scikit-learn f1_score": (
+                loop_s * N_REPLICATES / 100, peak_memory(run_scikit_learn, sets[0], 10)
+            ),
+        }  # fmt: skip
+        ours = {
+            "p-values": lambda s: bootstrap_percentile(s, "f1", N_REPLICATES, rng=np.random.default_rng(0)),
+            "reject": lambda s: reject(s, "f1", LEVELS, N_REPLICATES, rng=np.random.default_rng(0)),
+            "reject, limit": lambda s: reject(s, "f1", LEVELS, None, rng=np.random.default_rng(0)),
+        }
+        print(f"\nN = {n_documents}")
+        for name, (spent, memory) in peers.items():
+            print(f"  {name:24} {spent * 1e3:10.3f} ms  {memory:8.1f} MiB")
+        for name, function in ours.items():
+            spent = best_seconds(function, sets, repeats=3)[1] / len(sets)
+            ratios = [peer / spent for peer, _ in peers.values()]
+            wanted = WANTED.get(name, {}).get(n_documents)
+            print(
+                f"  harness, {name:15} {spent * 1e3:10.3f} ms  {peak_memory(function, sets):8.1f} MiB  "
+                f"{ratios[0]:.0f} times faster than scipy{f' ({wanted} wanted)' if wanted else ''}, "
+                f"{ratios[1]:.0f} than scikit-learn"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -156,6 +264,12 @@ def main() -> None:
     models.add_argument("--n-peer-documents", type=int, default=400, help="documents for SVC.predict")
     models.add_argument("--seed", type=int, default=0)
     models.set_defaults(function=bench_models)
+    engine = commands.add_parser("engine", help="bootstrap of dF1 against scipy and a loop over scikit-learn")
+    engine.add_argument("--population", type=Path, default=OUTCOMES, help="outcomes table of a run")
+    engine.add_argument("--n-sets", type=int, default=500)
+    engine.add_argument("--n-peers", type=int, default=5, help="sets on which scipy is measured")
+    engine.add_argument("--seed", type=int, default=0)
+    engine.set_defaults(function=bench_engine)
     options = parser.parse_args()
     options.function(options)
 

@@ -18,7 +18,7 @@ class Friedman(NamedTuple):
     average_ranks : float array, shape (n_algorithms,)
         1 is best; ties share the mean of their ranks.
     chi_square, pvalue : float
-        Friedman's chi-square without a correction for ties, as Demsar (2006) computes it, and its p-value.
+        Friedman's chi-square without a correction for ties, as Demšar (2006) computes it, and its p-value.
     chi_square_ties, pvalue_ties : float
         The same, corrected for ties, as most software does.
     f, pvalue_f : float
@@ -55,7 +55,7 @@ class Nemenyi(NamedTuple):
     pvalues: Floats
 
 
-def friedman(scores: ArrayLike) -> Friedman:
+def friedman(scores: ArrayLike, *, higher_is_better: bool = True) -> Friedman:
     """Friedman's rank test, with Iman and Davenport's less conservative F.
 
     Null hypothesis: all algorithms perform alike, so that every order of them on a data set is equally
@@ -65,7 +65,9 @@ def friedman(scores: ArrayLike) -> Friedman:
     Parameters
     ----------
     scores : array_like, shape (n_datasets, n_algorithms)
-        Higher is better (give error rates with a minus sign); at least 2 of either.
+        At least 2 of either. Scores tie where they are equal to the last digit: round them first.
+    higher_is_better : bool
+        False for error rates and other costs.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def friedman(scores: ArrayLike) -> Friedman:
 
     References
     ----------
-    Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, 1-30, section
+    Demšar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, 1-30, section
     3.2.2; Iman & Davenport (1980), Communications in Statistics A 9, 571-595.
 
     Examples
@@ -90,7 +92,7 @@ def friedman(scores: ArrayLike) -> Friedman:
     >>> round(result.chi_square, 3), round(result.chi_square_ties, 3), round(result.pvalue_f, 4)
     (5.375, 5.733, 0.0353)
     """
-    ranks = _ranks(scores)
+    ranks = _ranks(scores, higher_is_better)
     n, k = ranks.shape
     average = ranks.mean(axis=0)
     chi_square = 12 * n / (k * (k + 1)) * ((average - (k + 1) / 2) ** 2).sum()
@@ -113,7 +115,7 @@ def friedman(scores: ArrayLike) -> Friedman:
     )
 
 
-def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05) -> Nemenyi:
+def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05, *, higher_is_better: bool = True) -> Nemenyi:
     """Nemenyi's test of all pairs of algorithms, to follow a significant :func:`friedman`.
 
     Null hypothesis, of each pair: the two algorithms perform alike. Asymptotic in the number of
@@ -123,8 +125,8 @@ def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05) -> Nemenyi:
 
     Parameters
     ----------
-    scores : array_like, shape (n_datasets, n_algorithms)
-        Higher is better (give error rates with a minus sign); at least 2 of either.
+    scores, higher_is_better
+        As in :func:`friedman`.
     alphas : array_like
         Levels of the critical differences, each between 0 and 1.
 
@@ -140,7 +142,7 @@ def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05) -> Nemenyi:
 
     References
     ----------
-    Demsar (2006), JMLR 7, 1-30, section 3.2.2 and table 5.
+    Demšar (2006), JMLR 7, 1-30, section 3.2.2 and table 5.
 
     Examples
     --------
@@ -153,7 +155,7 @@ def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05) -> Nemenyi:
     levels = np.asarray(alphas, dtype=float)
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"alphas: {alphas!r} is not allowed; numbers between 0 and 1 are")
-    ranks = _ranks(scores)
+    ranks = _ranks(scores, higher_is_better)
     n, k = ranks.shape
     unit = np.sqrt(k * (k + 1) / (6 * n)) / np.sqrt(2)
     average = ranks.mean(axis=0)
@@ -272,7 +274,7 @@ def holm(pvalues: ArrayLike) -> Floats:
     return np.where(np.isnan(p), np.nan, adjusted)
 
 
-def _ranks(scores: ArrayLike) -> Floats:
+def _ranks(scores: ArrayLike, higher_is_better: bool) -> Floats:
     values = np.asarray(scores, dtype=float)
     if values.ndim != 2 or min(values.shape) < 2:
         raise ValueError(
@@ -282,7 +284,7 @@ def _ranks(scores: ArrayLike) -> Floats:
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise ValueError(f"scores: {values[where]!s} at index {where} is not allowed; finite numbers are")
-    return rankdata(-values, axis=1)
+    return rankdata(-values if higher_is_better else values, axis=1)
 
 
 def _pvalues(pvalues: ArrayLike) -> Floats:

@@ -28,8 +28,8 @@ def unpaired(counts: ArrayLike, measure: str, *, degenerate: str = "accept") -> 
     measure : {"f1", "error", "precision", "recall"}
         What is compared. (For detection costs see ``dcf(variance="independent")``.)
     degenerate : {"accept", "reject"}
-        Verdict where var_A + var_B is 0, or where no document on which the classifiers differ counts for the
-        measure (p = 1 or p = 0).
+        Verdict where var_A + var_B is 0 (p = 1 or p = 0). A set without a discordant document that counts
+        for the measure has z = 0 and p = 1 under either choice, and is marked degenerate too.
 
     Returns
     -------
@@ -52,15 +52,16 @@ def unpaired(counts: ArrayLike, measure: str, *, degenerate: str = "accept") -> 
     >>> counts = [20, 2, 9, 3, 4, 6, 5, 951]
     >>> result = unpaired(counts, "f1")
     >>> round(float(result.statistic), 4), round(float(result.pvalue), 4)
-    (1.6497, 0.0990)
+    (1.6497, 0.099)
     """
     check_choice("measure", measure, MEASURES)
     cells = as_counts(counts)
     d, paired = estimate(cells, measure)
     variance = _variance(cells, measure, a=True) + _variance(cells, measure, a=False)
-    frozen = (variance == 0) | ((d == 0) & (paired == 0))
-    z = np.where(frozen, 0.0, d / np.sqrt(np.where(frozen, 1.0, variance)))
-    return settle_degenerate(two_sided(z), z, frozen, degenerate)
+    undefined = variance == 0
+    z = np.where(undefined, 0.0, d / np.sqrt(np.where(undefined, 1.0, variance)))
+    result = settle_degenerate(two_sided(z), z, undefined, degenerate)
+    return result._replace(degenerate=np.asarray(undefined | ((d == 0) & (paired == 0))))
 
 
 def _variance(cells: NDArray[np.int64], measure: str, *, a: bool) -> NDArray[np.float64]:

@@ -1,0 +1,162 @@
+"""Friedman, Nemenyi, Holm, Bonferroni and cliques: against Demšar's example, scipy and statsmodels."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import friedmanchisquare
+from statsmodels.stats.multitest import multipletests
+
+from harness.significance.ranks import bonferroni, cliques, friedman, holm, nemenyi
+
+# Demšar 2006, JMLR 7, table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets
+DEMSAR = [
+    [0.763, 0.768, 0.771, 0.798],
+    [0.599, 0.591, 0.590, 0.569],
+    [0.954, 0.971, 0.968, 0.967],
+    [0.628, 0.661, 0.654, 0.657],
+    [0.882, 0.888, 0.886, 0.898],
+    [0.936, 0.931, 0.916, 0.931],
+    [0.661, 0.668, 0.609, 0.685],
+    [0.583, 0.583, 0.563, 0.625],
+    [0.775, 0.838, 0.866, 0.875],
+    [1.0, 1.0, 1.0, 1.0],
+    [0.940, 0.962, 0.965, 0.962],
+    [0.619, 0.666, 0.614, 0.669],
+    [0.972, 0.981, 0.9751, 0.975],
+    [0.957, 0.978, 0.946, 0.970],
+]
+tables = arrays(
+    float,
+    st.tuples(st.integers(2, 8), st.integers(2, 5)),
+    elements=st.integers(0, 6).map(lambda i: i / 7),
+)
+lists = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+
+
+def test_demsars_example():
+    result = friedman(DEMSAR)
+    assert result.average_ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
+    assert result.chi_square == pytest.approx(9.28, abs=5e-3)
+    assert result.f == pytest.approx(3.69, abs=5e-3)
+    assert result.pvalue_f == pytest.approx(0.01982300619, rel=1e-8)
+    peer = friedmanchisquare(*np.transpose(DEMSAR))
+    assert (result.chi_square_ties, result.pvalue_ties) == pytest.approx((peer.statistic, peer.pvalue))
+    assert not result.degenerate
+
+
+def test_nemenyi_on_demsars_example():
+    result = nemenyi(DEMSAR, [0.05, 0.10])
+    # critical values of table 5: 2.569 and 2.291
+    assert result.critical_difference == pytest.approx([1.253559147, 1.118060167], rel=1e-6)
+    assert result.critical_difference / np.sqrt(4 * 5 / (6 * 14)) == pytest.approx([2.569, 2.291], abs=6e-4)
+    # scikit-posthocs 0.17.1, posthoc_nemenyi_friedman
+    assert result.pvalues[0, [1, 3]] == pytest.approx([0.08867270929, 0.07418479507], rel=1e-6)
+    assert (result.pvalues == result.pvalues.T).all()
+    assert (np.diag(result.pvalues) == 1).all()
+    assert nemenyi(DEMSAR).critical_difference.shape == ()
+
+
+def test_lower_may_be_better():
+    errors = 1 - np.array(DEMSAR).round(4)
+    result = nemenyi(errors.round(4), higher_is_better=False)
+    assert result.average_ranks.tolist() == friedman(DEMSAR).average_ranks.tolist()
+    assert friedman(errors.round(4), higher_is_better=False).chi_square == friedman(DEMSAR).chi_square
+
+
+def test_pvalues_and_critical_differences_say_the_same():
+    scores = np.random.default_rng(0).normal(size=(9, 6)) + np.arange(6)
+    result = nemenyi(scores, 0.05)
+    gaps = np.abs(result.average_ranks[:, None] - result.average_ranks)
+    assert ((gaps >= result.critical_difference) == (result.pvalues <= 0.05)).all()
+
+
+def test_one_order_on_every_data_set():
+    result = friedman(np.tile(np.arange(5, 0, -1), (10, 1)))
+    assert result.average_ranks.tolist() == [1, 2, 3, 4, 5]
+    assert result.chi_square == pytest.approx(40)
+    assert result.f == np.inf
+    assert result.pvalue_f == 0
+
+
+def test_ties_everywhere_are_no_difference():
+    result = friedman(np.ones((4, 3)))
+    assert result.degenerate
+    assert (result.pvalue, result.pvalue_ties, result.pvalue_f) == (1, 1, 1)
+    assert (result.chi_square, result.chi_square_ties, result.f) == (0, 0, 0)
+    assert (nemenyi(np.ones((4, 3))).pvalues == 1).all()
+
+
+@given(tables)
+def test_friedman_against_scipy_and_properties(scores):
+    result = friedman(scores)
+    for p in (result.pvalue, result.pvalue_ties, result.pvalue_f):
+        assert 0 <= p <= 1
+    if scores.shape[1] > 2 and not result.degenerate:
+        peer = friedmanchisquare(*scores.T)
+        assert result.chi_square_ties == pytest.approx(peer.statistic, abs=1e-9)
+    mirrored = friedman(-scores)
+    assert mirrored.chi_square == pytest.approx(result.chi_square, abs=1e-9)
+    assert mirrored.average_ranks == pytest.approx(scores.shape[1] + 1 - result.average_ranks)
+
+
+def test_cliques_of_equal_steps():
+    # one bar across all of them would cover pairs that differ
+    assert cliques([1, 2, 3, 4, 5], 1.928827755) == [[0, 1], [1, 2], [2, 3], [3, 4]]
+    assert cliques([1, 2, 3, 4, 5], 0.9) == []
+    assert cliques([1, 2, 3, 4, 5], 9) == [[0, 1, 2, 3, 4]]
+    assert cliques([3.143, 2.0, 2.893, 1.964], 1.25) == [[3, 1, 2, 0]]
+
+
+@given(st.lists(st.integers(2, 12).map(lambda i: i / 2), min_size=1, max_size=7), st.floats(0.1, 4))
+def test_cliques_hold_exactly_the_pairs_that_do_not_differ(ranks, critical):
+    found = cliques(ranks, critical)
+    covered = {frozenset(pair) for group in found for pair in itertools.combinations(group, 2)}
+    alike = {
+        frozenset((i, j))
+        for i, j in itertools.combinations(range(len(ranks)), 2)
+        if abs(ranks[i] - ranks[j]) < critical
+    }
+    assert covered == alike
+    assert all(len(group) > 1 for group in found)
+    assert not any(set(one) <= set(other) for one, other in itertools.permutations(found, 2))
+
+
+@settings(max_examples=15)  # the peer takes some 50 ms a call
+@given(lists)
+def test_holm_and_bonferroni_are_those_of_statsmodels(pvalues):
+    assert holm(pvalues) == pytest.approx(multipletests(pvalues, method="holm")[1], abs=1e-12)
+    assert bonferroni(pvalues) == pytest.approx(multipletests(pvalues, method="bonferroni")[1], abs=1e-12)
+    assert (holm(pvalues) <= bonferroni(pvalues)).all()
+
+
+def test_a_missing_pvalue_stays_missing_and_counts():
+    # statsmodels' Holm rejects the missing one
+    assert holm([0.01, 0.02, np.nan]) == pytest.approx([0.03, 0.04, np.nan], nan_ok=True)
+    assert bonferroni([0.01, 0.02, np.nan]) == pytest.approx([0.03, 0.06, np.nan], nan_ok=True)
+    assert (holm([np.nan, 0.01, 0.02]) <= 0.05).tolist() == [False, True, True]
+    assert np.isnan(holm([np.nan, np.nan])).all()
+    assert holm([]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: friedman([[1, 2], [2, np.nan]]), r"scores: nan at index \(1, 1\)"),
+        (lambda: friedman([[1, 2]]), r"scores: shape \(1, 2\)"),
+        (lambda: nemenyi([1, 2, 3]), "scores: shape"),
+        (lambda: nemenyi(DEMSAR, 1.5), "alphas: 1.5"),
+        (lambda: nemenyi(DEMSAR, [0.05, np.nan]), "alphas"),
+        (lambda: holm([0.5, 1.5]), "pvalues"),
+        (lambda: bonferroni([[0.5]]), "pvalues"),
+        (lambda: cliques([1, np.nan], 1), "average_ranks"),
+        (lambda: cliques([1, 2], 0), "critical_difference: 0"),
+        (lambda: cliques([1, 2], np.nan), "critical_difference: nan"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, word):
+    with pytest.raises(ValueError, match=word):
+        call()

@@ -1,0 +1,74 @@
+"""The reference values come out of the library; a wrong one is found."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+@pytest.fixture
+def validate(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import validate
+
+    return validate
+
+
+@pytest.fixture
+def references(validate):
+    return json.loads(validate.REFERENCES.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "section", ["fagerland", "poisson", "mcnemar", "goutte", "demsar", "hold-out", "drawn", "dietterich"]
+)
+def test_reference_values(validate, capsys, section):
+    status = validate.main(["--quick", "--only", section])
+    output = capsys.readouterr().out
+    assert status == 0, output
+    assert " 0 outside" in output
+
+
+@pytest.mark.parametrize("place", [2, 15])
+def test_sizes_on_reference_populations(validate, references, place):
+    # dissimilar classifiers, 1000 documents, and close ones, 3000; the others take a minute in all
+    reference = references["populations"]
+    reference["sizes"] = reference["sizes"][place : place + 1]
+    rows = list(validate.check_populations(reference, quick=True))
+    assert len(rows) == 14
+    assert [row for row in rows if not row.ok] == []
+
+
+def test_a_wrong_value_is_found_and_told(validate, references, capsys, monkeypatch, tmp_path):
+    references["demsar"]["values"]["Iman-Davenport F"] = 3.70
+    references["populations"]["sizes"] = references["populations"]["sizes"][2:3]
+    tests = references["populations"]["tests"]
+    references["populations"]["sizes"][0][3][tests.index("likelihood ratio")] = 0.118  # measured: .064
+    path = tmp_path / "values.json"
+    path.write_text(json.dumps(references), encoding="utf-8")
+    monkeypatch.setattr(validate, "REFERENCES", path)
+    assert validate.main(["--quick", "--only", "demsar", "populations"]) == 1
+    output = capsys.readouterr().out
+    assert "demsar: Iman-Davenport F: 3.68631, reference 3.7" in output
+    assert "dissimilar, KL null, N 1000, likelihood ratio" in output.partition("17 rows, 2 outside")[2]
+    assert "not have: randomization studentized, Dirichlet, 1/2 on discordant cells" in output
+
+
+def test_what_is_allowed(validate):
+    assert validate.printed("", "", 0.03344, 0.0334, 4).ok
+    assert not validate.printed("", "", 0.03346, 0.0334, 4).ok
+    assert not validate.printed("", "", 49, 50, 0).ok
+    # a share of 0 in 1000 sets is no certainty: 4 in 1000 can be the same, 12 cannot
+    assert validate.share("", "", 0.004, 100_000, 0.0, 1000).ok
+    assert not validate.share("", "", 0.012, 100_000, 0.0, 1000).ok
+    # 3.5 standard errors of .057 in 1000 sets are .026
+    assert validate.share("", "", 0.080, 100_000, 0.057, 1000).ok
+    assert not validate.share("", "", 0.087, 100_000, 0.057, 1000).ok
+
+
+@pytest.mark.slow
+def test_all_reference_values(validate, capsys):
+    status = validate.main([])
+    assert status == 0, capsys.readouterr().out
