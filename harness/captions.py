@@ -27,6 +27,16 @@ INFERRED = (
     "retrained models, and which bootstrap interval is meant (the symmetric one is drawn as the paper's, "
     "the equal-tailed one beside it)."
 )
+NULL_SENTENCES = {
+    "exact_null": (
+        "Sets are drawn from the population nearest to the real one (Kullback-Leibler) in which the "
+        "difference of the test's own measure is exactly 0: the rate is the size and nothing else."
+    ),
+    "joint_null": (
+        "Sets are drawn from the real population with the labels A and B swapped at random, so that the two "
+        "are alike in every measure: the rate is a size, but one that flatters tests which are exact there."
+    ),
+}
 BAND_OVERLAP = (
     "Meta-categories are unions that share topics: they overlap, so over them the band is a lower bound of "
     "the spread."
@@ -99,12 +109,30 @@ def sets_sentence(provenance: Mapping[str, Any], table: DataFrame) -> str:
 
 def truth_sentences(truth: str) -> list[str]:
     """Return how a truth rule is to be read, with the two artefacts of R3 under R3."""
-    name = truth_name(truth)
     if truth == "sampling_interval":
-        return [f"H0 is true by rule {name}.", *ARTEFACTS]
-    if truth == "exact_null":
-        return [f"Populations projected on the exact null ({name}): the rate is the size and nothing else."]
-    return [f"H0 is true by rule {name}; categories that only nearly fulfil H0 are judged by that rule."]
+        return [f"H0 is true by rule {truth_name(truth)}.", *ARTEFACTS]
+    if truth in NULL_SENTENCES:
+        return [NULL_SENTENCES[truth]]
+    return [
+        f"H0 is true by rule {truth_name(truth)}; categories that only nearly fulfil H0 are judged by "
+        "that rule."
+    ]
+
+
+def null_truth_sentence(truth: str) -> str:
+    """Return what the populations of a null are, in one sentence."""
+    return NULL_SENTENCES.get(truth, f"Sets are drawn from populations made by {truth}.")
+
+
+def null_settings(provenance: Mapping[str, Any], table: DataFrame) -> list[str]:
+    """Return seed, sets, corpus and its biases, for a caption of a figure under nulls."""
+    counts = sorted({int(n) for n in table["n_sets"].dropna().unique()})
+    sets = number(counts[-1]) if counts else "no"
+    if len(counts) > 1:
+        sets = f"{number(counts[0])} (tests with replicates) to {sets}"
+    text = f"Seed {number(provenance.get('seed'))}; {sets} evaluation sets per category and point"
+    text += f"; {number(provenance.get('n_replicates'))} bootstrap replicates."
+    return [text, corpus_sentence(provenance), *corpus_notes(provenance), SIGN]
 
 
 def setting_sentences(provenance: Mapping[str, Any], table: DataFrame) -> list[str]:

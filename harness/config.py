@@ -24,8 +24,8 @@ if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
 PLACES = ("out", "cache", "parallel", "device", "hydra")
 RUN_KEYS = {
     "command", "seed", "device", "population", "out", "cache", "n_documents", "split", "pairs", "tune",
-    "n_meta_categories", "alphas", "n_replicates", "degenerate", "sets", "corpus", "features", "model",
-    "balance", "truth", "test", "parallel", "figure", "experiment",
+    "n_meta_categories", "prevalences", "alphas", "n_replicates", "degenerate", "sets", "nulls", "corpus",
+    "features", "model", "balance", "truth", "test", "parallel", "figure", "experiment",
 }  # fmt: skip
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -120,21 +120,27 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "models": _build_group(cfg, "model"),
         "split": {key: split[key] for key in ("n_train", "n_test", "order")},
     }
+    truths = _build_group(cfg, "truth")
+    rules = {name: truth for name, truth in truths.items() if _is_rule(truth)}
+    nulls = {name: truth for name, truth in truths.items() if name not in rules}
     evaluation = {
         "tests": [
             _build_test(name, node, plain["degenerate"]) for name, node in _chosen(cfg, "test").items()
         ],
-        "rules": _build_group(cfg, "truth"),
+        "rules": rules,
         "alphas": [float(alpha) for alpha in plain["alphas"]],
         **{key: sets[key] for key in ("sizes", "n_sets", "n_truth_sets", "replacement")},
     }
     balances = _build_group(cfg, "balance")
-    _check_replacement(sets["replacement"], balances)
-    for name, rule in evaluation["rules"].items():
+    _check_replacement(sets["replacement"], balances, nulls)
+    for name, rule in rules.items():
         _try_rule(name, rule, evaluation["tests"])
+    for name, null in nulls.items():
+        _try_null(name, null, evaluation["tests"])
     return {
         "training": training,
         "evaluation": evaluation,
+        "nulls": {"nulls": nulls, **plain["nulls"]},
         "balances": balances,
         "pairs": plain["pairs"],
         "seed": plain["seed"],
@@ -267,7 +273,33 @@ def _try_rule(name: str, rule: Callable[..., Any], tests: "Sequence[Test]") -> N
             raise UserError(f"truth.{name}: {error}") from error
 
 
-def _check_replacement(replacement: object, balances: "Mapping[str, Balance]") -> None:
+def _is_rule(truth: Callable[..., Any]) -> bool:
+    """Tell a rule, which judges a population's difference, from a null, which makes a population."""
+    return "difference" in inspect.signature(truth).parameters
+
+
+def _try_null(name: str, null: Callable[..., Any], tests: "Sequence[Test]") -> None:
+    """Ask for the null of one small population for each measure, as :func:`_try_rule` does with rules."""
+    import numpy as np
+
+    cells = np.array([[5, 1, 2, 1, 1, 2, 1, 37]])
+    for test in tests:
+        try:
+            shares, _ = null(("small",), cells, test.measure, **getattr(test.difference, "keywords", {}))
+            if np.shape(shares) != (1, 8):
+                raise ValueError(f"it made shares of shape {np.shape(shares)}; (n_categories, 8) are needed")
+        except (ValueError, TypeError) as error:
+            raise UserError(f"truth.{name}: {error}") from error
+
+
+def _check_replacement(
+    replacement: object, balances: "Mapping[str, Balance]", nulls: Mapping[str, Any]
+) -> None:
+    if replacement is False and nulls:
+        raise UserError(
+            f"sets.replacement=false: truth {', '.join(nulls)} makes a population of shares, which has no "
+            "documents to run out of; sets.replacement=true is allowed"
+        )
     for name, balance in balances.items():
         if replacement is False and balance.prevalence is not None:
             raise UserError(
@@ -303,6 +335,21 @@ def _check_values(plain: Mapping[str, Any]) -> None:
         if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
             raise UserError(f"alphas: {alpha!r} is not allowed; numbers between 0 and 1 are")
     _list("pairs", plain["pairs"])
+    _check_nulls(plain["nulls"])
+
+
+def _check_nulls(node: Any) -> None:
+    _keys("nulls", node, ("n_pooled", "h", "path_sizes", "prevalence_sizes"))
+    _whole("nulls.n_pooled", node["n_pooled"], 1)
+    _list("nulls.h", node["h"])
+    for h in node["h"]:
+        if isinstance(h, bool) or not isinstance(h, int | float) or not 0 <= h < float("inf"):
+            raise UserError(f"nulls.h: {h!r} is not allowed; numbers of at least 0 are")
+    for key in ("path_sizes", "prevalence_sizes"):
+        if key == "path_sizes" or node[key] is not None:
+            _list(f"nulls.{key}", node[key])
+            for size in node[key]:
+                _whole(f"nulls.{key}", size, 1)
 
 
 def _whole(key: str, value: object, least: int) -> None:

@@ -182,7 +182,7 @@ def evaluate(
         threads=False,
         description="judging where H0 is true",
     )
-    fewest = _fewest(tests, sizes, alphas, seed)
+    fewest = fewest_to_reject(tests, sizes, alphas, seed)
     rejections, truths, start = [], [], 0
     for plan in plans:
         part = slice(start, start + len(plan.categories))
@@ -293,10 +293,23 @@ def judge_truth(
     return {"holds": holds}
 
 
-def _fewest(
+def fewest_to_reject(
     tests: Sequence[Test], sizes: Sequence[int], alphas: Sequence[float], seed: int
 ) -> NDArray[np.int64]:
-    """Return the fewest discordant documents with which each test can reject: (tests, alphas, sizes)."""
+    """Return the fewest discordant documents with which each test can reject; 0 where none is needed.
+
+    Parameters
+    ----------
+    tests : sequence of Test
+    sizes : sequence of int
+        Documents of an evaluation set.
+    alphas : sequence of float
+    seed : int
+
+    Returns
+    -------
+    int array, shape (n_tests, n_alphas, n_sizes)
+    """
     fewest = np.zeros((len(tests), len(alphas), len(sizes)), dtype=np.int64)
     for t, test in enumerate(tests):
         for s, n_documents in enumerate(sizes):

@@ -251,7 +251,8 @@ def draw_numbers(
     for place, (measure, row) in enumerate(numbers.items()):
         y = -(below + step * (place + 0.5)) / height
         if label:
-            words = f"{measure_text(measure)}: n (dead)"
+            noun = "n (dead)" if any("(" in words for words in row.values()) else "n"
+            words = f"{measure_text(measure)}: {noun}"
             axes.text(-0.05, y, words, transform=left, ha="right", va="center", fontsize=NUMBER_SIZE)
         for x, words in row.items():
             axes.text(x, y, words, transform=at_x, ha="center", va="center", **look)

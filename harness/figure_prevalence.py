@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.captions import BARS, setting_sentences, truth_sentences
+from harness.captions import BARS, null_settings, setting_sentences, truth_sentences
 from harness.figure_layout import Page, columns_that_fit, round_top, set_x
 from harness.figure_panels import (
     ROW_HEIGHT,
@@ -20,6 +20,7 @@ from harness.figure_panels import (
 )
 from harness.figure_style import curve_look, legend_handle, nominal_handle
 from harness.papers import (
+    NULL_TRUTHS,
     REWEIGHTED,
     Curve,
     companion_curves,
@@ -125,6 +126,10 @@ def _numbers(part: DataFrame) -> dict[str, dict[float, str]]:
 
 
 def _caption(table: DataFrame, provenance: Mapping[str, Any], truth: str, alpha: float) -> str:
+    closing = setting_sentences(provenance, table)
+    if truth in NULL_TRUTHS:
+        rows = select(table, balance=REWEIGHTED, truth=truth, kind="size", alpha=alpha)
+        closing = [*null_settings(provenance, rows), _null_words(rows)]
     parts = [
         f"Class balance as an axis of its own: alpha_true and power at alpha = {alpha:g} against "
         "prevalence. The positive and the negative cells of every category's population are rescaled to the "
@@ -132,4 +137,18 @@ def _caption(table: DataFrame, provenance: Mapping[str, Any], truth: str, alpha:
         *truth_sentences(truth),
         BARS.replace("for every N:", "for every prevalence:"),
     ]
-    return " ".join([*parts, *setting_sentences(provenance, table)])
+    return " ".join([*parts, *closing])
+
+
+def _null_words(rows: DataFrame) -> str:
+    """Return one plain sentence on the sizes at the rarest and the most frequent positives."""
+    rows = rows[rows["rate"].notna()]
+    if rows.empty:
+        return ""
+    ends = [rows[rows["prevalence"] == p] for p in (rows["prevalence"].min(), rows["prevalence"].max())]
+    words = [
+        f"from {end['rate'].min():.3f} to {end['rate'].max():.3f} at {100 * end['prevalence'].iloc[0]:g} "
+        "% positives"
+        for end in ends
+    ]
+    return f"Over tests, pairs and N the size runs {' and '.join(words)}."

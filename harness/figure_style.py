@@ -13,6 +13,7 @@ from harness.papers import Curve
 FORMATS = ("pdf", "png")
 X_AXES = ("log", "linear")
 NOMINAL_LINE = (0, (6, 3))
+TOLERANCE = "#e3ead2"
 
 STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],
@@ -67,12 +68,49 @@ OTHER_MARKERS = "osD^vP*X<>"
 OTHER_LINES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1)))
 
 
+FAMILY_COLORS = ("#a3195b", "#2f7d1f", "#7d7d7d", "#4aa3df", "#7a3fb0", "#8a5a2b")
+FAMILY_MARKERS = "vPX<>*"
+
+# families of tests, in the order of their rows: heading, beginnings of the tests' names
+FAMILIES = (
+    ("McNemar's and randomization tests", ("mcnemar", "randomization", "sign")),
+    ("Large-sample tests", ("wald", "likelihood_ratio", "score", "snedecor")),
+    ("Other bootstrap intervals", ("bootstrap",)),
+    ("Posterior tests", ("dirichlet", "bayesian", "goutte_gaussier_paired", "dcf")),
+    ("Tests that ignore the pairing", ("unpaired", "goutte_gaussier_f1", "proportion")),
+)
+
+
+def family(test: str) -> str:
+    """Return the heading under which a test that the paper does not have is drawn.
+
+    Examples
+    --------
+    >>> family("mcnemar_midp"), family("mine")
+    ("McNemar's and randomization tests", 'Other tests')
+    """
+    for heading, beginnings in FAMILIES:
+        if test.startswith(beginnings):
+            return heading
+    return "Other tests"
+
+
 def other_look(place: int) -> LineLook:
     """Return the look of the n-th curve that has no look of its own; 90 differ."""
     return LineLook(
         OTHER_COLORS[place % len(OTHER_COLORS)],
         OTHER_MARKERS[place % len(OTHER_MARKERS)],
         OTHER_LINES[place % len(OTHER_LINES)],
+    )
+
+
+def family_look(place: int) -> LineLook:
+    """Return the look of the n-th test of a family, in colours that no curve of the paper has."""
+    return LineLook(
+        FAMILY_COLORS[place % len(FAMILY_COLORS)],
+        FAMILY_MARKERS[place % len(FAMILY_MARKERS)],
+        OTHER_LINES[place % len(OTHER_LINES)],
+        width=1.0,
     )
 
 
@@ -109,6 +147,18 @@ def nominal_handle(alpha: float) -> Any:
 def draw_nominal(axes: Any, alpha: float) -> None:
     """Draw the nominal level across a panel."""
     axes.axhline(alpha, color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="nominal")
+
+
+def draw_tolerance(axes: Any, alpha: float) -> None:
+    """Shade where a size counts as that of a test that holds its level: .8 to 1.2 alpha."""
+    axes.axhspan(0.8 * alpha, 1.2 * alpha, color=TOLERANCE, linewidth=0, zorder=-1, gid="tolerance")
+
+
+def tolerance_handle() -> Any:
+    """Return what stands for the shaded band about the level in a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(color=TOLERANCE, linewidth=0, label=".8 to 1.2 of the level")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.captions import panel_caption, write_captions
 from harness.figure_layout import Page, columns_that_fit
+from harness.figure_null_plan import plan_null_figures
 from harness.figure_panels import (
     ROW_HEIGHT,
     TURNED_HEIGHT,
@@ -31,6 +32,7 @@ from harness.figure_style import (
 from harness.figure_truths import truth_figure
 from harness.papers import (
     COLUMNS,
+    NULL_TRUTHS,
     PRIMARY_ALPHA,
     REWEIGHTED,
     Curve,
@@ -44,6 +46,7 @@ from harness.papers import (
     primary_truth,
     read_table,
     select,
+    without_nulls,
 )
 from harness.provenance import read_provenance
 
@@ -90,7 +93,9 @@ def draw_figures(
     Parameters
     ----------
     out : Path
-        Folder of a finished run: ``size_power.csv`` and, for the captions, ``provenance.json``.
+        Folder of a finished run: ``size_power.csv``, and where the run left them ``provenance.json`` (for
+        the captions) and, of a run under nulls, ``power_path.csv``, ``nulls.csv`` and
+        ``size_power_by_category.csv``.
     papers_minus_one : bool
         Draw -1 where no category qualifies, as the paper does, instead of nothing.
     dpi : float
@@ -101,7 +106,8 @@ def draw_figures(
     x_axis : {"log", "linear"}
         Scale of N; ``log`` keeps small N apart.
     truth : str, optional
-        Truth rule of figures 1 and 2; sampling_interval where it was run, else the table's first.
+        Truth rule of figures 1 and 2; sampling_interval where it was run, else the table's first. A run
+        under nulls alone has figures of its own in their place.
 
     Returns
     -------
@@ -119,7 +125,9 @@ def draw_figures(
     table = read_table(out / "size_power.csv", COLUMNS)
     provenance = read_provenance(out) or {}
     options = Options(papers_minus_one, dpi, width, formats, x_axis)
-    jobs = plan_figures(table, provenance, primary_truth(table, truth), options)
+    chosen, rules = primary_truth(table, truth), without_nulls(table)
+    jobs = {} if rules.empty or chosen in NULL_TRUTHS else plan_figures(rules, provenance, chosen, options)
+    jobs |= plan_null_figures(out, table, provenance, width=width, x_axis=x_axis)
     paths: list[Path] = []
     captions: dict[str, str] = {}
     with figure_style():

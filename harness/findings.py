@@ -1,4 +1,4 @@
-"""The three main findings of a run in words, computed from its tables."""
+"""The main findings of a run in words, computed from its tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.findings_models import CLEARLY, Closeness, closeness
+from harness.findings_nulls import null_findings
 from harness.findings_verdicts import (
     Judged,
     chosen_truth,
@@ -27,6 +28,7 @@ from harness.papers import (
     primary_alpha,
     read_table,
     reference_size,
+    without_nulls,
 )
 from harness.provenance import read_provenance
 from harness.truth_scores import CANNOT_TELL, truth_name
@@ -39,7 +41,7 @@ DIRECTIONS = ("higher", "lower", CANNOT_TELL)
 
 
 def main_findings(out: Path) -> list[str]:
-    """Return three sentences: size, power, and what class balance changes.
+    """Return three findings: size, power, and what class balance changes; those under nulls before them.
 
     Parameters
     ----------
@@ -48,8 +50,10 @@ def main_findings(out: Path) -> list[str]:
 
     Returns
     -------
-    list of str, length 3
-        Each says ``cannot tell`` where too few categories qualify or intervals are too wide.
+    list of str
+        Three, and those of :func:`harness.findings_nulls.null_findings` before them where nulls were run; in
+        a run of nulls alone these replace the one on size. Each says ``cannot tell`` where
+        too few categories qualify or intervals are too wide.
 
     Raises
     ------
@@ -60,8 +64,12 @@ def main_findings(out: Path) -> list[str]:
     table = read_table(out / "size_power.csv", COLUMNS)
     outcomes = read_table(out / "outcomes.csv", ("category", "pair", "balance", "e1", "e8"))
     provenance = read_provenance(out) or {}
+    found = null_findings(table, outcomes, provenance)
+    rules = without_nulls(table)
+    about_size = [] if found and rules.empty else [size_finding(table, provenance)]
     return [
-        size_finding(table, provenance),
+        *found,
+        *about_size,
         power_finding(table, provenance, closeness(outcomes)),
         balance_finding(table, provenance),
     ]

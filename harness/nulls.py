@@ -13,6 +13,10 @@ same F1 says nothing of their errors.
 Only under :func:`exact_zero` is the share of rejections a size in the strict sense; under every other
 rule categories with a difference pass as H0, and a perfect test then rejects more often than alpha.
 
+Beside the rules, which judge the real population, stand functions that make one in which H0 holds exactly
+(:func:`exact_null`, :func:`joint_null_of`) and the alternatives that lie between the two (:func:`path`,
+:func:`alternative`); they are written in the files named ``nulls_...``.
+
 Common parameters
 -----------------
 counts : int or float array, shape (n_categories, 8)
@@ -38,15 +42,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.nulls_joint import joint_null as joint_null
+from harness.nulls_joint import joint_null_of as joint_null_of
 from harness.nulls_path import NoAlternative as NoAlternative
 from harness.nulls_path import alternative as alternative
 from harness.nulls_path import distance as distance
 from harness.nulls_path import path as path
+from harness.nulls_patterns import project_patterns as project_patterns
 from harness.nulls_projection import NoProjection as NoProjection
 from harness.nulls_projection import divergence as divergence
 from harness.nulls_projection import exact_null as exact_null
-from harness.nulls_projection import joint_null as joint_null
-from harness.nulls_projection import joint_null_of as joint_null_of
 from harness.nulls_projection import project as project
 
 Cells = NDArray[Any]

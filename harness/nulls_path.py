@@ -43,7 +43,7 @@ def path(null: ArrayLike, shares: ArrayLike, t: ArrayLike) -> Floats:
     Examples
     --------
     >>> path([5, 0, 0, 0, 0, 2, 2, 1], [5, 0, 0, 0, 0, 1, 4, 0], 0.5).round(4)
-    array([0.5541, 0.    , 0.    , 0.    , 0.    , 0.1567, 0.3135, 0.    ])
+    array([0.541, 0.   , 0.   , 0.   , 0.   , 0.153, 0.306, 0.   ])
     """
     p0, p = as_shares(null), as_shares(shares)
     steps = np.asarray(t, dtype=float)
@@ -125,7 +125,7 @@ def alternative(
     --------
     >>> p = alternative([5, 0, 0, 0, 0, 2, 2, 1], [5, 0, 0, 0, 0, 1, 3, 1], 2, 100, "error")
     >>> p.round(4), round(float(distance(p, 100, "error")), 9)
-    (array([0.5046, 0.    , 0.    , 0.    , 0.    , 0.1515, 0.253 , 0.1009]), 2.0)
+    (array([0.5066, 0.    , 0.    , 0.    , 0.    , 0.1346, 0.2574, 0.1013]), 2.0)
     """
     _documents(n_documents)
     if not (np.isfinite(h) and h >= 0):
@@ -156,8 +156,8 @@ def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, *
     if not len(beyond):
         farthest = float(np.max(distance(path(p0, p, at), n_documents, measure, **costs)))
         raise NoAlternative(
-            f"the path reaches {farthest:.3g} standard deviations at N = {n_documents}, not h = {h:g}, before "
-            f"a cell has changed by a factor of {_LARGEST_FACTOR:g}"
+            f"the path reaches {farthest:.3g} standard deviations at N = {n_documents}, not h = {h:g}, "
+            f"before a cell has changed by a factor of {_LARGEST_FACTOR:g}"
         )
     low, high = at[max(beyond[0] - 1, 0)], at[beyond[0]]
     for _ in range(_BISECTIONS):

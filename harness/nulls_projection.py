@@ -1,4 +1,4 @@
-"""Populations in which H0 holds, made from one in which it does not: the nearest, and the exchangeable."""
+"""The nearest population in which H0 holds to one in which it does not."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from harness.nulls_ratios import equal_ratios
 Floats = NDArray[np.float64]
 
 _CLOSED = {"error": ([1, 6], [2, 5]), "recall": ([1], [2])}
-_RATIOS = {
+RATIOS = {
     "f1": (np.stack([2 * Y * A, 2 * Y * B]), np.stack([np.abs(Y - A), np.abs(Y - B)])),
     "precision": (np.stack([Y * A, Y * B]), np.stack([(1 - Y) * A, (1 - Y) * B])),
 }
@@ -31,8 +31,11 @@ def project(counts_or_shares: ArrayLike, measure: str, **costs: float) -> Floats
     which they have, and in which the cells above 0 are those of p, it is the one with the smallest
     ``KL(q||p) = sum q_i log(q_i / p_i)``. A p whose difference is 0 is its own projection.
 
-    Only q that keep every cell of p count. Emptying all cells with a true positive would always make both
-    F1 equal, at 0, and on rare positives cheaply; what is left would tell nothing about a test.
+    Only q that keep every cell of p count, and what they come arbitrarily close to. Emptying all cells with
+    a true positive would always make both F1 equal, at 0, and on rare positives cheaply; emptying all cells
+    on which the two disagree would make every measure equal. What is left would tell nothing about a test.
+    A single cell may come out tiny: where one document alone speaks for A in one way, and others in another,
+    the nearest null can all but drop it.
 
     Parameters
     ----------
@@ -66,10 +69,10 @@ def project(counts_or_shares: ArrayLike, measure: str, **costs: float) -> Floats
     --------
     >>> project([50, 0, 0, 0, 0, 4, 16, 30], "error").round(4)
     array([0.5208, 0.    , 0.    , 0.    , 0.    , 0.0833, 0.0833, 0.3125])
-    >>> project([50, 0, 0, 0, 0, 0, 16, 30], "error")
+    >>> project([50, 0, 0, 0, 0, 0, 16, 30], "error")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    harness.nulls_projection.NoProjection: no document favours A in error, so no population with the same cells has a difference of 0
+    harness.nulls_projection.NoProjection: no document favours A in error, so no population with ...
     """
     shares = as_shares(counts_or_shares)
     flat = shares.reshape(-1, 8)
@@ -106,67 +109,17 @@ def exact_null(names: Any, counts: ArrayLike, measure: str, **costs: float) -> t
 
     Examples
     --------
-    >>> shares, reasons = exact_null(["a", "b"], [[5, 0, 0, 0, 0, 2, 2, 1], [5, 0, 0, 0, 0, 0, 2, 1]], "error")
+    >>> counts = [[5, 0, 0, 0, 0, 2, 2, 1], [5, 0, 0, 0, 0, 0, 2, 1]]
+    >>> shares, reasons = exact_null(["a", "b"], counts, "error")
     >>> shares[0]
     array([0.5, 0. , 0. , 0. , 0. , 0.2, 0.2, 0.1])
     >>> reasons
     {'b': 'no document favours A in error, so no population with the same cells has a difference of 0'}
     """
     shares = as_shares(counts)
+    labels = labels_of(names, shares)
     projected, reasons = _projected(shares, measure, **costs)
-    labels = list(names)
     return projected, {labels[row]: reason for row, reason in reasons.items()}
-
-
-def joint_null(counts_or_shares: ArrayLike) -> Floats:
-    """Return the population in which the decisions of A and B are exchangeable.
-
-    The null hypothesis that it makes true: exchanging A and B on a document changes no probability (e2 = e3
-    and e6 = e7), so that every measure's difference is 0 and a randomization test is exact. That is more
-    than equal values of a measure, and flatters that test: show :func:`project` beside it.
-
-    Parameters
-    ----------
-    counts_or_shares : array_like, shape (..., 8)
-        Cells e1..e8; only their proportions matter.
-
-    Returns
-    -------
-    float array, shape (..., 8)
-        Shares with e2 and e3 replaced by their mean, and e6 and e7 by theirs.
-
-    Raises
-    ------
-    ValueError
-        If the cells are out of range or all 0.
-
-    Examples
-    --------
-    >>> joint_null([3, 1, 3, 0, 0, 1, 0, 2])
-    array([0.3 , 0.2 , 0.2 , 0.  , 0.  , 0.05, 0.05, 0.2 ])
-    """
-    shares = as_shares(counts_or_shares)
-    for pair in ([1, 2], [5, 6]):
-        shares[..., pair] = shares[..., pair].mean(axis=-1, keepdims=True)
-    return shares
-
-
-def joint_null_of(
-    names: Any, counts: ArrayLike, measure: str, **costs: float
-) -> tuple[Floats, dict[str, str]]:
-    """Return :func:`joint_null` of many populations in the form of :func:`exact_null`.
-
-    It exists for every population and is the same for every `measure`.
-
-    Parameters, Returns and Raises: as :func:`exact_null`.
-
-    Examples
-    --------
-    >>> joint_null_of(["a"], [[5, 0, 0, 0, 0, 1, 3, 1]], "f1")
-    (array([[0.5, 0. , 0. , 0. , 0. , 0.2, 0.2, 0.1]]), {})
-    """
-    check_measure(measure, **costs)
-    return joint_null(counts), {}
 
 
 def divergence(q: ArrayLike, p: ArrayLike) -> Any:
@@ -204,6 +157,16 @@ def as_shares(counts_or_shares: ArrayLike) -> Floats:
     return cells / total
 
 
+def labels_of(names: Any, shares: Floats) -> list[Any]:
+    """Return the names after checking that there is one for each row."""
+    labels = list(names)
+    if shares.ndim != 2 or len(labels) != len(shares):
+        raise ValueError(
+            f"names: {len(labels)} with counts of shape {shares.shape} is not allowed; n with (n, 8) is"
+        )
+    return labels
+
+
 def _projected(shares: Floats, measure: str, **costs: float) -> tuple[Floats, dict[int, str]]:
     """Return the projections (n, 8), NaN where there is none, and the reasons by row."""
     options = check_measure(measure, **costs)
@@ -213,14 +176,14 @@ def _projected(shares: Floats, measure: str, **costs: float) -> tuple[Floats, di
         projected[unequal] = _nearest(shares[unequal], measure, options)
     missing = np.isnan(projected).any(axis=1)
     projected[missing] = np.nan
-    return projected, {int(row): _reason(shares[row], measure, options) for row in np.flatnonzero(missing)}
+    return projected, {int(row): why_none(shares[row], measure, options) for row in np.flatnonzero(missing)}
 
 
 def _nearest(shares: Floats, measure: str, options: dict[str, float]) -> Floats:
     if measure in _CLOSED:
         return _level(shares, *_CLOSED[measure])
-    if measure in _RATIOS:
-        nearest = _where_both(shares, *_RATIOS[measure])
+    if measure in RATIOS:
+        nearest = _where_both(shares, *RATIOS[measure])
         if measure == "f1":  # with e2 and e3 alone both F1 are 2/3 or they differ: no range to search
             alone = shares[:, [0, 3, 4, 5, 6]].sum(axis=1) == 0
             nearest[alone] = _level(shares[alone], [1], [2])
@@ -284,10 +247,10 @@ def _favoured(shares: Floats, tops: Floats, bottoms: Floats) -> tuple[NDArray[An
     return first, second
 
 
-def _reason(shares: Floats, measure: str, options: dict[str, float]) -> str:
+def why_none(shares: Floats, measure: str, options: dict[str, float]) -> str:
     """Say why there is no projection."""
-    if measure in _RATIOS:
-        tops, bottoms = _RATIOS[measure]
+    if measure in RATIOS:
+        tops, bottoms = RATIOS[measure]
         for_a, for_b = (bool(side[0]) for side in _favoured(shares[None], tops, bottoms))
     else:
         misses, alarms = _weights(options) if options else (1.0, float(measure == "error"))

@@ -19,6 +19,7 @@ from scipy.special import expit
 Floats = NDArray[np.float64]
 
 _NEWTON_STEPS = 100
+_ROUGHLY = 50, 1e-10  # steps and balance when a grid of common values is looked over
 _BISECTIONS = 32  # the divergence is flat at its least: half the digits of f give all of its own
 _FARTHEST = 20.0  # how far beyond the two ratios their common value is sought, in logarithms
 _FARTHEST_EXPONENT = 300.0  # e^-300: what a cell may be multiplied by
@@ -53,9 +54,9 @@ def equal_ratios(shares: Floats, tops: Floats, bottoms: Floats) -> Floats:
     weights = shares[:, active] / shares[:, active].sum(axis=1, keepdims=True)
     t, b = tops[:, active], bottoms[:, active]
     odds = _grid(weights, t, b)
-    value = _profile(weights, t, b, odds)[0]
+    value, slope = _profile(weights, t, b, odds)[:2]
     highest, tilted = np.zeros(len(shares)), weights.copy()
-    for rows, bracket in _brackets(odds, value):
+    for rows, bracket in _brackets(odds, value, slope):
         v, w = _climb(weights[rows], t, b, *bracket)
         better = v > highest[rows]
         highest[rows[better]], tilted[rows[better]] = v[better], w[better]
@@ -66,7 +67,7 @@ def equal_ratios(shares: Floats, tops: Floats, bottoms: Floats) -> Floats:
 
 
 def _settled(q: Floats, tops: Floats, bottoms: Floats) -> Floats:
-    """Take shares under which the ratios nearly agree to exact agreement, along the influence of a document."""
+    """Move shares along the influence of a document until ratios that nearly agree do so exactly."""
     q = q.copy()
     for _ in range(4):
         t, b = q @ tops.T, q @ bottoms.T
@@ -89,30 +90,41 @@ def _grid(weights: Floats, tops: Floats, bottoms: Floats) -> Floats:
     return np.concatenate([ends[:, :1] - beyond[:, ::-1], inside, ends[:, 1:] + beyond], axis=1)
 
 
-def _brackets(odds: Floats, value: Floats) -> list[tuple[NDArray[np.intp], tuple[Floats, ...]]]:
-    """Return the rows that have a highest, a second highest local maximum, and it with its neighbours."""
-    edge = np.zeros((len(value), 1))
-    top = (value > np.hstack([edge, value[:, :-1]])) & (value >= np.hstack([value[:, 1:], edge]))
-    order = np.argsort(np.where(top, value, 0), axis=1)
+def _brackets(
+    odds: Floats, value: Floats, slope: Floats
+) -> list[tuple[NDArray[np.intp], tuple[Floats, Floats, Floats]]]:
+    """Return, for the two best local maxima, the rows that have them, their two sides, and the better side.
+
+    The slope tells a maximum from rounding where V is 1 up to a few digits. Where V is 0 it leads to the
+    highest V.
+    """
+    best = np.argmax(value, axis=1)[:, None]
+    rises = np.where(value > 0, slope > 0, np.arange(odds.shape[1]) < best)
+    rises[:, 0], rises[:, -1] = True, False
+    top = rises[:, :-1] & ~rises[:, 1:]
+    higher = np.where(top, np.maximum(value[:, :-1], value[:, 1:]), -1)
+    order = np.argsort(higher, axis=1)
     brackets = []
-    for best in (order[:, -1], order[:, -2]):
-        rows = np.flatnonzero(top[np.arange(len(top)), best])
-        near = (np.clip(best[rows] + i, 0, odds.shape[1] - 1) for i in (-1, 0, 1))
-        brackets.append((rows, tuple(odds[rows, i] for i in near)))
+    for at in (order[:, -1], order[:, -2]):
+        rows = np.flatnonzero(top[np.arange(len(top)), at])
+        i = at[rows]
+        better = i + (value[rows, i + 1] > value[rows, i])
+        brackets.append((rows, (odds[rows, i], odds[rows, better], odds[rows, i + 1])))
     return brackets
 
 
 def _climb(
     weights: Floats, tops: Floats, bottoms: Floats, left: Floats, middle: Floats, right: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the highest V found between `left` and `right` by bisection of its slope, and the weights there."""
+    """Return the highest V that bisection of its slope finds from `left` to `right`, and the weights."""
     start = middle
     highest, tilts, best = np.zeros(len(weights)), np.zeros((len(weights), 1, 2)), weights.copy()
     for _ in range(_BISECTIONS):
         value, slope, tilted, now = (
             x[:, 0] for x in _profile(weights, tops, bottoms, middle[:, None], tilts)
         )
-        better = value > highest
+        # up to rounding the later is the better
+        better = (value > 0) & (value >= highest * (1 - 1e-13))
         highest[better], best[better], tilts[better, 0] = value[better], tilted[better], now[better]
         # where V is 0, beyond the common values that are possible, the way back is towards the start
         up = np.where(value > 0, slope > 0, middle < start)
@@ -126,13 +138,17 @@ def _profile(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return V, a number with the sign of its slope, the tilted weights and the tilts, for log odds (n, m).
 
-    V = 0 where the common value is not possible. The search starts from `tilts` (n, m, 2).
+    V = 0 where the common value is not possible. The search starts from `tilts` (n, m, 2); without them it
+    starts from none and ends early, enough for a first look.
     """
     k = weights.shape[1]
     w = np.broadcast_to(weights[:, None], (*odds.shape, k)).reshape(-1, k)
     u = odds.reshape(-1, 1, 1)
     g = expit(-u) * tops - expit(u) * bottoms
-    tilt, feasible = _tilts(w, g, np.zeros((len(w), 2)) if tilts is None else tilts.reshape(-1, 2))
+    if tilts is None:
+        tilt, feasible = _tilts(w, g, np.zeros((len(w), 2)), *_ROUGHLY)
+    else:
+        tilt, feasible = _tilts(w, g, tilts.reshape(-1, 2))
     tilted = w * np.exp(np.clip(_along(tilt, g), -700, 700))
     value = np.where(feasible, tilted.sum(axis=1), 0)
     slope = -(tilt * (tilted @ (tops + bottoms).T)).sum(axis=1)
@@ -140,11 +156,13 @@ def _profile(
     return value.reshape(shape), slope.reshape(shape), tilted.reshape(*shape, k), tilt.reshape(*shape, 2)
 
 
-def _tilts(weights: Floats, g: Floats, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _tilts(
+    weights: Floats, g: Floats, start: Floats, n_steps: int = _NEWTON_STEPS, balanced: float = _BALANCED
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Minimise ``sum w exp(l g)`` over l (m, 2) by Newton steps; False where there is no minimum."""
     tilts, left = start.copy(), np.full(len(weights), np.inf)
     todo = np.arange(len(weights))
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(n_steps):
         some, tilt = g[todo], tilts[todo]
         exponent = _along(tilt, some)
         terms = some * (weights[todo] * np.exp(np.clip(exponent, -700, 700)))[:, None]
@@ -152,7 +170,7 @@ def _tilts(weights: Floats, g: Floats, start: Floats) -> tuple[Floats, NDArray[n
         now = np.divide(np.abs(gradient), size, out=np.ones_like(size), where=size > 0).max(axis=1)
         stuck = (now <= _ACCEPTED) & (now > left[todo] / 2)
         left[todo] = np.minimum(now, left[todo])
-        go_on = (now > _BALANCED) & ~stuck & (np.abs(exponent) < _FARTHEST_EXPONENT).all(axis=1)
+        go_on = (now > balanced) & ~stuck & (np.abs(exponent) < _FARTHEST_EXPONENT).all(axis=1)
         todo, tilt, some = todo[go_on], tilt[go_on], some[go_on]
         if not len(todo):
             break
@@ -160,7 +178,7 @@ def _tilts(weights: Floats, g: Floats, start: Floats) -> tuple[Floats, NDArray[n
         # within a change of 3 in every cell's exponent the quadratic model can be trusted
         change = np.abs(_along(step, some)).max(axis=1, where=weights[todo] > 0, initial=0)
         tilts[todo] = tilt + step * np.minimum(1, 3 / np.maximum(change, 3))[:, None]
-    return tilts, left <= _ACCEPTED
+    return tilts, left <= max(balanced, _ACCEPTED)
 
 
 def _along(tilt: Floats, g: Floats) -> Floats:

@@ -164,7 +164,7 @@ def f1_scores(counts: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return scores[0], scores[1]
 
 
-def _error_correlation(n00: NDArray, n01: NDArray, n10: NDArray, n11: NDArray) -> NDArray[np.float64]:
+def error_correlation(n00: NDArray, n01: NDArray, n10: NDArray, n11: NDArray) -> NDArray[np.float64]:
     """Return the phi coefficient of the two error indicators, NaN where one of them is constant."""
     n00, n01, n10, n11 = (cell.astype(float) for cell in (n00, n01, n10, n11))
     spread = np.sqrt((n11 + n01) * (n10 + n00)) * np.sqrt((n11 + n10) * (n01 + n00))
@@ -224,7 +224,7 @@ def to_table(populations: Sequence[Population]) -> pd.DataFrame:
         "error_a": (n01 + both) / n_documents,
         "error_b": (n10 + both) / n_documents,
         "disagreement": (n01 + n10) / n_documents,
-        "error_correlation": _error_correlation(e["e1"] + e["e8"], n01, n10, both),
+        "error_correlation": error_correlation(e["e1"] + e["e8"], n01, n10, both),
     }
     return pd.DataFrame(columns, columns=list(COLUMNS))
 

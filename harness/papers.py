@@ -18,6 +18,7 @@ UNBALANCED = "natural"
 REWEIGHTED = "reweighted"
 PRIMARY_TRUTH = "sampling_interval"
 PRIMARY_ALPHA = 0.05
+NULL_TRUTHS = ("exact_null", "joint_null")  # populations made so that H0 holds; the others judge real ones
 FEW_CATEGORIES = 5
 
 COLUMNS = (
@@ -43,6 +44,12 @@ BALANCE_NAMES = {
     "stratified": "balanced (stratified)",
     "reweighted": "reweighted",
 }
+# words in the names of tests that a reader knows in another form
+WORDS = {
+    "f1": "ΔF1", "error": "ΔCerr", "mcnemar": "McNemar", "midp": "mid-p", "wald": "Wald", "bca": "BCa",
+    "t": "t", "dirichlet": "Dirichlet", "bayesian": "Bayesian", "goutte": "Goutte", "gaussier": "Gaussier",
+    "snedecor": "Snedecor", "cochran": "Cochran", "dcf": "DCF",
+}  # fmt: skip
 TRUTH_NAMES = {
     "exact_zero": "R0 exact zero",
     "margin": "R1 margin",
@@ -206,21 +213,21 @@ def test_name(test: str) -> str:
 
     Examples
     --------
-    >>> test_name("mcnemar"), test_name("snedecor_cochran")
-    ('McNemar test ΔCerr', 'snedecor cochran')
+    >>> test_name("mcnemar"), test_name("mcnemar_midp"), test_name("wald_f1")
+    ('McNemar test ΔCerr', 'McNemar mid-p', 'Wald ΔF1')
     """
     for label, names in LEGEND:
         if test in names:
             equal_tailed = len(names) > 1 and test == names[-1]
             return f"{label}, equal-tailed" if equal_tailed else label
-    return test.replace("_", " ")
+    return " ".join(WORDS.get(word, word) for word in test.split("_"))
 
 
 test_name.__test__ = False  # type: ignore[attr-defined]  # pytest would collect the name otherwise
 
 
 def primary_truth(table: DataFrame, wanted: str | None = None) -> str:
-    """Return the truth rule that figures are drawn under.
+    """Return the truth rule that figures are drawn under; a null only where no rule was run.
 
     Raises
     ------
@@ -232,7 +239,18 @@ def primary_truth(table: DataFrame, wanted: str | None = None) -> str:
         raise UserError("size_power.csv: the table has no row; there is nothing to draw or to report")
     if wanted is not None and wanted not in run:
         raise UserError(f"figure.truth: {wanted} was not run; this run has {', '.join(run)}")
-    return wanted or (PRIMARY_TRUTH if PRIMARY_TRUTH in run else run[0])
+    rules = [name for name in run if name not in NULL_TRUTHS]
+    return wanted or (PRIMARY_TRUTH if PRIMARY_TRUTH in run else (rules or run)[0])
+
+
+def without_nulls(table: DataFrame) -> DataFrame:
+    """Return the rows whose truth is a rule that judges the real population."""
+    return table[~table["truth"].isin(NULL_TRUTHS)]
+
+
+def nulls_alone(table: DataFrame) -> DataFrame:
+    """Return the rows whose truth is a null: sets from populations in which H0 holds exactly."""
+    return table[table["truth"].isin(NULL_TRUTHS)]
 
 
 def primary_alpha(table: DataFrame) -> float:

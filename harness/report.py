@@ -20,10 +20,21 @@ from harness.captions import (
 )
 from harness.findings import main_findings
 from harness.findings_models import closeness, closeness_sentences, fewer_folds, tabulate_models
+from harness.findings_nulls import null_warnings, recommendations, verdict_grid
 from harness.findings_paper import papers_conclusions
 from harness.findings_verdicts import chosen_truth, judge, size_truth, told_curves
-from harness.papers import COLUMNS, all_panels, primary_alpha, read_table, reference_size, select
+from harness.papers import (
+    COLUMNS,
+    NULL_TRUTHS,
+    all_panels,
+    primary_alpha,
+    read_table,
+    reference_size,
+    select,
+    without_nulls,
+)
 from harness.provenance import read_provenance
+from harness.ranking import rank_tests
 from harness.report_tables import write_report_tables
 from harness.table_text import escape_markdown, to_markdown
 from harness.truth_scores import score_truth_rules, total_scores, truth_name
@@ -32,6 +43,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 REDRAW = ("harness figures from=FOLDER", "harness run population=FOLDER/outcomes.csv")
+NULL_COLUMNS = ("pair", "balance", "truth", "measure", "category", "e1", "reason")
 OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1, 9)))
 
 
@@ -62,7 +74,8 @@ def write_report(out: Path) -> None:
         "# Size and power of significance tests: summary of a run\n",
         *_findings(out),
         *_what_was_run(table, provenance, truth),
-        *_warnings(provenance),
+        *_warnings(out, provenance),
+        *_nulls(table),
         *_sizes(table, truth),
         *_models(models, outcomes),
         *_categories(table, models, provenance, truth),
@@ -89,6 +102,9 @@ def _findings(out: Path) -> list[str]:
 
 def _what_was_run(table: DataFrame, provenance: Mapping[str, Any], truth: str) -> list[str]:
     sizes = ", ".join(str(int(n)) for n in sorted(table["n_documents"].unique()))
+    drawn = f"figures 1 and 2 use {truth_name(truth)}"
+    if truth in NULL_TRUTHS:
+        drawn = "the populations were made so that H0 holds, figures 1 and 2 have others in their place"
     lines = [
         corpus_sentence(provenance),
         *corpus_notes(provenance),
@@ -97,16 +113,36 @@ def _what_was_run(table: DataFrame, provenance: Mapping[str, Any], truth: str) -
         f"{', '.join(map(str, table['balance'].unique()))}.",
         f"Tests: {', '.join(map(str, table['test'].unique()))}; alpha: "
         f"{', '.join(f'{alpha:g}' for alpha in table['alpha'].unique())}; N: {sizes}.",
-        f"Truth rules: {', '.join(map(str, table['truth'].unique()))}; figures 1 and 2 use "
-        f"{truth_name(truth)}.",
+        f"Truth rules: {', '.join(map(str, table['truth'].unique()))}; {drawn}.",
         SIGN,
     ]
     return _section("What was run", _bullets(lines))
 
 
-def _warnings(provenance: Mapping[str, Any]) -> list[str]:
+def _warnings(out: Path, provenance: Mapping[str, Any]) -> list[str]:
     warnings = [sentence(text) for text in provenance.get("warnings") or ()]
+    if (out / "nulls.csv").is_file():
+        warnings += null_warnings(read_table(out / "nulls.csv", NULL_COLUMNS))
     return _section("Warnings", _bullets(warnings or ["None."]))
+
+
+def _nulls(table: DataFrame) -> list[str]:
+    """Return the verdicts under the exact null at every N, and the test to use in each place."""
+    ranked = rank_tests(table)
+    if ranked.empty:
+        return []
+    sizes = ", ".join(str(n) for n in sorted(ranked["n_documents"].unique()))
+    lines = [
+        f"Verdicts at alpha = {primary_alpha(table):g}, one letter for each N that was run of {sizes}: H "
+        "holds "
+        "(its interval lies within .8 and 1.2 alpha), C conservative, L liberal, ? undecided, a dot: cannot "
+        "tell.\n",
+        to_markdown(verdict_grid(ranked)),
+        "The test to use: the most powerful that holds; where none does, the least conservative that is not "
+        "liberal. `tables/ranking.md` has every test.\n",
+        to_markdown(recommendations(ranked)),
+    ]
+    return _section("Tests where H0 holds exactly", lines)
 
 
 def _sizes(table: DataFrame, truth: str) -> list[str]:
@@ -193,6 +229,8 @@ def _conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
 
 
 def _truth_rules(table: DataFrame, truth: str) -> list[str]:
+    if without_nulls(table).empty:
+        return _section("Nulls", _bullets([text for name in NULL_TRUTHS for text in truth_sentences(name)]))
     totals = total_scores(score_truth_rules(table))
     totals["truth"] = [truth_name(str(name)) for name in totals["truth"]]
     text = (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from harness.captions import truth_sentences
 from harness.findings_models import tabulate_models
 from harness.findings_verdicts import told_curves
-from harness.papers import all_panels, other_curves, primary_alpha, select, select_panel
+from harness.papers import all_panels, other_curves, primary_alpha, select, select_panel, without_nulls
+from harness.ranking import write_ranking
 from harness.table_text import write_tables
 from harness.truth_scores import interval, truth_name, write_truth_tables
 
@@ -21,7 +22,10 @@ KINDS = {"size": "Size (alpha_true)", "power": "Power"}
 def write_report_tables(
     out: Path, table: DataFrame, outcomes: DataFrame, models: DataFrame | None, truth: str
 ) -> list[Path]:
-    """Write ``tables/``: size, power, models and truth_rules, Markdown and LaTeX; return the paths."""
+    """Write ``tables/``: size, power, models, truth_rules and ranking, Markdown and LaTeX; return the paths.
+
+    The last two are for runs under rules and under nulls.
+    """
     folder, paths = out / "tables", []
     alpha = primary_alpha(table)
     for kind, name in KINDS.items():
@@ -39,7 +43,8 @@ def write_report_tables(
         paths += write_tables(folder, kind, parts)
     caption = "Models on D_true; micro F1 pools the cells of all categories. Differences are A minus B."
     paths += write_tables(folder, "models", [(caption, tabulate_models(models, outcomes))])
-    return paths + write_truth_tables(out)
+    paths += write_ranking(out, table)
+    return paths if without_nulls(table).empty else paths + write_truth_tables(out)
 
 
 def rates_by_panel(table: DataFrame, *, kind: str, truth: str, alpha: float) -> list[tuple[str, DataFrame]]:

@@ -1,7 +1,6 @@
 """The size/power study: corpus -> models -> outcomes -> evaluation sets -> tests -> tables -> figures."""
 
 import functools
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,14 +10,13 @@ from harness import figures, findings, report
 from harness.balance import Balance, Categories
 from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
-from harness.evaluation import evaluate, plan_evaluations
-from harness.evaluation_sets import check_sizes
 from harness.outcomes import Population, read_outcomes, write_outcomes
 from harness.parallel import Workers, make_run
 from harness.provenance import Clock, check_folder, describe_software, write_provenance
-from harness.size_power import size_power, size_power_by_category, write_table
+from harness.size_power import write_table
 from harness.split import split_documents
 from harness.store import Store, digest, hash_file
+from harness.study_evaluation import check_grid, evaluate_all
 from harness.training import (
     Documents,
     Trained,
@@ -63,6 +61,7 @@ def run_study(
     pairs: Sequence[str],
     training: Mapping[str, Any],
     evaluation: Mapping[str, Any],
+    nulls: Mapping[str, Any],
     seed: int,
     device: str,
     population_file: Path | None,
@@ -90,7 +89,10 @@ def run_study(
         :func:`harness.split.split_documents`); not used where `population_file` is given.
     evaluation : mapping
         Keywords of :func:`harness.evaluation.evaluate`: `tests`, `rules`, `alphas`, `sizes`, `n_sets`,
-        `n_truth_sets` and `replacement`.
+        `n_truth_sets` and `replacement`; where there are no rules, only nulls are evaluated.
+    nulls : mapping
+        Keywords of :func:`harness.null_evaluation.evaluate_nulls`: `nulls` (by name, may be empty),
+        `n_pooled`, `h`, `path_sizes` and `prevalence_sizes`.
     seed : int
     device : {"auto", "cpu", "cuda"}
     population_file : Path or None
@@ -122,7 +124,7 @@ def run_study(
     else:
         populations, facts, warnings = read_populations(population_file, balances, pairs)
         n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
-    warnings += _check_grid(evaluation, n_true)
+    warnings += check_grid(evaluation, n_true)
     facts = _describe(config, identity, evaluation["n_sets"]) | facts | {"warnings": warnings}
     write_provenance(out, facts)
     for warning in warnings:
@@ -132,7 +134,7 @@ def run_study(
             source, training["models"], balances, pairs, seed, device, stage_run, clock, out
         )
     write_outcomes(populations, out / "outcomes.csv")
-    evaluate_all(populations, balances, config, evaluation, seed, stage_run, clock, warnings, out)
+    evaluate_all(populations, balances, config, evaluation, nulls, seed, stage_run, clock, warnings, out)
     facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "peak_worker_mib": clock.peak_worker_mib}
     write_provenance(out, facts)
     with clock.stage("figures and summary"):
@@ -282,48 +284,6 @@ def _hash_input(path: Path) -> str:
         return hash_file(path)
     except OSError as error:
         raise UserError(f"population={path}: {error.strerror}; a run's outcomes.csv is needed") from error
-
-
-def evaluate_all(
-    populations: Sequence[Population],
-    balances: Mapping[str, Balance],
-    config: Mapping[str, Any],
-    evaluation: Mapping[str, Any],
-    seed: int,
-    stage_run: Callable[..., Any],
-    clock: Clock,
-    warnings: list[str],
-    out: Path,
-) -> None:
-    """Draw the evaluation sets, run the tests and write the two size/power tables."""
-    plans, left_out = plan_evaluations(populations, balances)
-    warnings += left_out
-    if not plans:
-        raise UserError("balance: no category can be evaluated; balance=[natural] takes every category")
-    described = {key: config[key] for key in ("test", "truth", "degenerate", "n_replicates")}
-    with clock.stage("evaluation sets and tests"):
-        rejections, truths = evaluate(plans, seed=seed, make_run=stage_run, describe=described, **evaluation)
-    with clock.stage("size and power tables"):
-        by_category = size_power_by_category(rejections, truths)
-        write_table(by_category, out / "size_power_by_category.csv")
-        write_table(size_power(by_category, seed), out / "size_power.csv")
-
-
-def _check_grid(evaluation: Mapping[str, Any], n_true: int) -> list[str]:
-    """Return warnings of sizes and replicates; refuse sizes that cannot be drawn."""
-    try:
-        warnings = list(check_sizes(evaluation["sizes"], n_true, replacement=evaluation["replacement"]))
-    except ValueError as error:
-        raise UserError(f"sets.sizes: {error}") from error
-    least = min(evaluation["alphas"])
-    wanted = math.ceil(round(50 / least, 6))
-    for test in evaluation["tests"]:
-        n_replicates = test.pvalue.keywords.get("n_replicates")
-        if n_replicates is not None and n_replicates < wanted:
-            warnings.append(
-                f"{test.name}: {n_replicates} replicates are few for alpha = {least}; {wanted} are advised"
-            )
-    return warnings
 
 
 def _describe(config: Mapping[str, Any], identity: Mapping[str, Any], n_sets: int) -> dict[str, Any]:

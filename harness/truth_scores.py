@@ -33,6 +33,7 @@ from harness.papers import (
     reference_size,
     select,
     select_panel,
+    without_nulls,
 )
 from harness.table_text import write_tables
 
@@ -66,7 +67,7 @@ class Score(NamedTuple):
 
 
 def score_truth_rules(size_power: DataFrame) -> DataFrame:
-    """Score every truth rule of the table against what the paper says.
+    """Score every truth rule of the table against what the paper says; nulls are no rules.
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ def score_truth_rules(size_power: DataFrame) -> DataFrame:
 
     scores: list[Score] = []
     if len(size_power):
-        table = select(size_power, alpha=primary_alpha(size_power))
-        for truth in size_power["truth"].unique():
+        table = without_nulls(select(size_power, alpha=primary_alpha(size_power)))
+        for truth in table["truth"].unique():
             scores.extend(_score_rule(table[table["truth"] == truth], str(truth), papers_panels(size_power)))
     return pd.DataFrame(scores, columns=list(Score._fields))
 
@@ -236,7 +237,7 @@ def alpha_true_by_rule(size_power: DataFrame) -> DataFrame:
     """
     import pandas as pd
 
-    table = select(size_power, alpha=primary_alpha(size_power), kind="size")
+    table = without_nulls(select(size_power, alpha=primary_alpha(size_power), kind="size"))
     curves = papers_curves(size_power)
     sizes = sorted({int(table["n_documents"].min()), reference_size(table), int(table["n_documents"].max())})
     rows = []

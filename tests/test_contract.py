@@ -17,7 +17,7 @@ from harness.config import conf_folder, register_resolvers, run_arguments
 from harness.corpora.corpus import Corpus, check_corpus
 from harness.evaluation import judge_truth
 from harness.figures import draw_figures
-from harness.measures import difference
+from harness.measures import DIFFERENCES, difference
 from harness.parallel import Workers, make_run, run_here
 from harness.rejections import decide, families
 from harness.store import Store
@@ -146,17 +146,60 @@ def test_tests_judged_together_give_what_each_gives_alone(sets):
 # --- truth rules, balances ------------------------------------------------------------------------
 
 
+def kind_of(name):
+    """Return "rules" or "nulls", and the truth itself."""
+    run = arguments(f"truth=[{name}]")
+    (kind,) = (kind for kind in ("rules", "nulls") if name in truths_of(run)[kind])
+    return kind, truths_of(run)[kind][name]
+
+
+def truths_of(run):
+    return {"rules": run["evaluation"]["rules"], "nulls": run["nulls"]["nulls"]}
+
+
 @pytest.mark.parametrize("name", members("truth"))
-def test_truth_rules(name):
-    rules = arguments(f"truth=[{name}]")["evaluation"]["rules"]
+def test_truths(name):
+    kind, truth = kind_of(name)
+    {"rules": check_rule, "nulls": check_null}[kind](name, truth)
+
+
+def check_rule(name, rule):
     same = np.array([30, 5, 5, 20, 10, 7, 7, 916])
     apart = np.array([30, 1, 90, 20, 10, 7, 200, 642])
     options = {
-        "names": ["x"], "sizes": [100, 1000], "alphas": [0.1, 0.05], "rules": rules, "n_draws": 300,
+        "names": ["x"], "sizes": [100, 1000], "alphas": [0.1, 0.05], "rules": {name: rule}, "n_draws": 300,
         "seed": 0, "differences": {measure: difference(measure) for measure in ("f1", "error")},
     }  # fmt: skip
     assert judge_truth(same, truth=same, **options)["holds"].all()
     assert not judge_truth(apart, truth=apart, **options)["holds"][:, :, :, 1].any()
+
+
+def check_null(name, null):
+    """A null makes shares in which H0 holds, and keeps where it holds already; else it says why not."""
+    names, same = ("apart", "same", "none"), [30, 5, 5, 20, 10, 7, 7, 916]
+    cells = np.array([[30, 1, 90, 20, 10, 7, 200, 642], same, [9, 0, 0, 2, 3, 0, 0, 50]])
+    for measure in DIFFERENCES:
+        shares, reasons = null(names, cells, measure)
+        assert shares.shape == (3, 8)
+        there = ~np.isnan(shares[:, 0])
+        assert set(reasons) == {one for one, made in zip(names, there, strict=True) if not made}
+        assert all(reasons.values())
+        assert there[:2].all()
+        assert (shares[there] >= 0).all()
+        assert np.allclose(shares[there].sum(axis=1), 1, atol=1e-12)
+        assert np.abs(difference(measure)(shares[there])).max() <= 1e-8
+        assert np.allclose(shares[1], cells[1] / 1000, atol=1e-7)
+        again = null(names[:1], cells[:1] / cells[0].sum(), measure)[0]  # shares serve as well as counts
+        assert np.allclose(again, shares[:1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", members("test"))
+def test_every_test_runs_with_the_default_truths(name):
+    run = arguments(f"test=[{name}]", "n_replicates=200")
+    assert set(run["evaluation"]["rules"]) | set(run["nulls"]["nulls"]) >= {
+        "sampling_interval",
+        "population_test",
+    }
 
 
 @pytest.mark.parametrize("name", members("balance"))

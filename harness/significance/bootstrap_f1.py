@@ -10,7 +10,7 @@ from harness.significance.replicates import Resampling
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FIRST_STAGE, GROWTH = 500, 3
+FIRST_STAGE, GROWTH = 1500, 3
 """Replicates of the first stage, and by what each later stage is larger than the one before."""
 
 LARGEST_STAGE = 20_000
@@ -26,7 +26,7 @@ def stage_sizes(n_replicates: int) -> list[int]:
     Examples
     --------
     >>> stage_sizes(5000)
-    [500, 1500, 3000]
+    [1500, 3500]
     """
     sizes: list[int] = []
     left, size = n_replicates, FIRST_STAGE

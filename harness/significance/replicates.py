@@ -126,4 +126,4 @@ def _table(mean: int) -> Table:
     return Table(slots, values, remainders)
 
 
-_small_table = lru_cache(maxsize=128)(_table)
+_small_table = lru_cache(maxsize=512)(_table)

@@ -1,0 +1,212 @@
+"""From counts of rejections under nulls to rows of the tables of size, of power on the path and of nulls."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness import nulls
+from harness.evaluation import Plan
+from harness.intervals import clopper_pearson
+from harness.null_evaluation_sets import WITH_POWER, Question, Source, levels, shown_alpha, takes_few
+from harness.outcomes import error_correlation
+from harness.rejections import Test
+from harness.size_power import dead_categories
+from harness.size_power_categories import BY_CATEGORY
+from harness.store import Arrays
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PATH = (
+    "pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate", "mc_low",
+    "mc_high", "n_categories", "n_left_out", "n_sets",
+)  # fmt: skip
+NULLS = (
+    "pair", "balance", "prevalence", "truth", "measure", "category",
+    *(f"e{i}" for i in range(1, 9)),
+    "divergence", "distance", "disagreement", "error_correlation", "reason",
+)  # fmt: skip
+
+
+def rate_table(
+    plan: Plan,
+    units: Sequence[Arrays],
+    shares: NDArray[np.float64],
+    n_few: NDArray[np.int64],
+    fewest: Mapping[tuple[str, float, int], int],
+    *,
+    sources: Sequence[Source],
+    questions: Sequence[Question],
+    tests: Sequence[Test],
+    alphas: Sequence[float],
+    sizes: Sequence[int],
+    n_sets: int | None,
+) -> "pd.DataFrame":
+    """Return a plan's rates by category, columns ``BY_CATEGORY``; a category without a population has no row.
+
+    Parameters
+    ----------
+    plan : Plan
+    units : sequence of dict
+        What :func:`harness.null_evaluation_sets.count_sources` returns, one a category.
+    shares : array, shape (n_sources, n_questions, n_categories, 8)
+    n_few : int array, shape (n_sources, n_questions)
+    fewest : mapping of (test, alpha, n_documents) to int
+        Fewest discordant documents with which a test rejects; 0 where none is needed.
+    sources, questions, tests, alphas, sizes, n_sets
+        As there.
+    """
+    names = ("n_rejected", "n_wrong_direction", "n_degenerate")
+    counts = {name: np.stack([unit[name] for unit in units], axis=-1) for name in names}
+    blocks = []
+    for q, question in enumerate(questions):
+        for s, source in enumerate(sources):
+            kept = ~np.isnan(shares[s, q, :, 0])
+            for place in question.places:
+                test, at = tests[place], levels(tests[place], alphas)
+                few = takes_few(test) or n_sets is None
+                found = {name: counts[name][s, :, place] for name in names}
+                found["n_degenerate"] = found["n_degenerate"][:, None]
+                shape = (len(at), len(sizes), int(kept.sum()))
+                judged = [alphas[a] for a in at]
+                block = _keys(plan, shape, judged, sizes, np.array(plan.categories)[kept])
+                block |= {"truth": source.truth, "measure": test.measure, "test": test.name}
+                block |= {"kind": source.kind, "n_sets": int(n_few[s, q]) if few else n_sets}
+                for name in names:
+                    picked = found[name][:, at if name != "n_degenerate" else [0] * len(at)][..., kept]
+                    block[name] = picked.swapaxes(0, 1).ravel()
+                dead = np.zeros(shape, dtype=bool)
+                for a, i in np.ndindex(shape[:2]):
+                    needed = fewest[test.name, judged[a], sizes[i]]
+                    if needed and kept.any():
+                        dead[a, i] = dead_categories(shares[s, q, kept], sizes[i], needed, judged[a])
+                blocks.append(block | {"dead": dead.ravel()})
+    return _with_rates(blocks)
+
+
+def _keys(
+    plan: Plan, shape: tuple[int, int, int], alphas: Sequence[float], sizes: Sequence[int], categories: Any
+) -> dict[str, Any]:
+    return {
+        "pair": plan.pair,
+        "balance": plan.balance,
+        "prevalence": np.nan if plan.prevalence is None else plan.prevalence,
+        "alpha": np.broadcast_to(np.array(alphas, dtype=float)[:, None, None], shape).ravel(),
+        "n_documents": np.broadcast_to(np.array(sizes)[:, None], shape).ravel(),
+        "category": np.broadcast_to(categories, shape).ravel(),
+    }
+
+
+def _with_rates(blocks: Sequence[dict[str, Any]]) -> "pd.DataFrame":
+    import pandas as pd
+
+    frames = [pd.DataFrame(block) for block in blocks if len(block["dead"])]
+    if not frames:
+        return pd.DataFrame(columns=list(BY_CATEGORY))
+    table = pd.concat(frames, ignore_index=True)
+    right = table["n_rejected"] - table["n_wrong_direction"]
+    counted = np.where(table["kind"] == "power", right, table["n_rejected"])
+    table["rate"] = counted / table["n_sets"]
+    table["mc_low"], table["mc_high"] = clopper_pearson(counted, table["n_sets"].to_numpy())
+    return table[list(BY_CATEGORY)]
+
+
+def path_table(
+    plan: Plan,
+    units: Sequence[Arrays],
+    n_few: NDArray[np.int64],
+    *,
+    sources: Sequence[Source],
+    questions: Sequence[Question],
+    tests: Sequence[Test],
+    alphas: Sequence[float],
+    h: Sequence[float],
+    path_sizes: Sequence[int],
+) -> "pd.DataFrame":
+    """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
+
+    `n_left_out` are those where the path does not reach `h`, or that have no null. `mc_low` and `mc_high`
+    are as in :func:`harness.size_power.size_power`.
+
+    Parameters
+    ----------
+    units : sequence of dict
+        What :func:`harness.null_evaluation_sets.count_path` returns, one a category.
+    plan, n_few, sources, questions, tests, alphas, h, path_sizes
+        As there, and in :func:`rate_table`.
+    """
+    import pandas as pd
+
+    rows = []
+    at = (plan.pair, plan.balance, np.nan if plan.prevalence is None else plan.prevalence)
+    level = shown_alpha(alphas)
+    start = next((s for s, source in enumerate(sources) if source == Source(WITH_POWER, "size")), None)
+    for q, question in enumerate(questions if start is not None else ()):
+        for place in question.places:
+            rejected = np.sum([unit["path_rejected"][:, :, place] for unit in units], axis=0)
+            reached = np.sum([unit["path_reached"][:, :, place] for unit in units], axis=0)
+            if level not in [alphas[a] for a in levels(tests[place], alphas)]:
+                continue
+            for i, j in np.ndindex(len(path_sizes), len(h)):
+                n, few = int(reached[i, j]), int(n_few[start, q])
+                k = int(rejected[i, j])
+                low, high = clopper_pearson(k, n * few) if n else (np.nan, np.nan)
+                rate = k / (n * few) if n else np.nan
+                found = (rate, float(low), float(high), n, len(units) - n, few)
+                rows.append((*at, question.measure, tests[place].name, level, path_sizes[i], h[j], *found))
+    return pd.DataFrame(rows, columns=list(PATH))
+
+
+def null_table(
+    plan: Plan,
+    shares: NDArray[np.float64],
+    reasons: Mapping[tuple[str, str], Mapping[str, str]],
+    questions: Sequence[Question],
+    sources: Sequence[Source],
+) -> "pd.DataFrame":
+    """Return a plan's null populations, columns :data:`NULLS`, one row for each truth, measure and category.
+
+    `divergence` is the Kullback-Leibler divergence of the null from the real population. The distance, the
+    disagreement and the correlation of errors are the real population's: h = distance * sqrt(N).
+
+    Parameters
+    ----------
+    plan : Plan
+    shares : array, shape (n_sources, n_questions, n_categories, 8)
+    reasons : mapping of (truth, question's name) to mapping of category to sentence
+    questions : sequence of Question
+    sources : sequence of Source
+    """
+    import pandas as pd
+
+    real = plan.cells / plan.cells.sum(axis=1, keepdims=True)
+    n01, n10 = real[:, [1, 6]].sum(axis=1), real[:, [2, 5]].sum(axis=1)
+    both_wrong, both_right = real[:, [3, 4]].sum(axis=1), real[:, [0, 7]].sum(axis=1)
+    shape = {
+        "disagreement": n01 + n10,
+        "error_correlation": error_correlation(both_right, n01, n10, both_wrong),
+    }
+    frames = []
+    for s, source in enumerate(sources):
+        for q, question in enumerate(questions if source.kind == "size" else ()):
+            null, told = shares[s, q], reasons[source.truth, question.name]
+            made = ~np.isnan(null[:, 0])
+            columns: dict[str, Any] = {
+                "pair": plan.pair,
+                "balance": plan.balance,
+                "prevalence": np.nan if plan.prevalence is None else plan.prevalence,
+                "truth": source.truth,
+                "measure": question.measure,
+                "category": list(plan.categories),
+                **{f"e{i + 1}": null[:, i] for i in range(8)},
+                "divergence": [
+                    nulls.divergence(null[i], real[i]) if made[i] else np.nan for i in range(len(real))
+                ],
+                "distance": nulls.distance(real, 1, question.measure, **question.costs),
+                **shape,
+                "reason": [told.get(name, "") for name in plan.categories],
+            }
+            frames.append(pd.DataFrame(columns, columns=list(NULLS)))
+    return pd.concat(frames, ignore_index=True)

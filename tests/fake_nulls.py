@@ -1,0 +1,134 @@
+"""Plausible tables of a run under exact nulls, for the tests of its figures and findings."""
+
+import fake_run
+import numpy as np
+import pandas as pd
+
+LEVELS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+SIZES = [100, 300, 1000, 3000]
+TESTS = [
+    *fake_run.TESTS,
+    ("f1", "wald_f1", 1.0),
+    ("f1", "randomization_f1_midp", 0.95),
+    ("error", "mcnemar_midp", 0.9),
+    ("error", "unpaired_error", 0.1),
+]
+REPLICATES = [name for _, name, _ in TESTS if "bootstrap" in name]
+NAMES = [f"C{place}" for place in range(20)]
+
+
+def power_rate(alpha, n, factor):
+    """A power that rises with N, level and liberality."""
+    return float(
+        np.clip(0.05 + 0.25 * np.log10(n / 50) + 0.15 * np.log10(alpha / 0.05) + 0.05 * factor, 0, 1)
+    )
+
+
+def _places(pairs, balances, prevalences, sizes):
+    places = [(balance, np.nan, sizes) for balance in balances]
+    places += [("reweighted", prevalence, [1000]) for prevalence in prevalences]
+    return [(pair, *place) for pair in pairs for place in places]
+
+
+def size_power(
+    pairs=fake_run.PAIRS,
+    balances=("meta", "natural"),
+    sizes=SIZES,
+    tests=TESTS,
+    levels=LEVELS,
+    prevalences=(0.01, 0.5),
+):
+    """The table size_power.csv of a run of both nulls; a test's size is `factor` times the level."""
+    rows = []
+    for pair, balance, prevalence, grid in _places(pairs, balances, prevalences, sizes):
+        for truth in ("exact_null", "joint_null"):
+            for measure, test, factor in tests:
+                for alpha in levels if test not in REPLICATES else [a for a in levels if a >= 0.01]:
+                    for n in grid:
+                        for kind in ("size", "power"):
+                            row = dict.fromkeys(fake_run.COLUMNS)
+                            row |= {
+                                "pair": pair,
+                                "balance": balance,
+                                "prevalence": prevalence,
+                                "truth": truth,
+                            }
+                            row |= {"measure": measure, "test": test, "alpha": alpha, "n_documents": n}
+                            row |= {"kind": kind, "n_sets": 500, "n_categories": 0, "n_dead": 0}
+                            if kind == "size" or truth == "exact_null":
+                                row |= _rates(
+                                    alpha * factor if kind == "size" else power_rate(alpha, n, factor)
+                                )
+                                row |= {"n_categories": 20, "n_dead": 3 if balance == "natural" else 0}
+                                row["degenerate_share"] = (
+                                    round(0.5 * 100 / n, 4) if balance == "natural" else 0.0
+                                )
+                            rows.append(row)
+    return pd.DataFrame(rows, columns=list(fake_run.COLUMNS))
+
+
+def _rates(rate):
+    low, high = max(0.0, rate * 0.95), min(1.0, rate * 1.05)
+    return {
+        "rate": rate, "mc_low": low, "mc_high": high, "category_low": low, "category_high": high,
+        "category_sd": 0.2 * rate, "rate_without_dead": rate, "wrong_direction_rate": 0.0,
+    }  # fmt: skip
+
+
+def by_category(table, seed=0):
+    """The table size_power_by_category.csv: sizes at .05, spread about the mean."""
+    generator = np.random.default_rng(seed)
+    rows = table[(table["alpha"] == 0.05) & (table["n_categories"] > 0)]
+    parts = [rows.assign(category=name) for name in NAMES]
+    found = pd.concat(parts, ignore_index=True)
+    found["rate"] = np.clip(found["rate"] * (1 + 0.3 * generator.standard_normal(len(found))), 0, 1)
+    return found[["pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents",
+                  "category", "kind", "rate", "n_sets"]]  # fmt: skip
+
+
+def nulls(table, seed=0):
+    """The table nulls.csv; category C0 has no exact null for error."""
+    generator = np.random.default_rng(seed)
+    rows = []
+    places = table[["pair", "balance", "prevalence", "truth", "measure"]].drop_duplicates()
+    for place in places.to_dict("records"):
+        for name in NAMES:
+            lacks = name == "C0" and place["measure"] == "error" and place["truth"] == "exact_null"
+            cells = {f"e{i}": np.nan if lacks else 0.125 for i in range(1, 9)}
+            disagreement = float(np.exp(generator.uniform(-7, -3)))
+            rows.append(
+                place | {"category": name} | cells | {
+                    "divergence": 0.001, "distance": generator.random() / 20, "disagreement": disagreement,
+                    "error_correlation": 0.5 + generator.random() / 2,
+                    "reason": "no document favours B" if lacks else "",
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def path(table):
+    """The table power_path.csv at N = 1000."""
+    exact = table[(table["truth"] == "exact_null") & (table["kind"] == "size")]
+    exact = exact[(exact["n_documents"] == 1000) & exact["prevalence"].isna()]
+    parts = []
+    for h in (0, 1, 2, 3, 4):
+        rate = np.where(h == 0, exact["rate"], np.minimum(0.97, 0.25 * h + 0.02))
+        parts.append(exact.assign(h=h, rate=rate, mc_low=rate * 0.97, mc_high=rate * 1.03, n_left_out=h))
+    names = ["pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate",
+             "mc_low", "mc_high", "n_categories", "n_left_out", "n_sets"]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)[names]
+
+
+def write(out, table=None, *, rules=False, extras=True, **changes):
+    """Write the tables of a run under nulls, with rules too where asked for, and return the folder."""
+    table = size_power(**changes) if table is None else table
+    whole = table
+    if rules:
+        beside = fake_run.table(sizes=[100, 1000], alphas=(0.05,), truths=["sampling_interval"])
+        whole = pd.concat([beside, table], ignore_index=True)
+    fake_run.write(out, whole)
+    if extras:
+        by_category(table).to_csv(out / "size_power_by_category.csv", index=False)
+        nulls(table).to_csv(out / "nulls.csv", index=False)
+        path(table).to_csv(out / "power_path.csv", index=False)
+    return out

@@ -1,0 +1,308 @@
+"""Sizes under exact nulls against enumeration; the same bytes whatever the workers; what is refused."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from scipy import stats
+
+from harness import nulls
+from harness.balance import Balance
+from harness.cli import main
+from harness.config import conf_folder, register_resolvers, run_arguments
+from harness.evaluation import plan_evaluations
+from harness.measures import difference
+from harness.null_evaluation import evaluate_nulls
+from harness.null_evaluation_sets import FEW_ALPHA, ask, count_sets
+from harness.outcomes import Population, write_outcomes
+from harness.parallel import run_here
+from harness.size_power import size_power
+
+NAMES = ("apart", "close", "same", "alike", "one-sided")
+CELLS = np.array(
+    [
+        [30, 4, 14, 12, 8, 3, 9, 120],
+        [40, 9, 8, 10, 5, 7, 4, 117],
+        [30, 5, 5, 10, 6, 4, 4, 136],  # no difference in any measure
+        [30, 0, 0, 10, 6, 0, 0, 154],  # not one discordant document
+        [30, 0, 9, 10, 6, 4, 0, 141],  # only B errs alone: no null
+    ]
+)
+POPULATION = Population("a-b", "natural", NAMES, CELLS)
+ANALYTIC = (
+    "mcnemar,mcnemar_uncorrected,mcnemar_exact,mcnemar_midp,proportion,wald_error,"
+    "wald_f1,likelihood_ratio_f1,randomization_f1_midp"
+)
+ALPHAS = (0.002, 0.05, 0.2)
+N = 9
+FALSE_ALARM = 1e-6
+
+
+def arguments(*overrides):
+    register_resolvers()
+    with warnings.catch_warnings(), initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        return run_arguments(compose("run", overrides=["out=unused", "parallel=sequential", *overrides]))
+
+
+def make_run(stage, *inputs):
+    return run_here
+
+
+def study(tests, balances=None, makers=None, **options):
+    """Evaluate both nulls on the small population; return the three tables and the warnings."""
+    plans, _ = plan_evaluations([POPULATION], balances or {"natural": Balance()})
+    makers = makers or {"exact_null": nulls.exact_null, "joint_null": nulls.joint_null_of}
+    usual = {
+        "alphas": ALPHAS, "sizes": [N], "n_sets": 4000, "n_pooled": 60, "h": [0, 1], "path_sizes": [N],
+        "prevalence_sizes": None, "seed": 0, "make_run": make_run, "describe": {},
+    }  # fmt: skip
+    found = evaluate_nulls(plans, makers, tests, **usual | options)
+    tables = (pd.concat(tables, ignore_index=True) for tables in found[:3])
+    return (*tables, found.warnings)
+
+
+@pytest.fixture(scope="module")
+def analytic():
+    return arguments(f"test=[{ANALYTIC}]")["evaluation"]["tests"]
+
+
+@pytest.fixture(scope="module")
+def found(analytic):
+    return study(analytic)
+
+
+@pytest.fixture(scope="module")
+def every_set():
+    """All evaluation sets of N documents."""
+    bars = np.array(list(itertools.combinations(range(N + 7), 7)))
+    edges = np.concatenate([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), N + 7)], axis=1)
+    return np.diff(edges, axis=1) - 1
+
+
+def within(k, n, probability):
+    low, high = stats.binom.interval(1 - FALSE_ALARM, n, np.clip(probability, 0, 1))
+    return low <= k <= high
+
+
+# --- rates -----------------------------------------------------------------------------------------
+
+
+def test_sizes_and_powers_are_those_of_all_sets_weighed(found, analytic, every_set):
+    """Every set of N = 9 documents (11,440) weighed by its multinomial probability under each population."""
+    by_category, _, null_table, _ = found
+    cells = [f"e{i}" for i in range(1, 9)]
+    shares = null_table.set_index(["truth", "measure", "category"])[cells]
+    tests, n_checked = {test.name: test for test in analytic}, 0
+    for (name, truth, kind, category), rows in by_category.groupby(["test", "truth", "kind", "category"]):
+        test = tests[name]
+        real = CELLS[NAMES.index(category)] / CELLS[NAMES.index(category)].sum()
+        p = shares.loc[(truth, test.measure, category)].to_numpy() if kind == "size" else real
+        weights = stats.multinomial.pmf(every_set, N, p / p.sum())
+        pvalue, wrong = test.pvalue(every_set).pvalue, np.zeros(len(every_set), dtype=bool)
+        if kind == "power":
+            wrong = test.difference(every_set) * test.difference(real) < 0
+        for row in rows.itertuples():
+            rejected = pvalue <= row.alpha
+            assert row.n_sets == 4000
+            assert within(row.n_rejected, 4000, weights[rejected].sum())
+            assert within(row.n_wrong_direction, 4000, weights[rejected & wrong].sum())
+            counted = row.n_rejected - (row.n_wrong_direction if kind == "power" else 0)
+            assert row.rate == counted / 4000
+            n_checked += 1
+    assert n_checked > 250
+
+
+def test_mcnemar_sizes_at_more_documents(analytic):
+    """Under an error null (n01, n10) is trinomial with equal chances: enumerated at N = 60."""
+    tests = [test for test in analytic if test.name.startswith("mcnemar") or test.name == "wald_error"]
+    by_category, _, null_table, _ = study(tests, sizes=[60], n_sets=10_000, h=[0])
+    n01, n10 = (part.ravel() for part in np.meshgrid(np.arange(61), np.arange(61)))
+    kept = n01 + n10 <= 60
+    counts = np.zeros((kept.sum(), 8), dtype=np.int64)
+    counts[:, 1], counts[:, 2], counts[:, 7] = n01[kept], n10[kept], 60 - (n01 + n10)[kept]
+    null = null_table[null_table["truth"] == "exact_null"].set_index("category")
+    for row in by_category[
+        (by_category["kind"] == "size") & (by_category["truth"] == "exact_null")
+    ].itertuples():
+        p = null.loc[row.category]
+        weights = stats.multinomial.pmf(
+            counts[:, [1, 2, 7]], 60, [p.e2 + p.e7, p.e3 + p.e6, p.e1 + p.e4 + p.e5 + p.e8]
+        )
+        (test,) = (test for test in tests if test.name == row.test)
+        assert within(row.n_rejected, row.n_sets, weights[test.pvalue(counts).pvalue <= row.alpha].sum())
+
+
+def test_equal_sets_tested_once_count_as_often_as_they_occur(analytic):
+    sets = np.random.default_rng(0).multinomial(N, CELLS[0] / CELLS[0].sum(), size=300)
+    for question in ask(analytic):
+        tests = [analytic[place] for place in question.places]
+        rejected, wrong, degenerate = count_sets(sets, tests, ALPHAS, 1, question, 1, 0, ("x",))
+        for t, test in enumerate(tests):
+            result = test.pvalue(sets)
+            verdicts = result.pvalue[:, None] <= np.array(ALPHAS)
+            assert (rejected[t] == verdicts.sum(axis=0)).all()
+            assert (wrong[t] == (verdicts & (test.difference(sets) < 0)[:, None]).sum(axis=0)).all()
+            assert degenerate[t] == result.degenerate.sum()
+
+
+def test_tests_with_replicates_get_the_first_sets_and_no_small_level(analytic):
+    drawing = arguments("test=[bootstrap_f1,bootstrap_f1_symmetric]", "n_replicates=200")["evaluation"][
+        "tests"
+    ]
+    tests = [analytic[-1], *drawing]
+    by_category, path, _, _ = study(tests, n_sets=300)
+    few = by_category[
+        by_category["test"].str.startswith("bootstrap") & (by_category["truth"] == "exact_null")
+    ]
+    assert (few["alpha"] >= FEW_ALPHA).all()
+    assert set(few["n_sets"]) == {15}  # 60 over the four categories that have a null
+    assert set(by_category.loc[by_category["test"] == analytic[-1].name, "n_sets"]) == {300}
+    assert set(path["n_sets"]) == {15}
+    sets = np.random.default_rng(1).multinomial(200, CELLS[0] / CELLS[0].sum(), size=40)
+    (question,) = ask(tests)
+    whole, part = (count_sets(s, tests, ALPHAS, 20, question, 0, 0, ("x",)) for s in (sets, sets[:20]))
+    assert (whole[0][1:] == part[0][1:]).all()
+    assert (whole[2][1:] == part[2][1:]).all()
+
+
+# --- populations -----------------------------------------------------------------------------------
+
+
+def test_nulls_table_tells_what_was_drawn_from(found):
+    _, _, table, told = found
+    cells = table[[f"e{i}" for i in range(1, 9)]].to_numpy()
+    there = ~np.isnan(cells[:, 0])
+    for measure in ("f1", "error"):
+        rows = there & (table["measure"] == measure).to_numpy()
+        assert np.abs(difference(measure)(cells[rows])).max() <= 1e-8
+    assert (table["reason"].to_numpy()[there] == "").all()
+    lacking = table[~there]
+    assert set(lacking["category"]) == {"one-sided"}
+    assert lacking["reason"].str.len().min() > 10
+    assert len(told) == len(lacking)
+    assert all("1 of 5 categories" in sentence and "one-sided" in sentence for sentence in told)
+    apart = table[(table["category"] == "apart") & (table["measure"] == "error")].iloc[0]
+    d, m = (4 + 9 - 14 - 3) / 200, 30 / 200
+    assert apart["distance"] == pytest.approx(abs(d) / np.sqrt(m - d**2), rel=1e-6)
+    assert apart["disagreement"] == pytest.approx(m)
+
+
+def test_what_qualifies_for_size_and_for_power(found):
+    by_category, path, _, _ = found
+    held = by_category.groupby(["truth", "kind"])["category"].unique()
+    assert set(held["exact_null", "size"]) == {"apart", "close", "same", "alike"}
+    assert set(held["exact_null", "power"]) == {"apart", "close", "one-sided"}
+    assert set(held["joint_null", "size"]) == set(NAMES)
+    assert ("joint_null", "power") not in held
+    assert by_category.loc[by_category["category"] == "alike", "dead"].all()
+    assert (by_category.loc[by_category["category"] == "alike", "n_degenerate"] == 4000).all()
+    at_one = path[path["h"] == 1]
+    assert (at_one["n_categories"] + at_one["n_left_out"] == 5).all()
+
+
+def test_summed_up_rates_are_means_over_categories(found):
+    by_category = found[0]
+    table = size_power(by_category)
+    one = table[(table["truth"] == "exact_null") & (table["test"] == "mcnemar") & (table["alpha"] == 0.2)]
+    size, power = (one[one["kind"] == kind].iloc[0] for kind in ("size", "power"))
+    rows = by_category[
+        (by_category["truth"] == "exact_null")
+        & (by_category["test"] == "mcnemar")
+        & (by_category["alpha"] == 0.2)
+    ]
+    assert size["rate"] == pytest.approx(rows.loc[rows["kind"] == "size", "rate"].mean())
+    assert power["n_categories"] == 3
+    assert power["wrong_direction_rate"] > 0
+
+
+def test_power_grows_along_the_path(analytic):
+    _, path, _, _ = study(analytic, h=[0, 1.5, 3], path_sizes=[3000], n_pooled=4000)
+    rates = path[path["alpha"] == 0.05].pivot_table(index="test", columns="h", values="rate")
+    assert (np.diff(rates.to_numpy(), axis=1) > 0.1).all()
+    normal = stats.norm.sf(stats.norm.isf(0.025) - np.array([1.5, 3]))  # right direction, large N
+    assert np.abs(rates.loc["wald_error", [1.5, 3]].to_numpy() - normal).max() < 0.06
+
+
+def test_rescaled_prevalences_have_sizes_of_their_own_and_few_sets(analytic):
+    balances = {"natural": Balance(), "reweighted": Balance(prevalence=(0.1, 0.5))}
+    by_category, path, table, _ = study(analytic, balances, prevalence_sizes=[30])
+    rescaled = by_category["prevalence"].notna()
+    assert set(by_category.loc[rescaled, "n_documents"]) == {30}
+    assert set(by_category.loc[~rescaled, "n_documents"]) == {N}
+    assert by_category.loc[rescaled, "n_sets"].max() <= 15
+    assert path["prevalence"].isna().all()
+    assert set(table["prevalence"].dropna()) == {0.1, 0.5}
+
+
+def test_stratified_sets_are_left_out(analytic):
+    _, _, table, told = study(analytic, {"natural": Balance(), "stratified": Balance(stratified=True)})
+    assert set(table["balance"]) == {"natural"}
+    assert any("balance stratified" in sentence for sentence in told)
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+SMALL = [
+    "experiment=exact_null", "balance=[natural,reweighted]", "prevalences=[.1]", "sets.sizes=[50]",
+    "test=[mcnemar,wald_f1,bootstrap_f1,bootstrap_error]", "sets.n_sets=60", "nulls.n_pooled=40",
+    "nulls.h=[0,1]", "nulls.path_sizes=[50]", "nulls.prevalence_sizes=[50]", "n_replicates=200", "cache=null",
+]  # fmt: skip
+TABLES = ("size_power.csv", "size_power_by_category.csv", "power_path.csv", "nulls.csv")
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    path = tmp_path / "outcomes.csv"
+    write_outcomes([Population("linear_svm-mlp", "natural", NAMES, CELLS * 10)], path)
+    return f"population={path}"
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Runs end with their tables: drawing takes a minute, and is tested elsewhere."""
+    monkeypatch.setattr("harness.figures.draw_figures", lambda *args, **options: [])
+    monkeypatch.setattr("harness.report.write_report", lambda *args, **options: None)
+    monkeypatch.setattr("harness.findings.main_findings", lambda *args, **options: [])
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_workers_and_other_truths_do_not_change_a_byte(outcomes, tmp_path):
+    one, two, mixed = (tmp_path / name for name in ("one", "two", "mixed"))
+    assert main(["run", outcomes, *SMALL, f"out={one}", "parallel=sequential"]) == 0
+    assert main(["run", outcomes, *SMALL, f"out={two}", "parallel=loky", "parallel.n_jobs=2"]) == 0
+    assert all((one / name).read_bytes() == (two / name).read_bytes() for name in TABLES)
+    by_category = pd.read_csv(one / "size_power_by_category.csv")
+    assert set(by_category["alpha"]) == {0.05}
+    truths = "truth=[joint_null,sampling_interval,exact_null,margin]"
+    assert main(["run", outcomes, *SMALL, truths, f"out={mixed}", "parallel=sequential"]) == 0
+    assert all((one / name).read_bytes() == (mixed / name).read_bytes() for name in ("power_path.csv",))
+    alone, among = (pd.read_csv(folder / "size_power.csv") for folder in (one, mixed))
+    keys = ["balance", "prevalence", "truth", "test", "alpha", "n_documents", "kind"]
+    among = among[among["truth"].isin(["exact_null", "joint_null"])]
+    alone, among = (t.sort_values(keys).reset_index(drop=True) for t in (alone, among))
+    pd.testing.assert_frame_equal(alone, among)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("nulls.n_pooled=0", "nulls.n_pooled: 0 is not allowed; a whole number of at least 1 is"),
+        ("nulls.h=[-1]", "nulls.h: -1 is not allowed; numbers of at least 0 are"),
+        ("nulls.path_sizes=[]", "nulls.path_sizes: [] is not allowed"),
+        ("nulls.prevalence_sizes=[0]", "nulls.prevalence_sizes: 0 is not allowed"),
+        ("+nulls.sizes=[5]", "nulls.sizes: there is no such key"),
+        ("truth=[exactnull]", "exactnull"),
+        ("sets.replacement=false", "sets.replacement=false: truth exact_null, joint_null makes"),
+        ("truth.exact_null._target_=harness.measures.f1", "truth.exact_null: "),
+        ("balance=[stratified]", "balance: a null has a prevalence of its own"),
+    ],
+)
+def test_wrong_input(outcomes, tmp_path, capfd, override, message):
+    out = tmp_path / "out"
+    assert main(["run", outcomes, *SMALL, f"out={out}", override]) == 2
+    err = capfd.readouterr().err
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
