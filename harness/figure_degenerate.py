@@ -172,50 +172,53 @@ def figure_1d(table: DataFrame, provenance: Mapping[str, Any]) -> str:
     """
     alpha, pair = primary_alpha(table), close_pair(table)
     rows = select(table, pair=pair, balance=UNBALANCED, kind="size", alpha=alpha, test="proportion")
-    parts = []
+    numbers, conclusions = [], []
     for truth in shown_truths(rows):
         points = rows[(rows["truth"] == truth) & rows["rate"].notna()]
         if len(points):
-            parts.append(
-                _told(both_conventions(points, run_convention(provenance, "proportion")), truth, alpha)
-            )
-    if not parts:
+            both = both_conventions(points, run_convention(provenance, "proportion"))
+            numbers.append(_rates_words(both, truth))
+            conclusions.append(_explains(both, alpha))
+    if not numbers:
         return ""
+    if len(set(conclusions)) == 1:
+        told = " ".join([*numbers, conclusions[0]])
+    else:
+        told = " ".join(f"{rates} {words}" for rates, words in zip(numbers, conclusions, strict=True))
     return (
-        "The paper's Figure 1(d), where the proportion test looks optimistic on small unbalanced sets "
-        f"of close models: {pair_name(pair)}, natural categories, alpha = {alpha:g}. {' '.join(parts)}"
+        "The paper's Figure 1(d), where the proportion test looks optimistic on small unbalanced sets of "
+        f"close models: {pair_name(pair)}, natural categories, alpha = {alpha:g}. {told}"
     )
 
 
-def _told(both: Both, truth: str, alpha: float) -> str:
+def _rates_words(both: Both, truth: str) -> str:
+    listed = {word: ", ".join(f"{rate:.3f}" for rate in both.rates[word]) for word in CONVENTIONS}
+    sizes = ", ".join(f"{n:g}" for n in both.n_documents)
+    return (
+        f"Under {truth_name(truth)} at N = {sizes} it rejects {listed['accept']} of the sets where "
+        f"degenerate ones are accepted, and {listed['reject']} where they are rejected."
+    )
+
+
+def _explains(both: Both, alpha: float) -> str:
+    """Return whether the convention explains an optimistic test at the smallest N, from the verdicts."""
     words = {
         word: [verdict(low, high, alpha) for low, high in zip(both.lows[word], both.highs[word], strict=True)]
         for word in CONVENTIONS
     }
-    listed = {word: ", ".join(f"{rate:.3f}" for rate in both.rates[word]) for word in CONVENTIONS}
-    sizes = ", ".join(f"{n:g}" for n in both.n_documents)
-    numbers = (
-        f"Under {truth_name(truth)} at N = {sizes} it rejects {listed['accept']} of the sets where "
-        f"degenerate ones are accepted, and {listed['reject']} where they are rejected"
-    )
-    return f"{numbers}: {_explains(words, both.n_documents)}."
-
-
-def _explains(words: Mapping[str, list[str]], sizes: np.ndarray) -> str:
-    """Return whether the convention explains an optimistic test at the smallest N, from the verdicts."""
-    small = {word: found[0] for word, found in words.items()}
-    until = [n for n, word in zip(sizes, words["reject"], strict=True) if word == "liberal"]
-    if small["reject"] == "liberal" and small["accept"] != "liberal":
-        upto = f"{max(until):g}" + (", the largest" if max(until) == sizes[-1] else "")
-        return (
-            f"rejecting degenerate sets makes the test liberal from N = {sizes[0]:g} to {upto}; "
-            "accepting them "
-            f"leaves it {small['accept']} at the smallest N. The convention is enough to explain what the "
-            "paper shows; the right one does not reproduce it"
-        )
+    first, small = f"{both.n_documents[0]:g}", {word: found[0] for word, found in words.items()}
     if small["accept"] == "liberal":
-        return "it is liberal under both conventions, so that the convention is not needed to explain it"
-    return "it is liberal under neither, so that the convention does not explain it"
+        return f"It is liberal under both at N = {first}, so that the convention is not needed to explain it."
+    if small["reject"] != "liberal":
+        return f"It is liberal under neither at N = {first}, so that the convention does not explain it."
+    liberal = [n for n, word in zip(both.n_documents, words["reject"], strict=True) if word == "liberal"]
+    text = (
+        f"At N = {first} the test is liberal where degenerate sets are rejected and {small['accept']} where "
+        "they are accepted: the convention is enough to explain what the paper shows there"
+    )
+    if len(liberal) == len(both.n_documents) > 1:
+        return f"{text}, but would make the test liberal at every N that was run, up to {max(liberal):g}."
+    return f"{text}; it makes the test liberal up to N = {max(liberal):g}."
 
 
 def _caption(

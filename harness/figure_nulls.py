@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LEFT, RIGHT, GAP = 0.62, 0.08, 0.12  # inches
+WIDE_LEFT = 0.95  # where panels are wide, their row labels stand further out
 HEIGHT, AXIS_HEIGHT, HEADING, LEGEND_ROW = 1.25, 0.36, 0.19, 0.15
 SIZE_TOP = 0.6  # never more, as in the paper
 PAPERS = "The paper's tests"
@@ -113,9 +114,10 @@ def null_panels(table: DataFrame) -> list[Panel]:
 def grid_figure(grid: Grid, caption: str, width: float) -> Any:
     """Return a figure: each family has a heading, a legend and a row of panels."""
     n_columns = max(len(grid.panels), 1)
-    wide = (width - LEFT - RIGHT - GAP * (n_columns - 1)) / n_columns
+    left = LEFT if n_columns > 2 else WIDE_LEFT
+    wide = (width - left - RIGHT - GAP * (n_columns - 1)) / n_columns
     labels = [[label_text(curve.label) for curve, _ in row.curves] for row in grid.rows]
-    n_fit = [columns_that_fit(names, width - LEFT, 4, 6.8) for names in labels]
+    n_fit = [columns_that_fit(names, width - left, 4, 6.8) for names in labels]
     lines = [-(-len(names) // fit) for names, fit in zip(labels, n_fit, strict=True)]
     blocks = [HEADING + LEGEND_ROW * n + 0.06 + HEIGHT + 0.24 for n in lines]
     words = [word for numbers in grid.numbers for row in numbers.values() for word in row.values()]
@@ -131,15 +133,15 @@ def grid_figure(grid: Grid, caption: str, width: float) -> Any:
         handles = [
             legend_handle(look, name) for (_, look), name in zip(row.curves, labels[place], strict=True)
         ]
-        _row_legend(page, handles, top + HEADING - 0.02, n_fit[place])
+        _row_legend(page, handles, left, top + HEADING - 0.02, n_fit[place])
         last = place == len(grid.rows) - 1
         for column, panel in enumerate(grid.panels):
-            axes = page.axes(LEFT + column * (wide + GAP), top + blocks[place] - HEIGHT - 0.24, wide, HEIGHT)
+            axes = page.axes(left + column * (wide + GAP), top + blocks[place] - HEIGHT - 0.24, wide, HEIGHT)
             axes.set_ylim(grid.bottom, grid.tops[place])
             grid.draw(axes, row, panel, grid.tops[place])
             axes.tick_params(labelsize=6, labelleft=column == 0)
             if place == 0:
-                _above(page, panel, LEFT + column * (wide + GAP), wide)
+                _above(page, panel, left + column * (wide + GAP), wide)
             if column == 0:
                 axes.set_ylabel(grid.y_label, labelpad=2, fontsize=7)
             if last:
@@ -158,9 +160,9 @@ def _above(page: Page, panel: Panel, left: float, wide: float) -> None:
     page.text(left, 0.4, panel.title, fontsize=size, fontweight="bold", va="center")
 
 
-def _row_legend(page: Page, handles: Sequence[Any], top: float, n_columns: int) -> None:
+def _row_legend(page: Page, handles: Sequence[Any], left: float, top: float, n_columns: int) -> None:
     page.figure.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(LEFT / page.width, 1 - top / page.height),
+        handles=handles, loc="upper left", bbox_to_anchor=(left / page.width, 1 - top / page.height),
         ncols=n_columns, borderaxespad=0, columnspacing=1.2, handlelength=2.8, labelspacing=0.3, fontsize=6.8,
     )  # fmt: skip
 

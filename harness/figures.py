@@ -126,7 +126,8 @@ def draw_figures(
     provenance = read_provenance(out) or {}
     options = Options(papers_minus_one, dpi, width, formats, x_axis)
     chosen, rules = primary_truth(table, truth), without_nulls(table)
-    jobs = {} if rules.empty or chosen in NULL_TRUTHS else plan_figures(rules, provenance, chosen, options)
+    shown = table if chosen in NULL_TRUTHS else rules
+    jobs = {} if rules.empty else plan_figures(shown, provenance, chosen, options)
     jobs |= plan_null_figures(out, table, provenance, width=width, x_axis=x_axis)
     paths: list[Path] = []
     captions: dict[str, str] = {}
@@ -162,7 +163,7 @@ def plan_figures(
                             truth=truth, options=options,
                         )  # fmt: skip
     jobs["figure_truth_rules"] = lambda: truth_figure(
-        table, provenance, width=options.width, x_axis=options.x_axis
+        without_nulls(table), provenance, width=options.width, x_axis=options.x_axis
     )
     if select(table, balance=REWEIGHTED, truth=truth)["prevalence"].notna().any():
         jobs["figure_prevalence"] = lambda: prevalence_figure(

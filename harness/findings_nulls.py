@@ -160,9 +160,9 @@ def dead_finding(ranked: DataFrame) -> str:
         ends = []
         for n in sorted({part["n_documents"].min(), part["n_documents"].max()}):
             at = part[part["n_documents"] == n]
-            ends.append(
-                f"{at['n_dead'].min()} to {at['n_dead'].max()} of {at['n_categories'].max()} at N = {n}"
-            )
+            low, high = at["n_dead"].min(), at["n_dead"].max()
+            dead = str(low) if low == high else f"{low} to {high}"
+            ends.append(f"{dead} of {at['n_categories'].max()} at N = {n}")
         parts.append(f"{panel}: {', '.join(ends)}")
     if not parts:
         return ""

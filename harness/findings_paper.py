@@ -28,6 +28,7 @@ from harness.papers import (
     reference_size,
     select,
     select_panel,
+    without_nulls,
 )
 from harness.truth_scores import CANNOT_TELL, MET, STATEMENTS, score_truth_rules, statement_verdict
 
@@ -66,7 +67,7 @@ def papers_conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[
         _consistent_levels(table, truth),
         _variance_vanishes(table, truth, alpha),
         _below_by_one_sd(table, truth, alpha),
-        *_statements(table, truth),
+        *([] if without_nulls(table).empty else _statements(table, truth)),
         _proportion_optimistic(table, truth, alpha),
     ]
 

@@ -23,7 +23,7 @@ FEW_ALPHA = 0.01
 SHOWN_ALPHA = 0.05
 """The level nearest to this one is that of the path, and of the tables by category."""
 
-BLOCK = 2000
+BLOCK = 10_000
 """Sets tested at once, which bounds the memory."""
 
 

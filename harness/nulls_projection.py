@@ -258,7 +258,10 @@ def why_none(shares: Floats, measure: str, options: dict[str, float]) -> str:
         for_b = bool(misses * shares[1] + alarms * shares[6] > 0)
     if for_a and for_b:
         return f"no population with the same cells was found that has a difference of 0 in {measure}"
-    side = "A or B" if not (for_a or for_b) else "B" if for_a else "A"
+    if not (for_a or for_b):  # one precision is 0/0, the other above 0
+        idle = "B" if (shares @ A) > 0 else "A"
+        return f"{idle} decides for no document, so no population with the same cells has equal {measure}"
+    side = "B" if for_a else "A"
     return (
         f"no document favours {side} in {measure}, so no population with the same cells has a difference of 0"
     )

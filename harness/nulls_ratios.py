@@ -170,7 +170,8 @@ def _tilts(
         now = np.divide(np.abs(gradient), size, out=np.ones_like(size), where=size > 0).max(axis=1)
         stuck = (now <= _ACCEPTED) & (now > left[todo] / 2)
         left[todo] = np.minimum(now, left[todo])
-        go_on = (now > balanced) & ~stuck & (np.abs(exponent) < _FARTHEST_EXPONENT).all(axis=1)
+        near = (np.abs(exponent) < _FARTHEST_EXPONENT).all(axis=1, where=weights[todo] > 0)
+        go_on = (now > balanced) & ~stuck & near
         todo, tilt, some = todo[go_on], tilt[go_on], some[go_on]
         if not len(todo):
             break

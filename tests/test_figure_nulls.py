@@ -203,8 +203,8 @@ def test_the_degenerate_figure_has_a_solid_and_a_dashed_line(table):
     ("rate", "share", "words"),
     [
         (0.01, 0.5, "enough to explain what the paper shows"),
-        (0.2, 0.5, "liberal under both"),
-        (0.01, 0.0, "liberal under neither"),
+        (0.2, 0.5, "liberal under both at N = 100"),
+        (0.01, 0.0, "liberal under neither at N = 100"),
     ],
 )
 def test_what_the_data_say_of_figure_1d(table, rate, share, words):

@@ -209,7 +209,7 @@ def test_projection_of_a_null_is_itself():
         ([0, 0, 3, 0, 0, 0, 4, 90], "f1", "no document favours B in f1"),
         ([5, 3, 0, 2, 0, 3, 4, 90], "recall", "no document favours A in recall"),
         ([5, 3, 0, 2, 0, 0, 4, 90], "dcf", "no document favours A in dcf"),
-        ([0, 3, 0, 2, 0, 1, 0, 90], "precision", "in precision"),
+        ([0, 3, 0, 2, 0, 1, 0, 90], "precision", "A decides for no document"),
         # A finds all positives, B none: only with no negative right could A be as bad
         ([0, 0, 3, 0, 0, 5, 1, 90], "balanced_error", "no population with the same cells was found"),
     ],
