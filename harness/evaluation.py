@@ -369,8 +369,9 @@ def _rejections_table(
             dead[:, t, a, s] = dead_categories(plan.truth, sizes[s], int(fewest[t, a, s]), alphas[a])
     for name in ("n_rejected", "n_wrong_direction"):
         columns[name] = np.stack([unit[name].transpose(1, 2, 0) for unit in units]).ravel()
-    degenerate = np.stack([unit["n_degenerate"].T for unit in units])
-    columns["n_degenerate"] = np.broadcast_to(degenerate[:, :, None, :], shape).ravel()
+    for name in ("n_degenerate", "n_convention"):
+        counted = np.stack([unit[name].T for unit in units])
+        columns[name] = np.broadcast_to(counted[:, :, None, :], shape).ravel()
     return pd.DataFrame(columns | {"n_sets": n_sets, "dead": dead.ravel()})
 
 

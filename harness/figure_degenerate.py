@@ -65,8 +65,8 @@ def run_convention(provenance: Mapping[str, Any], test: str = "") -> str:
 def both_conventions(points: DataFrame, convention: str) -> Both:
     """Return the rates of one test's sizes under both conventions.
 
-    A degenerate set is never rejected under ``accept`` and always under ``reject``, so that the two rates
-    differ by the share of degenerate sets and by nothing else.
+    A set whose verdict is the convention's is never rejected under ``accept`` and always under ``reject``, so
+    that the two rates differ by the share of such sets and by nothing else.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def both_conventions(points: DataFrame, convention: str) -> Both:
         The one that the run used.
     """
     points = points[points["rate"].notna()]
-    rate, share = points["rate"].to_numpy(float), points["degenerate_share"].to_numpy(float)
+    rate, share = points["rate"].to_numpy(float), points["convention_share"].to_numpy(float)
     other = rate + share if convention == "accept" else rate - share
     rates = dict(
         zip((convention, *(set(CONVENTIONS) - {convention})), (rate, np.clip(other, 0, 1)), strict=True)

@@ -152,11 +152,11 @@ def count_sources(
     -------
     dict of int arrays
         ``n_rejected``, ``n_wrong_direction`` of shape (n_sources, n_sizes, n_tests, n_alphas) and
-        ``n_degenerate`` (n_sources, n_sizes, n_tests). Under a null no direction is wrong.
+        ``n_degenerate``, ``n_convention`` (n_sources, n_sizes, n_tests). Under a null no direction is wrong.
     """
     shape = (len(sources), len(sizes), len(tests), len(alphas))
     n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    n_degenerate = np.zeros(shape[:3], dtype=np.int64)
+    n_degenerate, n_convention = np.zeros(shape[:3], dtype=np.int64), np.zeros(shape[:3], dtype=np.int64)
     for (s, source), (q, question) in _pairs(sources, questions):
         if np.isnan(shares[s, q, 0]):
             continue
@@ -168,8 +168,9 @@ def count_sources(
             sets = draw_sets(shares[s, q], n_documents, n_sets or few, rng(seed, *key))
             found = count_sets(sets, chosen, alphas, few, question, sign, seed, key)
             n_rejected[s, i, question.places], n_wrong[s, i, question.places] = found[:2]
-            n_degenerate[s, i, question.places] = found[2]
-    return {"n_rejected": n_rejected, "n_wrong_direction": n_wrong, "n_degenerate": n_degenerate}
+            n_degenerate[s, i, question.places], n_convention[s, i, question.places] = found[2:]
+    counts = {"n_rejected": n_rejected, "n_wrong_direction": n_wrong}
+    return counts | {"n_degenerate": n_degenerate, "n_convention": n_convention}
 
 
 def count_path(
@@ -226,7 +227,7 @@ def count_path(
                 key = ("path sets", question.name, *identity, n, distance)
                 sets = draw_sets(population, n, few, rng(seed, *key))
                 sign = _sign(question, cells) if distance else 0
-                all_ways, wrong, _ = count_sets(sets, chosen, level, few, question, sign, seed, key)
+                all_ways, wrong, *_ = count_sets(sets, chosen, level, few, question, sign, seed, key)
                 rejected[i, j, question.places] = (all_ways - wrong)[:, 0]
                 reached[i, j, question.places] = True
     return {"path_rejected": rejected, "path_reached": reached}
@@ -249,7 +250,7 @@ def count_sets(
     sign: int,
     seed: int,
     key: Sequence[object],
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Count each test's rejections on sets of one point, equal sets tested once where nothing is drawn.
 
     Parameters
@@ -270,11 +271,12 @@ def count_sets(
     Returns
     -------
     n_rejected, n_wrong_direction : int arrays, shape (n_tests, n_alphas)
-    n_degenerate : int array, shape (n_tests,)
+    n_degenerate, n_convention : int arrays, shape (n_tests,)
+        See :func:`harness.rejections.decide`.
     """
     shape = (len(tests), len(alphas))
     n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    n_degenerate = np.zeros(len(tests), dtype=np.int64)
+    n_degenerate, n_convention = np.zeros(len(tests), dtype=np.int64), np.zeros(len(tests), dtype=np.int64)
     distinct, times = _distinct(sets)
     few_sets, once = sets[:n_few], np.ones(min(n_few, len(sets)), dtype=np.int64)
     wrong_way = [np.sign(question.difference(part)) * sign < 0 for part in (distinct, few_sets)]
@@ -288,13 +290,14 @@ def count_sets(
         replicates = rng(seed, *key, "replicates")
         for first in range(0, len(tested), BLOCK):
             block, weight = tested[first : first + BLOCK], weights[first : first + BLOCK]
-            rejected, degenerate = decide(family, block, [alphas[a] for a in at], replicates)
+            rejected, degenerate, settled = decide(family, block, [alphas[a] for a in at], replicates)
             n_rejected[np.ix_(places, at)] += np.tensordot(weight, rejected, axes=1)
             n_degenerate[places] += weight @ degenerate
+            n_convention[places] += weight @ settled
             if sign:
                 wrong = weight * wrong_way[few][first : first + BLOCK]
                 n_wrong[np.ix_(places, at)] += np.tensordot(wrong, rejected, axes=1)
-    return n_rejected, n_wrong, n_degenerate
+    return n_rejected, n_wrong, n_degenerate, n_convention
 
 
 def _distinct(sets: Ints) -> tuple[Ints, Ints]:

@@ -58,7 +58,8 @@ def rate_table(
     sources, questions, tests, alphas, sizes, n_sets
         As there.
     """
-    names = ("n_rejected", "n_wrong_direction", "n_degenerate")
+    by_level, by_set = ("n_rejected", "n_wrong_direction"), ("n_degenerate", "n_convention")
+    names = (*by_level, *by_set)
     counts = {name: np.stack([unit[name] for unit in units], axis=-1) for name in names}
     blocks = []
     for q, question in enumerate(questions):
@@ -68,14 +69,14 @@ def rate_table(
                 test, at = tests[place], levels(tests[place], alphas)
                 few = takes_few(test) or n_sets is None
                 found = {name: counts[name][s, :, place] for name in names}
-                found["n_degenerate"] = found["n_degenerate"][:, None]
+                found |= {name: found[name][:, None] for name in by_set}
                 shape = (len(at), len(sizes), int(kept.sum()))
                 judged = [alphas[a] for a in at]
                 block = _keys(plan, shape, judged, sizes, np.array(plan.categories)[kept])
                 block |= {"truth": source.truth, "measure": test.measure, "test": test.name}
                 block |= {"kind": source.kind, "n_sets": int(n_few[s, q]) if few else n_sets}
                 for name in names:
-                    picked = found[name][:, at if name != "n_degenerate" else [0] * len(at)][..., kept]
+                    picked = found[name][:, at if name in by_level else [0] * len(at)][..., kept]
                     block[name] = picked.swapaxes(0, 1).ravel()
                 dead = np.zeros(shape, dtype=bool)
                 for a, i in np.ndindex(shape[:2]):

@@ -1,5 +1,6 @@
 """Count how often each test rejects on the evaluation sets of one category."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -74,7 +75,7 @@ def decide(
     generator: np.random.Generator,
     *,
     stratified: bool = False,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the verdicts of one family of tests at each level, and which sets are degenerate for it.
 
     Parameters
@@ -92,6 +93,10 @@ def decide(
     -------
     rejected : bool array, shape (n_sets, n_tests, n_alphas)
     degenerate : bool array, shape (n_sets,)
+    by_convention : bool array, shape (n_sets,)
+        Degenerate sets that ``degenerate="reject"`` rejects at every level and ``"accept"`` at none. A test
+        may have a p-value of its own for others: the proportion test where both classifiers make the
+        same errors.
 
     Raises
     ------
@@ -106,11 +111,24 @@ def decide(
         if "interval" in first.reject.keywords:
             options["interval"] = [test.reject.keywords["interval"] for test in tests if test.reject]
         rejected = first.reject(counts, alphas=alphas, **options)
-        return rejected.reshape(len(counts), len(tests), len(alphas)), first.degenerate(counts)
+        degenerate = first.degenerate(counts)
+        return rejected.reshape(len(counts), len(tests), len(alphas)), degenerate, degenerate
     result = first.pvalue(counts, **options)
     if np.isnan(result.pvalue).any():
         raise ValueError(f"test {first.name}: a p-value is NaN; every set must have a verdict")
-    return result.pvalue[:, None, None] <= np.asarray(alphas), result.degenerate
+    rejected = result.pvalue[:, None, None] <= np.asarray(alphas)
+    return rejected, result.degenerate, _by_convention(first, counts, result.degenerate)
+
+
+def _by_convention(test: Test, counts: NDArray[np.int64], degenerate: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the degenerate sets whose verdict is the convention's."""
+    found = np.zeros(len(counts), dtype=bool)
+    if degenerate.any() and "degenerate" in inspect.signature(test.pvalue.func).parameters:
+        # what is drawn cannot matter for a set without evidence: a generator aside leaves the stream as it is
+        options: dict[str, Any] = {"rng": np.random.default_rng(0)} if test.random else {}
+        legacy = test.pvalue(counts[degenerate], **options | {"degenerate": "reject"})
+        found[degenerate] = legacy.pvalue == 0
+    return found
 
 
 def count_rejections(
@@ -155,13 +173,14 @@ def count_rejections(
     -------
     dict of int arrays
         ``n_rejected`` and ``n_wrong_direction`` of shape (n_sizes, n_tests, n_alphas),
-        ``n_degenerate`` of shape (n_sizes, n_tests). A rejection is in the wrong direction where the
-        set's difference has the other sign than the population's; where the population's is 0 none is.
+        ``n_degenerate`` and ``n_convention`` (see :func:`decide`) of shape (n_sizes, n_tests). A rejection is
+        in the wrong direction where the set's difference has the other sign than the population's; where
+        the population's is 0 none is.
     """
     draw = draw_stratified if stratified else draw_sets
     shape = (len(sizes), len(tests), len(alphas))
     n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    n_degenerate = np.zeros(shape[:2], dtype=np.int64)
+    n_degenerate, n_convention = np.zeros(shape[:2], dtype=np.int64), np.zeros(shape[:2], dtype=np.int64)
     for i, n_documents in enumerate(sizes):
         generator = rng(seed, "sets", *names, n_documents)
         counts = draw(cells, n_documents, n_sets, generator, replacement=replacement)
@@ -169,9 +188,10 @@ def count_rejections(
             family = [tests[j] for j in places]
             difference, measure = family[0].difference, family[0].measure
             replicates = rng(seed, "replicates", *names, n_documents, measure)
-            rejected, degenerate = decide(family, counts, alphas, replicates, stratified=stratified)
+            rejected, degenerate, settled = decide(family, counts, alphas, replicates, stratified=stratified)
             wrong = np.sign(difference(counts)) * np.sign(difference(truth)) < 0
             n_rejected[i, places] = rejected.sum(axis=0)
             n_wrong[i, places] = (rejected & wrong[:, None, None]).sum(axis=0)
-            n_degenerate[i, places] = degenerate.sum()
-    return {"n_rejected": n_rejected, "n_wrong_direction": n_wrong, "n_degenerate": n_degenerate}
+            n_degenerate[i, places], n_convention[i, places] = degenerate.sum(), settled.sum()
+    found = {"n_rejected": n_rejected, "n_wrong_direction": n_wrong}
+    return found | {"n_degenerate": n_degenerate, "n_convention": n_convention}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SIZE_POWER = (
     "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "rate", "mc_low",
     "mc_high", "category_low", "category_high", "category_sd", "n_categories", "n_dead", "n_sets",
-    "degenerate_share", "wrong_direction_rate", "rate_without_dead", "prevalence",
+    "degenerate_share", "wrong_direction_rate", "rate_without_dead", "prevalence", "convention_share",
 )  # fmt: skip
 
 N_RESAMPLES = 2000  # of the bootstrap over categories
@@ -58,7 +58,9 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         - `category_sd`: standard deviation of the rate over categories (n - 1).
         - `n_dead`: categories in which a rejectable set is rarer than alpha
           (:func:`dead_categories`); `rate_without_dead`: the mean over the others.
-        - `degenerate_share`: degenerate sets among all sets of the qualifying categories.
+        - `degenerate_share`: degenerate sets among all sets of the qualifying categories;
+          `convention_share`: those whose verdict is the convention's, so that the rates under
+          ``degenerate=reject`` and ``degenerate=accept`` differ by just this.
         - `wrong_direction_rate`: for power, the mean share of sets rejected in the wrong direction;
           for size always missing, since under H0 no direction is right.
 
@@ -77,7 +79,7 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     >>> key = {"pair": "a-b", "balance": "natural", "prevalence": np.nan, "measure": "error",
     ...        "alpha": 0.05, "n_documents": 100, "category": ["C1", "C2"]}
     >>> counts = {"n_sets": 500, "n_rejected": [25, 35], "n_wrong_direction": 0, "n_degenerate": 0,
-    ...           "dead": False}
+    ...           "n_convention": 0, "dead": False}
     >>> table = size_power(size_power_by_category(
     ...     pd.DataFrame(key | {"test": "mcnemar"} | counts),
     ...     pd.DataFrame(key | {"truth": "margin", "holds": True})))
@@ -116,9 +118,9 @@ def _means(
     by_category: pd.DataFrame, group: NDArray[np.int64], n_sets: NDArray[np.int64], seed: int
 ) -> dict[str, NDArray]:
     """Return the columns of the table for groups 0, 1, ...; sums are of whole numbers, thus exact."""
-    n_rejected, n_wrong, n_degenerate = (
+    n_rejected, n_wrong, n_degenerate, n_convention = (
         by_category[name].to_numpy(dtype=np.int64)
-        for name in ("n_rejected", "n_wrong_direction", "n_degenerate")
+        for name in ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention")
     )
     is_power = np.arange(len(n_sets)) % 2 == 1
     counted = n_rejected - np.where(is_power[group], n_wrong, 0)
@@ -143,6 +145,7 @@ def _means(
         "n_dead": n_dead,
         "n_sets": n_sets,
         "degenerate_share": _ratio(total(n_degenerate), n * n_sets),
+        "convention_share": _ratio(total(n_convention), n * n_sets),
         "wrong_direction_rate": np.where(is_power, _ratio(total(n_wrong), n * n_sets), np.nan),
         "rate_without_dead": _ratio(total(np.where(dead, 0, counted)), (n - n_dead) * n_sets),
     }

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 POINT = ("pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents")
 REJECTIONS = (
     "pair", "balance", "prevalence", "category", "measure", "test", "alpha", "n_documents",
-    "n_sets", "n_rejected", "n_wrong_direction", "n_degenerate", "dead",
+    "n_sets", "n_rejected", "n_wrong_direction", "n_degenerate", "n_convention", "dead",
 )  # fmt: skip
 TRUTHS = ("pair", "balance", "prevalence", "category", "measure", "truth", "alpha", "n_documents", "holds")
 KEY = ("pair", "balance", "prevalence", "category", "measure", "alpha", "n_documents")  # what both share
 BY_CATEGORY = (
     "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "category", "kind", "rate",
     "mc_low", "mc_high", "n_rejected", "n_sets", "n_wrong_direction", "n_degenerate", "dead", "prevalence",
+    "n_convention",
 )  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def size_power_by_category(rejections: pd.DataFrame, truths: pd.DataFrame) -> pd
     >>> key = {"pair": "a-b", "balance": "natural", "prevalence": np.nan, "measure": "error",
     ...        "alpha": 0.05, "n_documents": 100, "category": ["C1", "C2"]}
     >>> counts = {"n_sets": 500, "n_rejected": [25, 300], "n_wrong_direction": [11, 5],
-    ...           "n_degenerate": 0, "dead": False}
+    ...           "n_degenerate": 0, "n_convention": 0, "dead": False}
     >>> table = size_power_by_category(
     ...     pd.DataFrame(key | {"test": "mcnemar"} | counts),
     ...     pd.DataFrame(key | {"truth": "margin", "holds": [True, False]}))
@@ -75,7 +76,7 @@ def size_power_by_category(rejections: pd.DataFrame, truths: pd.DataFrame) -> pd
     order = np.lexsort([codes[name] for name in reversed((*POINT, "category"))])
     rows, holds = rows[order], holds[order]
     table: dict[str, Any] = {name: keys[name].levels[codes[name][order]] for name in codes}
-    for name in ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate"):
+    for name in ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate", "n_convention"):
         table[name] = rejections[name].to_numpy(dtype=np.int64)[rows]
     table["dead"] = rejections["dead"].to_numpy(dtype=bool)[rows]
     table["kind"] = np.array(["power", "size"], dtype=object)[holds.astype(int)]
@@ -136,12 +137,14 @@ def _check_numbers(rejections: pd.DataFrame) -> None:
     )
     good = (n_sets >= 1) & (n_wrong >= 0) & (n_wrong <= n_rejected) & (n_rejected <= n_sets)
     good &= (n_degenerate >= 0) & (n_degenerate <= n_sets)
+    convention = rejections["n_convention"].to_numpy()
+    good &= (convention >= 0) & (convention <= n_degenerate)
     if not good.all():
         where = int(np.argmin(good))
         raise ValueError(
             f"rejections: row {where} counts {n_sets[where]} sets, {n_rejected[where]} rejected, "
             f"{n_wrong[where]} in the wrong direction, {n_degenerate[where]} degenerate; "
-            "0 <= wrong <= rejected <= sets, 0 <= degenerate <= sets and sets >= 1 are allowed"
+            "0 <= wrong <= rejected <= sets, 0 <= n_convention <= degenerate <= sets, sets >= 1 are allowed"
         )
 
 

@@ -60,11 +60,10 @@ def size_power(
                                     alpha * factor if kind == "size" else power_rate(alpha, n, factor)
                                 )
                                 row |= {"n_categories": 20, "n_dead": 3 if balance == "natural" else 0}
-                                row["degenerate_share"] = (
-                                    round(0.5 * 100 / n, 4) if balance == "natural" else 0.0
-                                )
+                                share = round(0.5 * 100 / n, 4) if balance == "natural" else 0.0
+                                row |= {"degenerate_share": share, "convention_share": share}
                             rows.append(row)
-    return pd.DataFrame(rows, columns=list(fake_run.COLUMNS))
+    return pd.DataFrame(rows, columns=[*fake_run.COLUMNS, "convention_share"])
 
 
 def _rates(rate):
@@ -125,6 +124,7 @@ def write(out, table=None, *, rules=False, extras=True, **changes):
     whole = table
     if rules:
         beside = fake_run.table(sizes=[100, 1000], alphas=(0.05,), truths=["sampling_interval"])
+        beside["convention_share"] = beside["degenerate_share"]
         whole = pd.concat([beside, table], ignore_index=True)
     fake_run.write(out, whole)
     if extras:

@@ -166,9 +166,9 @@ def test_bins_hold_about_equally_many():
 
 
 @pytest.mark.parametrize("convention", ["accept", "reject"])
-def test_the_other_convention_differs_by_the_degenerate_share(convention):
+def test_the_other_convention_differs_by_the_share_that_it_settles(convention):
     points = pd.DataFrame(
-        {"rate": [0.5, 0.2], "degenerate_share": [0.4, 0.1], "n_documents": [100, 300],
+        {"rate": [0.5, 0.2], "convention_share": [0.4, 0.1], "n_documents": [100, 300],
          "n_categories": [20, 20], "n_sets": [500, 500]}
     )  # fmt: skip
     both = both_conventions(points, convention)
@@ -208,7 +208,7 @@ def test_the_degenerate_figure_has_a_solid_and_a_dashed_line(table):
     ],
 )
 def test_what_the_data_say_of_figure_1d(table, rate, share, words):
-    text = figure_1d(table.assign(rate=rate, degenerate_share=share), {})
+    text = figure_1d(table.assign(rate=rate, convention_share=share), {})
     assert words in text
     assert "linear SVM vs RBF SVM" in text
     assert f"at N = 100, 1000 it rejects {rate:.3f}, {rate:.3f}" in text

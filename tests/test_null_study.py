@@ -139,7 +139,7 @@ def test_equal_sets_tested_once_count_as_often_as_they_occur(analytic):
     sets = np.random.default_rng(0).multinomial(N, CELLS[0] / CELLS[0].sum(), size=300)
     for question in ask(analytic):
         tests = [analytic[place] for place in question.places]
-        rejected, wrong, degenerate = count_sets(sets, tests, ALPHAS, 1, question, 1, 0, ("x",))
+        rejected, wrong, degenerate, _ = count_sets(sets, tests, ALPHAS, 1, question, 1, 0, ("x",))
         for t, test in enumerate(tests):
             result = test.pvalue(sets)
             verdicts = result.pvalue[:, None] <= np.array(ALPHAS)

@@ -57,6 +57,7 @@ def tables(
     rejections["n_rejected"] = generator.binomial(n_sets, generator.beta(0.5, 3, n))
     rejections["n_wrong_direction"] = generator.binomial(rejections.n_rejected, 0.1)
     rejections["n_degenerate"] = generator.binomial(n_sets, 0.2, n)
+    rejections["n_convention"] = generator.binomial(rejections["n_degenerate"], 0.5)
     rejections["dead"] = generator.random(n) < 0.2
     truths = grid([*axes, rules, alphas, sizes], names=[*key, "truth", "alpha", "n_documents"]).to_frame(
         index=False
@@ -81,7 +82,7 @@ def test_by_category_against_a_plain_loop():
         assert row["rate"] == counted / 500
         low, high = proportion_confint(counted, 500, method="beta")
         assert (row["mc_low"], row["mc_high"]) == pytest.approx((low, high), abs=1e-12)
-        for name in ("n_rejected", "n_wrong_direction", "n_degenerate", "n_sets", "dead"):
+        for name in ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention", "n_sets", "dead"):
             assert row[name] == source[name]
 
 
@@ -101,6 +102,7 @@ def test_points_against_a_plain_loop():
         assert row["n_dead"] == some.dead.sum()
         assert row["rate_without_dead"] == pytest.approx(some.rate[~some.dead].mean(), nan_ok=True)
         assert row["degenerate_share"] == pytest.approx(some.n_degenerate.sum() / (500 * len(some)))
+        assert row["convention_share"] == pytest.approx(some.n_convention.sum() / (500 * len(some)))
         wrong = some.n_wrong_direction.sum() / (500 * len(some)) if row["kind"] == "power" else np.nan
         assert row["wrong_direction_rate"] == pytest.approx(wrong, nan_ok=True)
         pooled = round(some.rate.sum() * 500)
@@ -134,11 +136,11 @@ def test_a_point_without_a_category_is_a_row_with_nothing(tmp_path):
     missing = [name for name in SIZE_POWER if size[name] != size[name]]
     assert missing == [
         "rate", "mc_low", "mc_high", "category_low", "category_high", "category_sd", "degenerate_share",
-        "wrong_direction_rate", "rate_without_dead", "prevalence",
+        "wrong_direction_rate", "rate_without_dead", "prevalence", "convention_share",
     ]  # fmt: skip
     assert power["n_categories"] == 6
     text = (tmp_path / "size_power.csv").read_text().splitlines()
-    assert text[1] == "a-b,natural,margin,error,mcnemar,0.05,100,size,,,,,,,0,0,500,,,,"
+    assert text[1] == "a-b,natural,margin,error,mcnemar,0.05,100,size,,,,,,,0,0,500,,,,,"
     assert "-1" not in text[1]
 
 
@@ -231,7 +233,9 @@ def test_size_and_power_end_to_end_against_enumeration():
     key = {"pair": "a-b", "balance": "natural", "prevalence": np.nan, "measure": "error", "alpha": 0.05}
     key |= {"n_documents": 100}
     rejections = pd.DataFrame(rows, columns=["category", "n_rejected", "n_wrong_direction"])
-    rejections = rejections.assign(**key, test="exact", n_sets=n_sets, n_degenerate=0, dead=False)
+    rejections = rejections.assign(
+        **key, test="exact", n_sets=n_sets, n_degenerate=0, n_convention=0, dead=False
+    )
     truths = pd.DataFrame({"category": list(cells), "holds": [True, True, False]}).assign(
         **key, truth="exact_zero"
     )
