@@ -230,10 +230,10 @@ def _caption(
 ) -> str:
     parts = [
         f"Degenerate sets: {pair_name(pair)}, natural (unbalanced) categories, alpha = {alpha:g}. A set is "
-        "degenerate for a test where its statistic has no variance, as without a discordant document. Solid: "
-        "such a set is not rejected; dashed: it is. The two curves of a test differ by the share of "
-        "degenerate "
-        "sets. A column per truth: populations in which H0 holds exactly, and the rule of figures 1 and "
+        "degenerate for a test whose statistic is 0/0 on it: for the bootstraps where every replicate has a "
+        "difference of 0, for the proportion test where neither classifier errs. Solid: such a set is not "
+        "rejected; dashed: it is; the curves differ by the share of such sets. "
+        "A column per truth: populations in which H0 holds exactly, and the rule of figures 1 and "
         "2 where it was run. Bars: Monte Carlo interval.",
         *null_settings(provenance, rows),
     ]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.measures import error_difference, f1_difference
 from harness.significance import bootstrap_f1, bootstrap_verdicts
+from harness.significance.replicates import set_keys
 from harness.significance.result import (
     TestResult,
     as_counts,
@@ -20,6 +21,7 @@ from harness.significance.result import (
     discordant,
     settle_degenerate,
 )
+from harness.significance.stopping import check_levels
 
 INTERVALS = ("equal_tailed", "symmetric")
 MEASURES = ("f1", "error")
@@ -107,7 +109,7 @@ def bootstrap_percentile(
     sets, shape = cells.reshape(-1, 8), cells.shape[:-1]
     generator = _generator(rng)
     frozen = _frozen(sets, measure)
-    keys, live = bootstrap_verdicts.keys(len(sets), generator), np.flatnonzero(~frozen)
+    keys, live = set_keys(len(sets), generator), np.flatnonzero(~frozen)
     if measure == "error":
         statistic, function = error_difference(cells), bootstrap_verdicts.error_pvalues
     else:
@@ -166,9 +168,7 @@ def reject(
     array([[ True, False],
            [ True,  True]])
     """
-    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
-    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"alphas: {alphas!r} is not allowed; a level or a list of levels between 0 and 1 is")
+    levels = check_levels(alphas)
     check_choice("degenerate", degenerate, ("accept", "reject"))
     intervals = (interval,) if isinstance(interval, str) else tuple(interval)
     for name in intervals or ("none",):
@@ -177,7 +177,7 @@ def reject(
     frozen = _frozen(sets, measure)
     verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)
     live = np.flatnonzero(~frozen)
-    keys = bootstrap_verdicts.keys(len(sets), generator)
+    keys = set_keys(len(sets), generator)
     judge = bootstrap_verdicts.error_verdicts if measure == "error" else bootstrap_verdicts.f1_verdicts
     verdicts[live] = judge(sets[live], keys[live], levels, n_replicates, intervals, stratified)
     verdicts[frozen] = degenerate == "reject"

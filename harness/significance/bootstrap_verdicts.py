@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast, settling
+from harness.significance.replicates import Keys, set_generator
 
 IN_PLACE_OF_LIMIT = 5000
 """Replicates for the F1 of sets whose limit of infinitely many is not known well enough."""
@@ -14,7 +15,6 @@ IN_PLACE_OF_LIMIT = 5000
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Keys = NDArray[np.uint64]
 
 
 def error_pvalues(
@@ -32,21 +32,7 @@ def _error_pvalue(group: Ints, n_replicates: int | None, interval: str, key: Key
     known = bootstrap_error.distribution(tuple(group.tolist()))
     if n_replicates is None:
         return bootstrap_error.limit_pvalue(group, interval, known)
-    return bootstrap_error.drawn_pvalue(known, n_replicates, interval, _own_generator(key))
-
-
-def keys(n_sets: int, rng: np.random.Generator) -> Keys:
-    """Return two words for each set, in order, from which its own generator is made.
-
-    With a generator of its own a set's replicates depend neither on how many the sets before it took nor
-    on how sets are grouped in batches; and sets with equal counts have replicates of their own, so
-    that no noise is shared between them.
-    """
-    return rng.integers(0, 2**64 - 1, size=(n_sets, 2), dtype=np.uint64, endpoint=True)
-
-
-def _own_generator(key: Keys) -> np.random.Generator:
-    return np.random.Generator(np.random.SFC64((int(key[0]) << 64) | int(key[1])))
+    return bootstrap_error.drawn_pvalue(known, n_replicates, interval, set_generator(key))
 
 
 def _tails(interval: str) -> int:
@@ -68,7 +54,7 @@ def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, interval: str, 
     pvalues = np.ones(len(sets))
     for i, cells in enumerate(sets):
         tally, count = _tally(interval), 0
-        for drawn in bootstrap_f1.replicates(cells, n_replicates, stratified, _own_generator(keys[i])):
+        for drawn in bootstrap_f1.replicates(cells, n_replicates, stratified, set_generator(keys[i])):
             count = tally.add(drawn)
         pvalues[i] = min(1.0, tally.tails * count / n_replicates)
     return pvalues
@@ -154,7 +140,7 @@ def f1_verdicts(
             for j in np.flatnonzero(~settled[i].all(axis=1))
         ]
         total = 0
-        for drawn in bootstrap_f1.replicates(sets[i], n_replicates, stratified, _own_generator(keys[i])):
+        for drawn in bootstrap_f1.replicates(sets[i], n_replicates, stratified, set_generator(keys[i])):
             total += drawn.shape[1]
             open_levels = [part for part in open_levels if part.see(drawn, total, n_replicates)]
             if not open_levels:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Keys = NDArray[np.uint64]
 
 SLOT_BITS = 14
 CACHED = 10_000
@@ -36,6 +37,21 @@ class Table(NamedTuple):
     slots: NDArray[np.int32]
     values: Ints
     remainders: Floats
+
+
+def set_keys(n_sets: int, rng: np.random.Generator) -> Keys:
+    """Return two words for each set, in order, from which its own generator is made.
+
+    With a generator of its own a set's replicates depend neither on how many the sets before it took nor
+    on how sets are grouped in batches; and sets with equal counts have replicates of their own, so
+    that no noise is shared between them.
+    """
+    return rng.integers(0, 2**64 - 1, size=(n_sets, 2), dtype=np.uint64, endpoint=True)
+
+
+def set_generator(key: Keys) -> np.random.Generator:
+    """Return the generator of one set from its row of :func:`set_keys`."""
+    return np.random.Generator(np.random.SFC64((int(key[0]) << 64) | int(key[1])))
 
 
 class Resampling:

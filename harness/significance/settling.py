@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, bdtrc, gammainc, gammaincc, ndtr
 from scipy.stats import betabinom
 
-Floats = NDArray[np.float64]
+from harness.significance.stopping import TURNED
 
-TURNED = 1e-4
-"""Bound on the probability that the replicates not drawn would turn a verdict."""
+Floats = NDArray[np.float64]
 
 MEAN_NOISE = 0.6
 """Replicates worth in the symmetric count, whose threshold moves with their mean: its variance at alpha = .1

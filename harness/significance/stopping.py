@@ -9,7 +9,7 @@ from scipy.special import betainccinv, betaincinv
 Floats = NDArray[np.float64]
 
 TURNED = 1e-4
-"""Bound on the probability that a final count lies beyond either of its bounds."""
+"""Bound on the probability that the replicates not drawn turn a verdict, or take a count past a bound."""
 
 
 def final_counts(counts: ArrayLike, n_drawn: int, n_replicates: int) -> tuple[Floats, Floats]:
