@@ -1,6 +1,7 @@
 """The bootstrap tests against enumeration, scipy.stats.bootstrap on documents, and published sizes."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -163,13 +164,34 @@ def test_f1_agrees_with_scipy_on_the_documents(counts):
     assert abs(hits - n * p) <= 2 * 4.9 * np.sqrt(n * p * (1 - p))
 
 
-def test_sign_of_f1_difference_in_whole_numbers_is_that_of_exact_fractions():
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
+def test_f1_differences_of_replicates_have_the_sign_of_exact_fractions(kind):
     cells = generator(7).integers(0, 4, size=(3000, 8))
-    e1, e2, e3, e4, e5, e6, e7, _ = cells.T
-    signed = bootstrap_f1.signed(np.stack([e1, e2, e3, e4 + e5, e6, e7]))
-    assert np.sign(signed).tolist() == np.sign(f1_difference(cells)).tolist()
+    e1, e2, e3, e4, e5, e6, e7, _ = cells.T.astype(kind)
     differences = bootstrap_f1.differences(np.stack([e1, e2, e3, e4 + e5, e6, e7]))
+    assert np.sign(differences).tolist() == np.sign(f1_difference(cells)).tolist()
     assert differences == pytest.approx(f1_difference(cells), abs=1e-15)
+
+
+def test_f1_differences_of_large_sets_have_the_sign_of_exact_fractions():
+    e1, e2, e3, e45, e6, e7 = drawn = generator(8).integers(2**24, 2**28, size=(6, 500))
+    e3[::5], e7[::5] = e2[::5], e6[::5]  # no difference at all
+    e3[1::5], e7[1::5], e6[1::5] = e2[1::5] + 1, e6[1::5], e7[1::5] + 1  # one too small for a double
+    expected = [
+        Fraction(2 * (a + c), 2 * (a + c) + b + d + g) - Fraction(2 * (a + b), 2 * (a + b) + c + d + f)
+        for a, b, c, d, f, g in drawn.T.tolist()
+    ]
+    assert np.sign(bootstrap_f1.differences(drawn)).tolist() == [np.sign(x) for x in expected]
+    assert bootstrap_f1.differences(drawn) == pytest.approx([float(x) for x in expected], rel=1e-12)
+
+
+@pytest.mark.parametrize("counts", [[40, 3, 5, 12, 0, 2, 938], [4000, 3, 5, 700, 260, 2, 9000], [0, 0, 9, 0]])
+def test_what_is_wanted_of_replicates_is_that_of_the_replicates_themselves(counts):
+    sampler = Resampling(np.array(counts))
+    cells = sampler.draw(3000, generator(13))
+    squares = sampler.draw(3000, generator(13), lambda drawn: np.asarray(drawn, dtype=float)[1:3] ** 2)
+    assert squares.tolist() == (cells[1:3] ** 2).tolist()
+    assert (cells.sum(axis=0) == sum(counts)).all()
 
 
 @pytest.mark.parametrize("counts", [[2, 2, 1], [1, 1, 1, 1, 1, 1], [3, 0, 2, 1]])
@@ -187,7 +209,13 @@ def test_resampling_is_multinomial(counts):
 
 
 @pytest.mark.parametrize(
-    "counts", [[30, 1, 16, 18, 3, 32, 5900], [2400, 180, 210, 390, 180, 180, 2460], [900, 3, 1, 0, 2, 5, 9]]
+    "counts",
+    [
+        [30, 1, 16, 18, 3, 32, 5900],
+        [2400, 180, 210, 390, 180, 180, 2460],
+        [900, 3, 1, 0, 2, 5, 9],
+        [700, 300, 257, 256, 20_000],
+    ],
 )
 def test_resampling_has_the_moments_of_the_multinomial(counts):
     counts, size, repeats = np.array(counts), 2000, 100

@@ -1,17 +1,19 @@
 """Bootstrap replicates of the F1 difference in count space, and how they are counted."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.significance.replicates import Resampling
+from harness.significance.replicates import Cells, Resampling
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FIRST_STAGE, GROWTH = 1500, 3
-"""Replicates of the first stage, and by what each later stage is larger than the one before."""
+FIRST_STAGE, GROWTH = 5000, 3
+"""Replicates of the first stage, and by what each later stage is larger than the one before. A verdict that
+is not known before any replicate is drawn is so near its level that fewer seldom settle it."""
 
 LARGEST_STAGE = 20_000
 """Replicates drawn at once, so that memory does not grow with their number."""
@@ -20,16 +22,16 @@ MAX_DOCUMENTS = 2**31
 """Sets up to this size: the products of counts that are compared then fit in 63 bits."""
 
 
-def stage_sizes(n_replicates: int) -> list[int]:
+def stage_sizes(n_replicates: int, first: int = FIRST_STAGE) -> list[int]:
     """Return how many replicates are drawn at each stage.
 
     Examples
     --------
-    >>> stage_sizes(5000)
-    [1500, 3500]
+    >>> stage_sizes(30_000), stage_sizes(5000, first=1500)
+    ([5000, 15000, 10000], [1500, 3500])
     """
     sizes: list[int] = []
-    left, size = n_replicates, FIRST_STAGE
+    left, size = n_replicates, first
     while left > 0:
         # a remainder not worth a stage of its own is drawn with this one
         step = left if left < 1.5 * size else size
@@ -50,90 +52,103 @@ def frozen(cells: Ints) -> NDArray[np.bool_]:
     return (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
 
 
-def replicates(cells: Ints, n_replicates: int, stratified: bool, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield bootstrap replicates of one set stage by stage, each stage of shape (6, size).
+def replicates(
+    cells: Ints,
+    sizes: Sequence[int],
+    stratified: bool,
+    rng: np.random.Generator,
+    wanted: Callable[[Cells], NDArray[Any]],
+) -> Iterator[NDArray[Any]]:
+    """Yield what is wanted of the bootstrap replicates of one set, stage by stage.
 
-    The rows are e1, e2, e3, e4 + e5 (which act alike), e6, e7. The first stages are the same replicates
-    however many stages are taken from the iterator.
+    The first stages are the same replicates however many stages are taken from the iterator.
 
     Parameters
     ----------
     cells : int array, shape (8,)
         Counts e1..e8.
-    n_replicates : int
-        Replicates in all.
+    sizes : sequence of int
+        Replicates of each stage.
     stratified : bool
         Keep the numbers of positives and of negatives as they are in `cells`.
     rng : numpy.random.Generator
         The set's own generator.
+    wanted : callable
+        From replicates, shape (6, n), to an array of shape (..., n), as for
+        :meth:`harness.significance.replicates.Resampling.draw`. The rows are e1, e2, e3, e4 + e5 (which act
+        alike), e6, e7.
     """
-    if stratified:
-        positives, negatives = Resampling(cells[:4]), Resampling(cells[4:])
-    else:
+    if not stratified:
         whole = Resampling(np.array([*cells[:3], cells[3] + cells[4], *cells[5:]]))
-    for size in stage_sizes(n_replicates):
-        if stratified:
-            e1, e2, e3, e4 = positives.draw(size, rng)
-            e5, e6, e7, _ = negatives.draw(size, rng)
-            yield np.stack([e1, e2, e3, e4 + e5, e6, e7])
-        else:
-            yield whole.draw(size, rng)[:6]
+        for size in sizes:
+            yield whole.draw(size, rng, lambda drawn: wanted(drawn[:6]))
+        return
+    positives, negatives = Resampling(cells[:4]), Resampling(cells[4:])
+    for size in sizes:
+        e1, e2, e3, e4 = positives.draw(size, rng)
+        e5, e6, e7, _ = negatives.draw(size, rng)
+        yield wanted(np.stack([e1, e2, e3, e4 + e5, e6, e7]))
 
 
 class EqualTailed:
-    """Counts the replicates with dF1* <= 0 and with dF1* >= 0, in whole numbers.
-
-    With H = P + e5, D_A = H + T_A + e7 and D_B = H + T_B + e6, so that T_A T_B cancels from
-    T_A D_B - T_B D_A and dF1* has the sign of T_A (H + e6) - T_B (H + e7); where an F1 is 0/0 there is no
-    positive, both T are 0 and so is the sign, as it should be.
-    """
+    """Counts the replicates with dF1* <= 0 and with dF1* >= 0."""
 
     tails = 2
 
     def __init__(self) -> None:
         self.below = self.above = 0
 
-    def add(self, drawn: Ints) -> int:
+    def add(self, values: Floats) -> int:
         """Count more replicates; return the smaller of the two counts so far."""
-        sign = signed(drawn)
-        self.below += int(np.count_nonzero(sign <= 0))
-        self.above += int(np.count_nonzero(sign >= 0))
+        self.below += int(np.count_nonzero(values <= 0))
+        self.above += int(np.count_nonzero(values >= 0))
         return min(self.below, self.above)
 
 
 class Symmetric:
     """Counts the replicates with |dF1* - mean*| >= |mean*|, mean* that of the replicates so far.
 
-    For mean* > 0 these are the ones with dF1* <= 0, told in whole numbers, and with dF1* >= 2 mean*.
+    For mean* > 0 these are the ones with dF1* <= 0 and with dF1* >= 2 mean*.
     """
 
     tails = 1
 
     def __init__(self) -> None:
-        self.values: list[Floats] = []
+        self.values: Floats = np.empty(0)
 
-    def add(self, drawn: Ints) -> int:
+    def add(self, values: Floats) -> int:
         """Count anew with more replicates; return the count."""
-        self.values.append(differences(drawn))
-        values = self.values[0] if len(self.values) == 1 else np.concatenate(self.values)
-        self.values = [values]
-        mean = values.mean()
-        if mean < 0:
-            values, mean = -values, -mean
+        self.values = np.concatenate([self.values, values]) if self.values.size else values
+        mean = self.values.mean()
         # a replicate at 2 mean* itself counts, whatever the last bit of the mean says
-        return int(np.count_nonzero((values <= 0) | (values >= 2 * mean * (1 - 1e-12))))
+        far = 2 * mean * (1 - 1e-12)
+        if mean == 0:
+            return len(self.values)
+        below, above = (0.0, far) if mean > 0 else (far, 0.0)
+        return int(np.count_nonzero(self.values <= below) + np.count_nonzero(self.values >= above))
 
 
-def signed(drawn: Ints) -> Ints:
-    """Return whole numbers with the sign of dF1* for each replicate (columns of `drawn`)."""
-    e1, e2, e3, e45, e6, e7 = drawn
-    base = e1 + e2 + e3 + e45
-    return (e1 + e3) * (base + e6) - (e1 + e2) * (base + e7)
+def differences(drawn: Cells) -> Floats:
+    """Return dF1* of each replicate (columns of `drawn`), of the right sign and 0 exactly where it is 0.
 
+    With H = P + e5, D_A = H + T_A + e7 and D_B = H + T_B + e6, so that T_A T_B cancels from
+    dF1 = 2 (T_A D_B - T_B D_A) / (D_A D_B) and leaves T_A (H + e6) - T_B (H + e7), a whole number. Where an
+    F1 is 0/0 there is no positive, both T are 0 and so is the difference, as it should be.
 
-def differences(drawn: Ints) -> Floats:
-    """Return dF1* of each replicate (columns of `drawn`); 0 exactly where the two F1 are equal."""
+    Parameters
+    ----------
+    drawn : int array, shape (6, ...)
+        Rows as in :func:`replicates`; sums of three times the number of documents fit.
+
+    Examples
+    --------
+    >>> differences(np.array([[10, 4], [2, 3], [2, 4], [3, 2], [1, 0], [0, 1]])).round(4)
+    array([0.0276, 0.0273])
+    """
     e1, e2, e3, e45, e6, e7 = drawn
     t_a, t_b, base = e1 + e3, e1 + e2, e1 + e2 + e3 + e45
-    # Equal fractions are equal doubles (division rounds correctly), and base = 0 implies T = 0.
-    return 2 * t_a / np.maximum(base + t_a + e7, 1) - 2 * t_b / np.maximum(base + t_b + e6, 1)
+    a, b, with_b, with_a = (
+        form if form.dtype == np.int64 else form.astype(float) for form in (t_a, t_b, base + e6, base + e7)
+    )
+    scale = (with_a + a) * np.asarray(with_b + b, dtype=float)
+    return 2 * (a * with_b - b * with_a) / np.maximum(scale, 1)

@@ -3,7 +3,8 @@
 With the replicate's counts multinomial around the set's, dF1* <= c where the quadratic form
 ``2 T_A D_B - 2 T_B D_A - c D_A D_B`` of these counts is <= 0. Its first four cumulants are known in
 closed form, and a gamma distribution with the right three, corrected for the fourth (Edgeworth), gives the
-tail to within a few per cent of itself from some ten discordant documents on.
+tail to within a few per cent of itself from some ten discordant documents on. For fewer, where A or B find
+positives often enough, `bootstrap_f1_lattice` knows the tail as well.
 """
 
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.significance.bootstrap_f1_lattice import lower_tails
 from harness.significance.settling import Forecast, gamma_lower
 
 Floats = NDArray[np.float64]
@@ -23,6 +25,9 @@ MARGIN = (0.025, 6.0, 0.3)
 """It may be wrong by a factor 1 + .025 + 6 / n^1.5 + .3 g^2, n the smaller of the two counts above and g the
 skewness (how far it was wrong: `tests/test_bootstrap_early.py`)."""
 
+FEW_MARGIN = (0.05, 4.0)
+"""And with fewer discordant documents by 1 + .05 or, for the symmetric interval, by 4 mean*^2 more."""
+
 SLACK = 2e-4
 """And by so much besides, far in the tail."""
 
@@ -34,6 +39,10 @@ _T = np.array([[1, 0, 1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0]], dtype=float)
 _D = np.array([[2, 1, 2, 1, 1, 0, 1, 0], [2, 2, 1, 1, 1, 1, 0, 0]], dtype=float)
 _CURVE_T = sum(np.outer(t, d) + np.outer(d, t) for t, d in ((_T[0], _D[1]), (-_T[1], _D[0])))
 _CURVE_D = np.outer(_D[0], _D[1]) + np.outer(_D[1], _D[0])
+
+
+Tails = tuple[Floats, Floats, NDArray[np.bool_]]
+"""The share of hits of each set for one interval; by what factor it may be wrong; where it is to be used."""
 
 
 class Tail(NamedTuple):
@@ -64,9 +73,29 @@ def forecast(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forec
 
 
 def _forecast_block(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forecast]:
-    least = least_pvalue(cells, stratified)
+    return _bounds(moment_tails(cells, stratified, symmetric), least_pvalue(cells, stratified))
+
+
+def few(cells: Ints) -> NDArray[np.bool_]:
+    """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`.
+
+    Examples
+    --------
+    >>> few(np.array([[20, 2, 9, 3, 4, 6, 5, 951], [20, 2, 1, 3, 4, 1, 0, 951], [2, 2, 1, 3, 4, 1, 0, 951]]))
+    array([False,  True, False])
+    """
+    discordant = cells[:, [1, 2, 5, 6]].sum(axis=1)
+    return (discordant > 0) & (discordant < LEAST_COUNT) & (cells[:, :3].sum(axis=1) >= LEAST_COUNT)
+
+
+def few_forecast(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forecast]:
+    """Return :func:`forecast` for sets of which :func:`few` holds; takes some ten times as long a set."""
+    return _bounds(few_tails(cells, stratified, symmetric), least_pvalue(cells, stratified))
+
+
+def _bounds(tails: list[Tails], least: Floats) -> list[Forecast]:
     made = []
-    for tail, factor, usable in moment_tails(cells, stratified, symmetric):
+    for tail, factor, usable in tails:
         low, high = np.clip(tail / factor - SLACK, 0, 1), np.clip(tail * factor + SLACK, 0, 1)
         made.append(Forecast(least, np.where(usable, low, 0.0), np.where(usable, high, 1.0)))
     return made
@@ -102,9 +131,32 @@ def least_pvalue(cells: Ints, stratified: bool) -> Floats:
     return np.maximum(one_sided, absent(cells[:, :3].sum(axis=1), none))
 
 
-def moment_tails(
-    cells: Ints, stratified: bool, symmetric: list[bool]
-) -> list[tuple[Floats, Floats, NDArray[np.bool_]]]:
+def limit_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+    """Return :func:`few_tails` where it suits, else :func:`moment_tails`."""
+    by_moments, chosen = moment_tails(cells, stratified, symmetric), few(cells)
+    for parts, others in zip(by_moments, few_tails(cells[chosen], stratified, symmetric), strict=True):
+        for part, other in zip(parts, others, strict=True):
+            part[chosen] = other
+    return by_moments
+
+
+def few_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+    """Approximate as :func:`moment_tails` does, for sets of which :func:`few` holds."""
+    x = cells.astype(float)
+    mean = _mean_difference(x, [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)])
+    (zero, far), ties = lower_tails(cells, stratified, [np.zeros(len(x)), 2 * mean])
+    made = []
+    for is_symmetric in symmetric:
+        tail = (
+            np.where(mean > 0, zero + 1 - far, 1 - zero + far) if is_symmetric else np.minimum(zero, 1 - zero)
+        )
+        constant, square = FEW_MARGIN
+        factor = 1 + constant + (square * mean**2 if is_symmetric else np.zeros(len(x)))
+        made.append((np.clip(tail + ties / 2, 0, 1), factor, np.ones(len(x), dtype=bool)))
+    return made
+
+
+def moment_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
     """Approximate the infinite-replicate tail from the moments, for each interval.
 
     Parameters

@@ -1,6 +1,6 @@
 """P-values and verdicts of the bootstrap tests, set by set, with early stops."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,10 +43,15 @@ def _tally(interval: str) -> bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric:
     return bootstrap_f1.EqualTailed() if interval == "equal_tailed" else bootstrap_f1.Symmetric()
 
 
+def _f1_replicates(cells: Ints, n_replicates: int, stratified: bool, key: Keys) -> Iterator[Floats]:
+    sizes = bootstrap_f1.stage_sizes(n_replicates)
+    return bootstrap_f1.replicates(cells, sizes, stratified, set_generator(key), bootstrap_f1.differences)
+
+
 def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, interval: str, stratified: bool) -> Floats:
     """Return the p-value of each set that is not degenerate, from replicates or, for None, in the limit."""
     if n_replicates is None:
-        ((tail, _, usable),) = bootstrap_f1_forecast.moment_tails(sets, stratified, [interval == "symmetric"])
+        ((tail, _, usable),) = bootstrap_f1_forecast.limit_tails(sets, stratified, [interval == "symmetric"])
         pvalues = np.minimum(1.0, _tails(interval) * tail)
         rest = ~usable
         pvalues[rest] = f1_pvalues(sets[rest], keys[rest], IN_PLACE_OF_LIMIT, interval, stratified)
@@ -54,8 +59,8 @@ def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, interval: str, 
     pvalues = np.ones(len(sets))
     for i, cells in enumerate(sets):
         tally, count = _tally(interval), 0
-        for drawn in bootstrap_f1.replicates(cells, n_replicates, stratified, set_generator(keys[i])):
-            count = tally.add(drawn)
+        for values in _f1_replicates(cells, n_replicates, stratified, keys[i]):
+            count = tally.add(values)
         pvalues[i] = min(1.0, tally.tails * count / n_replicates)
     return pvalues
 
@@ -129,6 +134,13 @@ def f1_verdicts(
     symmetric = [interval == "symmetric" for interval in intervals]
     forecasts = bootstrap_f1_forecast.forecast(sets, stratified, symmetric)
     (rejected, settled), limits = _settled(forecasts, intervals, levels, n_replicates)
+    few = np.flatnonzero(~settled.all(axis=(1, 2)) & bootstrap_f1_forecast.few(sets))
+    of_few = bootstrap_f1_forecast.few_forecast(sets[few], stratified, symmetric)
+    (rejected_few, settled_few), _ = _settled(of_few, intervals, levels, n_replicates)
+    rejected[few] = np.where(settled[few], rejected[few], rejected_few)
+    settled[few] |= settled_few
+    for known, better in zip(forecasts, of_few, strict=True):
+        known.low[few], known.high[few] = better.low, better.high
     for i in np.flatnonzero(~settled.all(axis=(1, 2))):
         open_levels = [
             _OpenLevels(
@@ -140,9 +152,9 @@ def f1_verdicts(
             for j in np.flatnonzero(~settled[i].all(axis=1))
         ]
         total = 0
-        for drawn in bootstrap_f1.replicates(sets[i], n_replicates, stratified, set_generator(keys[i])):
-            total += drawn.shape[1]
-            open_levels = [part for part in open_levels if part.see(drawn, total, n_replicates)]
+        for values in _f1_replicates(sets[i], n_replicates, stratified, keys[i]):
+            total += len(values)
+            open_levels = [part for part in open_levels if part.see(values, total, n_replicates)]
             if not open_levels:
                 break
     return rejected
@@ -150,7 +162,7 @@ def f1_verdicts(
 
 def _f1_limits(sets: Ints, keys: Keys, levels: Floats, intervals: Sequence[str], stratified: bool) -> Bools:
     """Return the verdicts of infinitely many replicates, of 5,000 where their limit is not known."""
-    found = bootstrap_f1_forecast.moment_tails(sets, stratified, [name == "symmetric" for name in intervals])
+    found = bootstrap_f1_forecast.limit_tails(sets, stratified, [name == "symmetric" for name in intervals])
     verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)
     for j, ((tail, _, usable), name) in enumerate(zip(found, intervals, strict=True)):
         verdicts[:, j] = _tails(name) * tail[:, None] <= levels
@@ -169,9 +181,9 @@ class _OpenLevels(NamedTuple):
     bounds: tuple[float, float]
     rejected: Bools
 
-    def see(self, drawn: Ints, total: int, n_replicates: int) -> bool:
+    def see(self, values: Floats, total: int, n_replicates: int) -> bool:
         """Take in more replicates, write the verdicts that they settle; tell whether any is open."""
-        count = self.tally.add(drawn)
+        count = self.tally.add(values)
         for k, limit in list(self.limits.items()):
             verdict = settling.verdict_so_far(
                 count, total, limit, n_replicates, self.tally.tails, *self.bounds

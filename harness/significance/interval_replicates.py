@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from harness.measures import difference
 from harness.significance.bootstrap_error import strata
 from harness.significance.bootstrap_f1 import differences, replicates, stage_sizes
-from harness.significance.replicates import Resampling
+from harness.significance.replicates import Resampling, whole_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+FIRST_STAGE = 1500
+"""Replicates of the first stage: many verdicts are settled by them."""
 
 ROUNDING = 1e-14
 """What is left of a variance below this part of what was subtracted from is 0."""
@@ -81,14 +84,15 @@ def difference_replicates(
     errors : bool
         Whether standard errors are wanted; an empty array stands for them if not.
     """
+    stages = stage_sizes(n_replicates, FIRST_STAGE)
     if measure == "f1":
         sizes = _sizes(cells, stratified)
-        for drawn in replicates(cells, n_replicates, stratified, rng):
-            yield differences(drawn), _f1_errors(drawn, sizes) if errors else np.empty(0)
+        for made in replicates(cells, stages, stratified, rng, whole_numbers if errors else differences):
+            yield (differences(made), _f1_errors(made, sizes)) if errors else (made, np.empty(0))
         return
     parts = [part for part in strata(cells, stratified).reshape(-1, 3) if part[2] > 0]
     resamplings = [Resampling(np.array([n01, n10, n - n01 - n10])) for n01, n10, n in parts]
-    for size in stage_sizes(n_replicates):
+    for size in stages:
         groups = [
             np.array([*resampling.draw(size, rng)[:2], np.full(size, part[2])])
             for resampling, part in zip(resamplings, parts, strict=True)

@@ -10,48 +10,84 @@ average about sqrt(c / N) (Devroye 1986, Non-Uniform Random Variate Generation, 
 A Poisson variable is looked up in a table of 2^14 slots in which each value fills its share, rounded
 down; the few slots left over send the draw to the distribution of the remainders (Marsaglia, Tsang &
 Wang 2004, J. Stat. Softw. 11(3)). Both steps together follow the Poisson law exactly.
+
+What is wanted of the replicates is computed from the Poisson draws before any is rejected, so that one
+row of numbers is thinned out and not one for each cell.
 """
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]
+Cells = NDArray[Any]
 
 SLOT_BITS = 14
 CACHED = 10_000
-"""Tables of cells up to this count are kept for the next set (64 KB each)."""
+"""Tables of cells up to this count are kept for the next set (32 KB each)."""
 
-NARROW = 40_000
-"""Sets of fewer documents are drawn in 32-bit integers; the product of two counts still fits."""
+UNDIVIDED, STEP = 256, 128
+"""A Poisson variable with a mean above the first number is the sum of two, the mean of one a multiple of the
+second: few tables serve all sets."""
+
+NARROW = 10_000
+"""Sets of fewer documents are drawn in 16-bit integers; sums of up to three times their number still fit."""
+
+SIGNS = {
+    np.dtype(kind): np.full(64 // np.iinfo(kind).bits, np.iinfo(kind).min, dtype=kind).view(np.int64)[0]
+    for kind in (np.int16, np.int64)
+}
+"""The sign bits of as many integers of a kind as fill 64 bits."""
+
+KEY_WORDS = 3
+"""What the state of the generator SFC64 is filled with."""
 
 
 class Table(NamedTuple):
-    """A Poisson law: slots hold a value or -1, and `remainders` of `values` are drawn for -1."""
+    """A Poisson law from `least` to `most`: slots hold a value, or -1 for one by `remainders` of `values`."""
 
-    slots: NDArray[np.int32]
+    slots: NDArray[Any]
     values: Ints
     remainders: Floats
+    least: int
+    most: int
 
 
 def set_keys(n_sets: int, rng: np.random.Generator) -> Keys:
-    """Return two words for each set, in order, from which its own generator is made.
+    """Return three words for each set, in order, from which its own generator is made.
 
     With a generator of its own a set's replicates depend neither on how many the sets before it took nor
     on how sets are grouped in batches; and sets with equal counts have replicates of their own, so
     that no noise is shared between them.
     """
-    return rng.integers(0, 2**64 - 1, size=(n_sets, 2), dtype=np.uint64, endpoint=True)
+    return rng.integers(0, 2**64 - 1, size=(n_sets, KEY_WORDS), dtype=np.uint64, endpoint=True)
+
+
+class _Words(ISeedSequence):
+    """Hands a generator the words of a key as they are: they are random, and hashing them takes long."""
+
+    def __init__(self, key: Keys) -> None:
+        self.key = key
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        return self.key.view(dtype)[:n_words]
 
 
 def set_generator(key: Keys) -> np.random.Generator:
     """Return the generator of one set from its row of :func:`set_keys`."""
-    return np.random.Generator(np.random.SFC64((int(key[0]) << 64) | int(key[1])))
+    return np.random.Generator(np.random.SFC64(_Words(key)))  # type: ignore[arg-type]  # numpy's stub is too narrow
+
+
+def whole_numbers(cells: Cells) -> Cells:
+    """Return the cells themselves, in integers whose sums and products of two do not overflow."""
+    return cells if cells.dtype == np.int64 else cells.astype(np.int32)
 
 
 class Resampling:
@@ -70,61 +106,101 @@ class Resampling:
     """
 
     def __init__(self, counts: Ints) -> None:
-        self.n, self.n_cells = int(counts.sum()), len(counts)
-        self.largest = int(counts.argmax())
-        cells = np.flatnonzero(counts)
-        self.drawn = cells[cells != self.largest]
-        self.tables = [
-            _small_table(count) if count <= CACHED else _table(count) for count in counts[self.drawn].tolist()
-        ]
-        rest = int(counts[self.largest])
-        self.least = sum(int(table.values[0]) for table in self.tables)
-        most = sum(int(table.values[-1]) for table in self.tables)
-        # log r(s) by its steps r(s + 1) / r(s) = (N - s) / c: no large logarithms to lose digits with
-        steps = np.log(np.maximum(self.n - np.arange(self.least, min(most, self.n)), 1) / max(rest, 1))
-        logs = np.concatenate([[0.0], np.cumsum(steps)])
-        self.kept = np.zeros(most - self.least + 1)  # more than N documents: never kept
-        self.kept[: len(logs)] = np.exp(logs - logs.max())
-        self.share_kept = math.sqrt(rest / max(self.n, 1))
+        values = counts.tolist()
+        self.n, self.n_cells = sum(values), len(values)
+        self.largest = values.index(max(values))
+        self.kind = np.dtype(np.int16 if self.n < NARROW else np.int64)
+        # rows of a draw: the cells, then the second parts of large ones
+        means = {cell: value for cell, value in enumerate(values) if value and cell != self.largest}
+        self.parts: dict[int, int] = {}
+        for cell, mean in list(means.items()):
+            if mean > UNDIVIDED and mean % STEP:
+                row = self.n_cells + len(self.parts)
+                self.parts[row] = cell
+                means[cell], means[row] = mean - mean % STEP, mean % STEP
+        self.drawn = list(means)
+        if not self.drawn:
+            return
+        laws = [_law(mean, self.kind) for mean in means.values()]
+        self.slots = [law.slots for law in laws]
+        self.values = np.concatenate([law.values for law in laws])
+        self.remainders = np.concatenate([law.remainders + place for place, law in enumerate(laws)])
+        self.least, most = sum(law.least for law in laws), sum(law.most for law in laws)
+        self.kept = _kept(self.n, values[self.largest], self.least, most)
+        self.share_kept = math.sqrt(values[self.largest] / self.n)
 
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Return `size` replicates, shape (n_cells, size), int32 for sets of under 40,000 documents."""
-        replicates = np.zeros((self.n_cells, size), dtype=np.int32)
-        filled = 0
-        while filled < size and self.tables:
-            proposed = self._propose(int((size - filled) / self.share_kept * 1.03) + 20, rng)
-            total = proposed[0].copy()
-            for row in proposed[1:]:
-                total += row
-            chance = self.kept.take(total - self.least)
-            chosen = np.flatnonzero(rng.random(len(chance)) < chance)[: size - filled]
-            stop = filled + len(chosen)
-            for cell, row in zip(self.drawn.tolist(), proposed, strict=True):
-                row.take(chosen, out=replicates[cell, filled:stop], mode="clip")  # faster than "raise"
-            np.subtract(self.n, total.take(chosen), out=replicates[self.largest, filled:stop])
-            filled = stop
-        if not self.tables:
-            replicates[self.largest] = self.n
-        return replicates if self.n < NARROW else replicates.astype(np.int64)
+    def draw(
+        self, size: int, rng: np.random.Generator, wanted: Callable[[Cells], NDArray[Any]] = whole_numbers
+    ) -> NDArray[Any]:
+        """Return what is `wanted` of `size` replicates, the replicates themselves unless told otherwise.
 
-    def _propose(self, size: int, rng: np.random.Generator) -> list[NDArray[np.int32]]:
-        """Return independent Poisson draws for all cells but the largest."""
-        words = -(-size // 4)
-        bits = rng.bit_generator.random_raw(words * len(self.tables)).view(np.uint16) >> (16 - SLOT_BITS)
-        rows = bits.reshape(len(self.tables), -1)[:, :size]
-        return [_look_up(table, row, rng) for table, row in zip(self.tables, rows, strict=True)]
+        Parameters
+        ----------
+        size : int
+            Number of replicates.
+        rng : numpy.random.Generator
+        wanted : callable
+            From cells, shape (n_cells, n), to an array of shape (..., n), column by column. The cells are of
+            int16 for sets of under 10,000 documents, and some columns are of more than N documents (the
+            largest cell may then be negative); those are left out.
+
+        Returns
+        -------
+        array, shape (..., size)
+        """
+        if not self.drawn:
+            cells = np.zeros((self.n_cells, size), dtype=self.kind)
+            cells[self.largest] = self.n
+            return wanted(cells)
+        parts: list[NDArray[Any]] = []
+        while size > 0:
+            cells = self._propose(int(size / self.share_kept * 1.03) + 20, rng)
+            total = np.add.reduce(cells, axis=0, dtype=self.kind)
+            np.subtract(self.n, total, out=cells[self.largest])
+            total -= self.least
+            accepted = np.flatnonzero(rng.random(len(total)) < self.kept.take(total))[:size]
+            parts.append(wanted(cells).take(accepted, axis=-1))
+            size -= len(accepted)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+
+    def _propose(self, size: int, rng: np.random.Generator) -> Cells:
+        """Return independent Poisson draws for all cells but the largest, which is left at 0."""
+        size += -size % 4  # four draws to a random word
+        bits = rng.bit_generator.random_raw(len(self.drawn) * size // 4).view(np.uint16)
+        bits >>= 16 - SLOT_BITS
+        cells = np.zeros((self.n_cells + len(self.parts), size), dtype=self.kind)
+        for row, slots, chosen in zip(self.drawn, self.slots, bits.reshape(-1, size), strict=True):
+            slots.take(chosen, out=cells[row], mode="wrap")  # faster than "raise"
+        missing = _negative(cells.reshape(-1))
+        if missing.size:
+            places = np.searchsorted(self.drawn, missing // size)
+            u = rng.random(len(missing)) + places
+            cells.reshape(-1)[missing] = self.values[np.searchsorted(self.remainders, u, side="right")]
+        for row, cell in self.parts.items():
+            cells[cell] += cells[row]
+        return cells[: self.n_cells]
 
 
-def _look_up(table: Table, slots: NDArray[np.uint16], rng: np.random.Generator) -> NDArray[np.int32]:
-    found = table.slots.take(slots)
-    missing = np.flatnonzero(found < 0)
-    if missing.size:
-        places = np.searchsorted(table.remainders, rng.random(missing.size), side="right")
-        found[missing] = table.values[places]
-    return found
+def _negative(values: Cells) -> Ints:
+    """Return where a few of many integers are negative, looking at 64 bits at a time."""
+    per_word = 8 // values.itemsize
+    words = np.flatnonzero((values.view(np.int64) & SIGNS[values.dtype]) != 0)
+    places = (words[:, None] * per_word + np.arange(per_word)).reshape(-1)
+    return places[values[places] < 0]
 
 
-def _table(mean: int) -> Table:
+def _kept(n: int, rest: int, least: int, most: int) -> Floats:
+    """Return r(s) / max r for s = least..most, `rest` the count of the largest cell; 0 above n."""
+    # log r(s) by its steps r(s + 1) / r(s) = (n - s) / rest: no large logarithms to lose digits with
+    steps = np.log(np.arange(n - least, max(n - most, 0), -1) / rest)
+    logs = np.zeros(len(steps) + 1)
+    np.cumsum(steps, out=logs[1:])
+    kept = np.zeros(most - least + 1)
+    kept[: len(logs)] = np.exp(logs - logs.max())
+    return kept
+
+
+def _table(mean: int, kind: np.dtype[Any]) -> Table:
     """Return the law of a Poisson variable within 9 standard deviations and 20."""
     reach = 9 * math.isqrt(mean) + 20
     values = np.arange(max(0, mean - reach), mean + reach + 1)
@@ -133,13 +209,17 @@ def _table(mean: int) -> Table:
     weights = np.exp(logs - logs.max())
     weights *= 2**SLOT_BITS / weights.sum()
     filled = weights.astype(np.int64)
-    slots = np.full(2**SLOT_BITS, -1, dtype=np.int32)
+    slots = np.full(2**SLOT_BITS, -1, dtype=kind)
     slots[: filled.sum()] = np.repeat(values, filled)
     remainders = np.cumsum(weights - filled)
     remainders /= remainders[-1]
     for array in (slots, values, remainders):
         array.flags.writeable = False  # shared by all sets with such a cell
-    return Table(slots, values, remainders)
+    return Table(slots, values, remainders, int(values[0]), int(values[-1]))
 
 
 _small_table = lru_cache(maxsize=512)(_table)
+
+
+def _law(mean: int, kind: np.dtype[Any]) -> Table:
+    return _small_table(mean, kind) if mean <= CACHED else _table(mean, kind)
