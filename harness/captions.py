@@ -100,11 +100,18 @@ def sets_sentence(provenance: Mapping[str, Any], table: DataFrame) -> str:
     """Return seed, sets, replicates and categories."""
     n_sets = provenance.get("n_sets") or int(table["n_sets"].max())
     text = f"Seed {number(provenance.get('seed'))}; {n_sets} evaluation sets per category and N"
-    text += f"; {number(provenance.get('n_replicates'))} bootstrap replicates"
+    text += f"; {replicates_words(provenance)}"
     counts = provenance.get("n_categories") or {}
     if counts:
         text += "; categories: " + ", ".join(f"{n} {balance}" for balance, n in counts.items())
     return text + "."
+
+
+def replicates_words(provenance: Mapping[str, Any]) -> str:
+    """Return how many replicates the bootstrap tests had."""
+    if provenance.get("n_replicates", 0) is None:
+        return "bootstrap in the limit of infinitely many replicates (5,000 for F1 where it is not known)"
+    return f"{number(provenance.get('n_replicates'))} bootstrap replicates"
 
 
 def truth_sentences(truth: str) -> list[str]:
@@ -131,7 +138,7 @@ def null_settings(provenance: Mapping[str, Any], table: DataFrame) -> list[str]:
     if len(counts) > 1:
         sets = f"{number(counts[0])} (tests with replicates) to {sets}"
     text = f"Seed {number(provenance.get('seed'))}; {sets} evaluation sets per category and point"
-    text += f"; {number(provenance.get('n_replicates'))} bootstrap replicates."
+    text += f"; {replicates_words(provenance)}."
     return [text, corpus_sentence(provenance), *corpus_notes(provenance), SIGN]
 
 

@@ -310,7 +310,8 @@ def _check_replacement(
 
 def _check_values(plain: Mapping[str, Any]) -> None:
     _whole("seed", plain["seed"], 0)
-    _whole("n_replicates", plain["n_replicates"], 1)
+    if plain["n_replicates"] is not None:  # null: the limit of infinitely many, for tests that have it
+        _whole("n_replicates", plain["n_replicates"], 1)
     _member("device", plain["device"], DEVICES)
     if plain["device"] == "cuda":
         from harness.models.mlp import resolve_device

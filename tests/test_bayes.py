@@ -17,7 +17,8 @@ from harness.significance.bayes import (
     goutte_gaussier_paired,
     reject,
 )
-from harness.significance.dirichlet_draws import sign_function
+from harness.significance.dirichlet_draws import gamma_shapes, sign_function
+from harness.significance.dirichlet_forecast import forecast
 from harness.significance.goutte import probability_greater
 from harness.significance.stopping import TURNED, final_count, final_counts
 
@@ -134,6 +135,22 @@ def test_early_verdicts_are_those_of_the_pvalues(measure, prior):
     assert differ <= binom.ppf(1 - FALSE_ALARM, rejected.size, 2 * TURNED)
     legacy = reject(counts, measure, alphas, prior=prior, rng=generator(2), degenerate="reject")
     assert (legacy == rejected | result.degenerate[:, None]).all()
+
+
+@pytest.mark.parametrize("prior", [0, 0.5])
+@pytest.mark.parametrize("measure", ["f1", "precision", "dcf"])
+def test_moments_give_the_posterior_probability_within_their_margin(measure, prior):
+    costs = COSTS if measure == "dcf" else {}
+    shapes = gamma_shapes(evaluation_sets(30, seed=6), measure, prior)
+    known = forecast(shapes, measure, costs)
+    told = np.flatnonzero((known.high < 0.3) & (known.high > 0.004))[::4]
+    assert len(told) >= 15
+    rng, n = generator(9), 20_000
+    for i in told:
+        drawn = sign_function(measure, costs)(*rng.standard_gamma(shapes[i][:, None], (6, n)))
+        share = min((drawn > 0).mean(), (drawn < 0).mean())
+        noise = 4.9 * np.sqrt(max(share, 1 / n) / n)
+        assert known.low[i] - noise <= share <= known.high[i] + noise
 
 
 def test_batches_and_skipped_draws_move_no_other_set():

@@ -53,6 +53,15 @@ def refused(capfd, here, *arguments):
     return err
 
 
+def test_the_bootstrap_in_the_limit(capfd, here):
+    tests = "test=[bootstrap_f1,bootstrap_error_symmetric]"
+    options = [*TINY, "n_replicates=null", tests, "population=../outcomes.csv", "out=limit"]
+    code, _, err = run(capfd, "run", *options)
+    assert code == 0, err
+    assert json.loads((here / "limit" / "provenance.json").read_text())["n_replicates"] is None
+    assert "infinitely many replicates" in (here / "limit" / "summary.md").read_text()
+
+
 def test_alone_it_prints_the_commands(capfd):
     code, out, _ = run(capfd)
     assert code == 0
@@ -160,6 +169,7 @@ def test_a_sweep_gives_each_job_its_folder(capfd, here):
         (["alphas=[.05,.05]"], "names one twice"),
         (["seed=-1"], "seed: -1"),
         (["n_replicates=0"], "n_replicates: 0"),
+        (["n_replicates=null", "test=[bootstrap_t_f1]"], "test.bootstrap_t_f1: n_replicates: None"),
         (["device=tpu"], "device: 'tpu' is not allowed; choose one of auto, cpu, cuda"),
         (["degenerate=maybe"], "choose one of accept, reject"),
         (["nonsense=1"], "nonsense"),

@@ -4,24 +4,20 @@ Only the ratios of the shares matter for a sign: a draw is one gamma variable fo
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.measures import check_measure
+from harness.significance.replicates import Keys, set_generator
 from harness.significance.stopping import final_counts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Sign = Callable[..., Floats]
-Later = Callable[[int], Iterator[Ints]]
 
-STAGES = (100, 400, 1100, 3400)
-"""Draws of a set's stages, the last again and again; after 1,600 all on one side p <= 1 % is settled."""
-
-BLOCK = 256
-"""Sets whose first stage is drawn at once, so that memory does not grow with their number."""
+STAGES = (1500, 3500)
+"""Draws of a set's stages, the last again and again."""
 
 GROUPS = {
     "f1": ((0,), (1,), (2,), (3, 4), (5,), (6,)),
@@ -75,32 +71,22 @@ def _share(part: Floats, whole: Floats) -> Floats:
     return part / np.where(whole > 0, whole, 1.0)  # 0/0 counts as 0
 
 
-def blocks(
-    shapes: Floats, sign: Sign, n_replicates: int, rng: np.random.Generator
-) -> Iterator[tuple[slice, Ints, Later]]:
-    """Yield, block by block, the sets' place, their signs in the first stage, and a way to the later ones.
+def stages(shapes: Floats, sign: Sign, n_replicates: int, key: Keys) -> Iterator[Ints]:
+    """Yield the numbers of draws with d > 0 and with d < 0, shape (2,), in each stage of one set.
 
-    Signs are numbers of draws with d > 0 and with d < 0, shape (n_sets, 2); the way to later ones is a
-    function of a set's place in its block that yields them stage by stage. The first stage of a block is
-    one call that takes the sets in order. A set's later ones come from a generator of its own, named by
-    the first draw of each of its cells: what is left undrawn moves no other set.
+    Parameters
+    ----------
+    shapes : float array, shape (6,)
+        The set's row of :func:`gamma_shapes`.
+    sign : callable
+    n_replicates : int
+        Draws in all.
+    key : array
+        The set's row of :func:`harness.significance.replicates.set_keys`.
     """
-    sizes = _stage_sizes(n_replicates)
-    for start in range(0, len(shapes), BLOCK):
-        block = shapes[start : start + BLOCK]
-        gammas = rng.standard_gamma(block[:, :, None], size=(*block.shape, sizes[0]))
-        value = sign(*np.moveaxis(gammas, 1, 0))
-        keys = np.ascontiguousarray(gammas[:, :, 0]).view(np.uint32)
-        later = partial(_later, block, keys, sign, sizes[1:])
-        yield slice(start, start + len(block)), _signs(value), later
-
-
-def _later(shapes: Floats, keys: NDArray[np.uint32], sign: Sign, sizes: list[int], i: int) -> Iterator[Ints]:
-    """Yield the numbers of draws with d > 0 and d < 0 in each later stage of set i of a block."""
-    if sizes:
-        rng = np.random.Generator(np.random.PCG64(keys[i]))
-    for size in sizes:
-        yield _signs(sign(*(_gamma(shape, size, rng) for shape in shapes[i].tolist())))
+    rng = set_generator(key)
+    for size in _stage_sizes(n_replicates):
+        yield _signs(sign(*(_gamma(shape, size, rng) for shape in shapes.tolist())))
 
 
 def _stage_sizes(n_replicates: int) -> list[int]:
@@ -134,19 +120,17 @@ def pvalue(signs: Ints) -> Floats:
     return np.where(untied > 0, 2 * signs.min(axis=-1) / np.maximum(untied, 1), 1.0)
 
 
-def settle(signs: Ints, later: Later, levels: Floats, n_replicates: int) -> NDArray[np.bool_]:
-    """Return the verdicts of a block of sets, shape (n_sets, n_levels), taking later stages where needed."""
-    sizes = _stage_sizes(n_replicates)
-    verdicts, settled = _settled(signs, sizes[0], n_replicates, levels)
-    for i in np.flatnonzero(~settled.all(axis=1)):
-        so_far, n_drawn = signs[i], sizes[0]
-        for size, more in zip(sizes[1:], later(int(i)), strict=True):
-            so_far, n_drawn = so_far + more, n_drawn + size
-            rejected, known = _settled(so_far, n_drawn, n_replicates, levels)
-            verdicts[i] = np.where(settled[i], verdicts[i], rejected)
-            settled[i] |= known
-            if settled[i].all():
-                break
+def settle(drawn: Iterator[Ints], levels: Floats, n_replicates: int) -> NDArray[np.bool_]:
+    """Return the verdicts on one set, shape (n_levels,), taking as many stages as they need."""
+    verdicts, open_ = np.zeros(len(levels), dtype=bool), np.ones(len(levels), dtype=bool)
+    so_far, n_drawn = np.zeros(2, dtype=np.int64), 0
+    for size, more in zip(_stage_sizes(n_replicates), drawn, strict=False):
+        so_far, n_drawn = so_far + more, n_drawn + size
+        rejected, known = _settled(so_far, n_drawn, n_replicates, levels)
+        verdicts = np.where(open_, rejected, verdicts)
+        open_ &= ~known
+        if not open_.any():
+            break
     return verdicts
 
 

@@ -148,16 +148,16 @@ def _f1_errors(drawn: Ints, sizes: tuple[Ints, Ints] | None) -> Floats:
     x^2 over documents. Where numbers of positives and negatives are fixed the squared means of x within both
     come off; x sums to 0 over all documents, so that one sum tells both.
     """
-    e1, e2, e3, e45, e6, e7 = drawn
-    base = e1 + e2 + e3 + e45
+    e1, e2, e3, e45, e6, e7 = np.asarray(drawn, dtype=float)
     t_a, t_b = e1 + e3, e1 + e2
-    d_a, d_b = np.maximum(base + t_a + e7, 1), np.maximum(base + t_b + e6, 1)
+    base = t_a + e2 + e45
+    twice_a, twice_b = (2 / np.maximum(d, 1) for d in (base + t_a + e7, base + t_b + e6))
     # 2 (1 - F) / D for a true positive, -F / D for an error, of each classifier
-    miss_a, miss_b = 2 * t_a / d_a / d_a, 2 * t_b / d_b / d_b
-    find_a, find_b = 2 / d_a - 2 * miss_a, 2 / d_b - 2 * miss_b
+    miss_a, miss_b = t_a * twice_a * twice_a / 2, t_b * twice_b * twice_b / 2
+    find_a, find_b = twice_a - 2 * miss_a, twice_b - 2 * miss_b
     both, only_b, only_a, neither = find_a - find_b, miss_a + find_b, find_a + miss_b, miss_b - miss_a
-    variance = e1 * both**2 + e2 * only_b**2 + e3 * only_a**2 + e45 * neither**2
-    variance += e6 * miss_b**2 + e7 * miss_a**2
+    variance = e1 * both * both + e2 * only_b * only_b + e3 * only_a * only_a + e45 * neither * neither
+    variance += e6 * miss_b * miss_b + e7 * miss_a * miss_a
     if sizes is None:
         return np.sqrt(variance)
     e4 = sizes[0] - e1 - e2 - e3

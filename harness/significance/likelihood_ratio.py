@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, xlog1py
 
+from harness.significance.keep_last import keep_last
 from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
 
 Floats = NDArray[np.float64]
@@ -94,8 +95,8 @@ def likelihood_ratio(counts: ArrayLike, measure: str = "f1", *, degenerate: str 
     >>> round(float(likelihood_ratio([20, 2, 9, 3, 4, 6, 5, 951]).pvalue), 4)
     0.0413
     """
-    deviance, _, frozen = _statistics(counts, measure)
-    return settle_degenerate(chdtrc(1, deviance), deviance, frozen, degenerate)
+    deviance, _, frozen = _statistics(_checked(counts, measure), measure)
+    return settle_degenerate(chdtrc(1, deviance), deviance.copy(), frozen.copy(), degenerate)
 
 
 def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept") -> TestResult:
@@ -136,14 +137,18 @@ def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept")
     >>> round(float(score([20, 2, 9, 3, 4, 6, 5, 951]).pvalue), 4)
     0.0437
     """
-    _, pearson, frozen = _statistics(counts, measure)
-    return settle_degenerate(chdtrc(1, pearson), pearson, frozen, degenerate)
+    _, pearson, frozen = _statistics(_checked(counts, measure), measure)
+    return settle_degenerate(chdtrc(1, pearson), pearson.copy(), frozen.copy(), degenerate)
 
 
-def _statistics(counts: ArrayLike, measure: str) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return the deviance and Pearson's chi-square from the fit, and where there is nothing to compare."""
+def _checked(counts: ArrayLike, measure: str) -> NDArray[np.int64]:
     check_choice("measure", measure, MEASURES)
-    cells = as_counts(counts)
+    return as_counts(counts)
+
+
+@keep_last
+def _statistics(cells: NDArray[np.int64], measure: str) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return the deviance and Pearson's chi-square from the fit, and where there is nothing to compare."""
     frozen = _frozen(cells, measure)
     rows = np.ascontiguousarray(cells[~frozen].T, dtype=float)
     found = np.zeros((2, rows.shape[1]))

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln
 
 from harness.measures import error_difference, f1_difference
+from harness.significance.keep_last import keep_last
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
 
@@ -98,9 +99,16 @@ def randomization(
         raise ValueError(f"counts: a set of {n.max()} documents is not allowed; at most {MAX_DOCUMENTS} are")
     frozen = (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
     pvalues = np.ones(frozen.shape)
-    sets, where = np.unique(_relevant(cells[~frozen]), axis=0, return_inverse=True)
-    pvalues[~frozen] = _f1_pvalues(sets.T, midp)[where.reshape(-1)]
+    reached, tied = _f1_weights(cells[~frozen])
+    pvalues[~frozen] = np.minimum(reached - tied / 2 if midp else reached, 1)
     return settle_degenerate(pvalues, f1_difference(cells), frozen, degenerate)
+
+
+@keep_last
+def _f1_weights(cells: Ints) -> Floats:
+    """Return the weights of the swaps with |dF1*| >= |dF1| and with |dF1*| = |dF1|, shape (2, n_sets)."""
+    sets, where = np.unique(_relevant(cells), axis=0, return_inverse=True)
+    return _two_sided_weights(sets.T)[:, where.reshape(-1)]
 
 
 def _relevant(cells: Ints) -> Ints:
@@ -124,8 +132,8 @@ def _difference(sets: Ints, good_p: Ints, good_n: Ints) -> tuple[Ints, Ints]:
     return t_a * d_b - t_b * d_a, d_a * d_b
 
 
-def _f1_pvalues(sets: Ints, midp: bool) -> Floats:
-    """Return the p-values of sets, shape (6, n_sets), with discordant documents and true positives."""
+def _two_sided_weights(sets: Ints) -> Floats:
+    """Return the weights of :func:`_f1_weights` for sets of shape (6, n_sets), none of them degenerate."""
     n_p, n_n, good_p, good_n = sets[2:]
     shorter, longer = np.minimum(n_p, n_n), np.maximum(n_p, n_n)
     top, bottom = _difference(sets, good_p, good_n)
@@ -145,10 +153,7 @@ def _f1_pvalues(sets: Ints, midp: bool) -> Floats:
     at_least, tied = weights
     # Swapping every document turns dF1* into -dF1* with the same weight: the two tails are equal. Where
     # dF1 = 0, every |dF1*| is at least 0 and the ties are dF1* = 0.
-    pvalues = np.where(top == 0, 1, 2 * at_least)
-    if midp:
-        pvalues -= np.where(top == 0, tied / 2, tied)
-    return np.minimum(pvalues, 1)
+    return np.stack([np.where(top == 0, 1, 2 * at_least), np.where(top == 0, tied, 2 * tied)])
 
 
 def _upper_weights(sets: Ints, walks_n: bool) -> Floats:
