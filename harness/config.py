@@ -266,7 +266,8 @@ def _try_rule(name: str, rule: Callable[..., Any], tests: "Sequence[Test]") -> N
     known = inspect.signature(rule).parameters
     for test in tests:
         offered = {"draws": np.stack([cells, cells], axis=1), "n_documents": 50, "alpha": 0.05}
-        options = _among(offered | {"measure": test.measure}, known)
+        costs = getattr(test.difference, "keywords", {})
+        options = _among(offered | {"measure": test.measure, "costs": costs}, known)
         try:
             rule(cells, test.difference, **options)
         except (ValueError, TypeError) as error:

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from harness.balance import Balance
 from harness.errors import UserError
 from harness.evaluation_sets import draw_sets, draw_stratified, reweight
+from harness.measures import costs_text
 from harness.outcomes import Population
 from harness.parallel import Run
+from harness.questions import Question, ask
 from harness.rejections import Test, count_rejections
 from harness.seeding import rng
 from harness.size_power import dead_categories, fewest_discordances
@@ -150,7 +152,8 @@ def evaluate(
     Returns
     -------
     rejections, truths : pandas.DataFrame
-        One row per plan, category, test (measure and rule), alpha and size.
+        One row per plan, category, test (question and rule), alpha and size. A question is a measure and
+        its costs; tests of one measure at other costs have truths of their own.
 
     Raises
     ------
@@ -163,9 +166,9 @@ def evaluate(
         _check_classes(plans, max(sizes))
     grid = {"sizes": list(sizes), "alphas": list(alphas)}
     options = {"sizes": sizes, "alphas": alphas, "seed": seed, "replacement": replacement}
-    differences = {test.measure: test.difference for test in tests}
+    questions = ask(tests)
     reject_options = options | {"tests": tests, "n_sets": n_sets}
-    truth_options = options | {"rules": rules, "differences": differences, "n_draws": n_truth_sets}
+    truth_options = options | {"rules": rules, "questions": questions, "n_draws": n_truth_sets}
     units, names = zip(*_units(plans), strict=True)
     inputs = (grid, seed, replacement, dict(describe))
     rejected = make_run("rejections", *inputs, n_sets)(
@@ -187,8 +190,10 @@ def evaluate(
     for plan in plans:
         part = slice(start, start + len(plan.categories))
         start = part.stop
-        rejections.append(_rejections_table(plan, rejected[part], tests, sizes, alphas, n_sets, fewest))
-        truths.append(_truths_table(plan, judged[part], tuple(rules), tuple(differences), sizes, alphas))
+        rejections.append(
+            _rejections_table(plan, rejected[part], tests, questions, sizes, alphas, n_sets, fewest)
+        )
+        truths.append(_truths_table(plan, judged[part], tuple(rules), questions, sizes, alphas))
     return pd.concat(rejections, ignore_index=True), pd.concat(truths, ignore_index=True)
 
 
@@ -240,7 +245,7 @@ def judge_truth(
     sizes: Sequence[int],
     alphas: Sequence[float],
     rules: Mapping[str, Callable[..., NDArray[np.bool_]]],
-    differences: Mapping[str, Callable[..., NDArray[Any]]],
+    questions: Sequence[Question],
     n_draws: int,
     seed: int,
     replacement: bool = True,
@@ -260,7 +265,7 @@ def judge_truth(
         no evaluated set uses.
     sizes, alphas : sequences
     rules : mapping of str to callable
-    differences : mapping of measure to callable
+    questions : sequence of Question
     n_draws : int
         Independent evaluation sets at each size.
     seed : int
@@ -269,9 +274,9 @@ def judge_truth(
     Returns
     -------
     dict
-        ``holds``, bool array of shape (n_rules, n_measures, n_alphas, n_sizes).
+        ``holds``, bool array of shape (n_rules, n_questions, n_alphas, n_sizes).
     """
-    holds = np.zeros((len(rules), len(differences), len(alphas), len(sizes)), dtype=bool)
+    holds = np.zeros((len(rules), len(questions), len(alphas), len(sizes)), dtype=bool)
     draw = draw_stratified if stratified else draw_sets
     for s, n_documents in enumerate(sizes):
         generator = rng(seed, "truth", *names, n_documents)
@@ -283,13 +288,14 @@ def judge_truth(
             if s and not at_size:
                 holds[r, :, :, s] = holds[r, :, :, 0]
                 continue
-            for m, (measure, difference) in enumerate(differences.items()):
-                known = at_size | ({"measure": measure} if "measure" in looks_at else {})
+            for q, question in enumerate(questions):
+                asked = {"measure": question.measure, "costs": question.costs}
+                known = at_size | {key: value for key, value in asked.items() if key in looks_at}
                 if "alpha" in looks_at:
                     for a, alpha in enumerate(alphas):
-                        holds[r, m, a, s] = rule(truth[None], difference, alpha=alpha, **known)[0]
+                        holds[r, q, a, s] = rule(truth[None], question.difference, alpha=alpha, **known)[0]
                 else:
-                    holds[r, m, :, s] = rule(truth[None], difference, **known)[0]
+                    holds[r, q, :, s] = rule(truth[None], question.difference, **known)[0]
     return {"holds": holds}
 
 
@@ -326,15 +332,17 @@ def fewest_to_reject(
     return fewest
 
 
-def _columns(plan: Plan, shape: tuple[int, ...], axes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return a table's key columns: the plan's, and `axes` laid out over an array of `shape`."""
+def _columns(
+    plan: Plan, shape: tuple[int, ...], axes: Mapping[str, tuple[int, Sequence[Any]]]
+) -> dict[str, Any]:
+    """Return a table's key columns: the plan's, and values along their axis of an array of `shape`."""
     n_rows = int(np.prod(shape))
     columns: dict[str, Any] = {
         "pair": np.repeat(plan.pair, n_rows),
         "balance": np.repeat(plan.balance, n_rows),
         "prevalence": np.repeat(np.nan if plan.prevalence is None else plan.prevalence, n_rows),
     }
-    for axis, (name, values) in enumerate(axes.items()):
+    for name, (axis, values) in axes.items():
         place = [1] * len(shape)
         place[axis] = shape[axis]
         columns[name] = np.broadcast_to(np.asarray(values).reshape(place), shape).ravel()
@@ -345,6 +353,7 @@ def _rejections_table(
     plan: Plan,
     units: Sequence[Arrays],
     tests: Sequence[Test],
+    questions: Sequence[Question],
     sizes: Sequence[int],
     alphas: Sequence[float],
     n_sets: int,
@@ -353,16 +362,16 @@ def _rejections_table(
     import pandas as pd
 
     shape = (len(plan.categories), len(tests), len(alphas), len(sizes))
-    axes = {
-        "category": plan.categories,
-        "test": [test.name for test in tests],
-        "alpha": alphas,
-        "n_documents": sizes,
+    costs = {place: costs_text(question.costs) for question in questions for place in question.places}
+    axes: dict[str, tuple[int, Sequence[Any]]] = {
+        "category": (0, plan.categories),
+        "test": (1, [test.name for test in tests]),
+        "measure": (1, [test.measure for test in tests]),
+        "costs": (1, [costs[place] for place in range(len(tests))]),
+        "alpha": (2, alphas),
+        "n_documents": (3, sizes),
     }
     columns = _columns(plan, shape, axes)
-    columns["measure"] = np.broadcast_to(
-        np.array([test.measure for test in tests])[None, :, None, None], shape
-    ).ravel()
     dead = np.zeros(shape, dtype=bool)
     for t, a, s in np.ndindex(shape[1:]):
         if fewest[t, a, s]:
@@ -379,19 +388,20 @@ def _truths_table(
     plan: Plan,
     units: Sequence[Arrays],
     rules: Sequence[str],
-    measures: Sequence[str],
+    questions: Sequence[Question],
     sizes: Sequence[int],
     alphas: Sequence[float],
 ) -> "pd.DataFrame":
     import pandas as pd
 
-    shape = (len(plan.categories), len(rules), len(measures), len(alphas), len(sizes))
-    axes = {
-        "category": plan.categories,
-        "truth": rules,
-        "measure": measures,
-        "alpha": alphas,
-        "n_documents": sizes,
+    shape = (len(plan.categories), len(rules), len(questions), len(alphas), len(sizes))
+    axes: dict[str, tuple[int, Sequence[Any]]] = {
+        "category": (0, plan.categories),
+        "truth": (1, rules),
+        "measure": (2, [question.measure for question in questions]),
+        "costs": (2, [costs_text(question.costs) for question in questions]),
+        "alpha": (3, alphas),
+        "n_documents": (4, sizes),
     }
     columns = _columns(plan, shape, axes)
     return pd.DataFrame(columns | {"holds": np.stack([unit["holds"] for unit in units]).ravel()})

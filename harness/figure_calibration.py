@@ -28,6 +28,7 @@ def calibration_figure(
     low, high = levels[0] / 3, min(1.0, levels[-1] * 3)
 
     def draw(axes: Any, row: Row, panel: Panel, top: float) -> None:
+        """Draw a family's rates against the levels, with the line on which the two are equal."""
         ends = np.array([levels[0] / 1.3, levels[-1] * 1.3])
         axes.set_yscale("log")
         axes.set_ylim(low, top)

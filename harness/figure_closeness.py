@@ -58,10 +58,12 @@ def join_closeness(by_category: DataFrame, nulls: DataFrame, n_documents: int) -
     Returns
     -------
     DataFrame
-        Columns of `by_category`, and disagreement, error_correlation and h; rescaled prevalences left out.
+        Columns of `by_category`, and disagreement, error_correlation and h, for the measures shown;
+        rescaled prevalences left out.
     """
     rates = select(by_category, truth="exact_null", kind="size", n_documents=n_documents)
-    rates = rates[rates["balance"] != REWEIGHTED]
+    # a measure with costs may have several nulls in a category, which the rates do not tell apart
+    rates = rates[(rates["balance"] != REWEIGHTED) & rates["measure"].isin(list(MEASURES))]
     made = nulls[(nulls["truth"] == "exact_null") & (nulls["balance"] != REWEIGHTED)]
     made = made.assign(h=made["distance"] * n_documents**0.5)
     return rates.merge(made[[*JOIN, *AXES]], on=JOIN, how="inner")
@@ -118,39 +120,40 @@ def closeness_figure(
     page = Page(width, first + block * len(places), caption)
     handles = [legend_handle(look, label_text(curve.label)) for curve, look in curves]
     page.legend([*handles, nominal_handle(alpha), tolerance_handle()], 0.06, n_columns)
-    wide = (width - LEFT - RIGHT - GAP * (len(AXES) - 1)) / len(AXES)
     for row, (measure, balance) in enumerate(places):
         part = rows[(rows["measure"] == measure) & (rows["balance"] == balance)]
-        binned = {
-            (name, curve.test): bin_rates(*_of_test(part, curve.test, name))
-            for name in AXES
-            for curve, _ in curves
-        }
-        highs = [
-            point[3] if point[3] == point[3] else point[1] for points in binned.values() for point in points
-        ]
-        top = round_top(max([2 * alpha, *highs]))
-        for column, (name, label) in enumerate(AXES.items()):
-            axes = page.axes(LEFT + column * (wide + GAP), first + row * block + 0.22, wide, HEIGHT)
-            axes.set_ylim(0, min(top, 1.0))
-            draw_tolerance(axes, alpha)
-            draw_nominal(axes, alpha)
-            for curve, look in curves:
-                _draw(axes, binned[name, curve.test], look, curve.test)
-            axes.set_xlabel(label, labelpad=1, fontsize=7)
-            axes.tick_params(labelsize=6.3, labelleft=column == 0)
-            at = [point[0] for curve, _ in curves for point in binned[name, curve.test]]
-            if name == "disagreement" and at:
-                set_x(axes, at, "log", digits=(1, 2, 5) if max(at) < 20 * min(at) else (1, 3))
-            if column == 0:
-                axes.set_title(
-                    f"{MEASURES[measure]}, {BALANCE_NAMES.get(balance, balance)}",
-                    loc="left",
-                    fontsize=7.5,
-                    pad=3,
-                )
-                axes.set_ylabel("$\\alpha_{\\mathrm{true}}$", labelpad=2)
+        title = f"{MEASURES[measure]}, {BALANCE_NAMES.get(balance, balance)}"
+        _draw_row(page, part, curves, title, alpha, first + row * block + 0.22)
     return page.figure, caption
+
+
+def _draw_row(
+    page: Page, part: DataFrame, curves: list[tuple[Curve, Any]], title: str, alpha: float, top: float
+) -> None:
+    """Draw a panel for each measure of closeness, with one scale of sizes for all."""
+    wide = (page.width - LEFT - RIGHT - GAP * (len(AXES) - 1)) / len(AXES)
+    binned = {
+        name: [(bin_rates(*_of_test(part, curve.test, name)), look, curve.test) for curve, look in curves]
+        for name in AXES
+    }
+    points = [point for drawn in binned.values() for found, *_ in drawn for point in found]
+    highs = [high if high == high else mean for _, mean, _, high in points]
+    upper = min(round_top(max([2 * alpha, *highs])), 1.0)
+    for column, (name, label) in enumerate(AXES.items()):
+        axes = page.axes(LEFT + column * (wide + GAP), top, wide, HEIGHT)
+        axes.set_ylim(0, upper)
+        draw_tolerance(axes, alpha)
+        draw_nominal(axes, alpha)
+        for found, look, test in binned[name]:
+            _draw(axes, found, look, test)
+        axes.set_xlabel(label, labelpad=1, fontsize=7)
+        axes.tick_params(labelsize=6.3, labelleft=column == 0)
+        at = [point[0] for found, *_ in binned[name] for point in found]
+        if name == "disagreement" and at:
+            set_x(axes, at, "log", digits=(1, 2, 5) if max(at) < 20 * min(at) else (1, 3))
+        if column == 0:
+            axes.set_title(title, loc="left", fontsize=7.5, pad=3)
+            axes.set_ylabel("$\\alpha_{\\mathrm{true}}$", labelpad=2)
 
 
 def _curves(rows: DataFrame) -> list[tuple[Curve, Any]]:

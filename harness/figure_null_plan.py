@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.figure_calibration import calibration_figure
 from harness.figure_closeness import closeness_figure
 from harness.figure_degenerate import affected_curves, close_pair, degenerate_figure, shown_truths
-from harness.figure_nulls import measures_run, null_size_figure, of_measure
+from harness.figure_nulls import MEASURES, measures_run, null_size_figure, of_measure
 from harness.figure_path import path_figure
 from harness.figure_prevalence import prevalence_figure
 from harness.papers import REWEIGHTED, UNBALANCED, nulls_alone, read_table, reference_size, select
@@ -85,7 +85,8 @@ def _other_null_jobs(
     """Return the figures of closeness, of degenerate sets and of prevalence."""
     jobs: dict[str, Build] = {}
     paths = out / "size_power_by_category.csv", out / "nulls.csv"
-    if all(path.is_file() for path in paths) and (nulls["truth"] == "exact_null").any():
+    shown = select(nulls, truth="exact_null")["measure"].isin(list(MEASURES)).any()
+    if shown and all(path.is_file() for path in paths):
         jobs["figure_null_closeness"] = lambda: closeness_figure(
             read_table(paths[0]), read_table(paths[1]), provenance, width=width
         )

@@ -198,6 +198,7 @@ def null_size_figure(
     sizes = sorted(float(n) for n in rows["n_documents"].unique())
 
     def draw(axes: Any, row: Row, panel: Panel, top: float) -> None:
+        """Draw a family's rates against N; under a null also the level with its tolerance."""
         set_x(axes, sizes, x_axis, digits=(1, 5) if len(sizes) > 5 else (1, 3))
         if kind == "size":
             draw_tolerance(axes, alpha)

@@ -39,6 +39,7 @@ def path_figure(
     ideal = stats.norm.sf(cut - curve_h) + stats.norm.cdf(-cut - curve_h)
 
     def draw(axes: Any, row: Row, panel: Panel, top: float) -> None:
+        """Draw a family's power against h, with that of the z test."""
         set_x(axes, distances, "linear")
         axes.plot(curve_h, ideal, color="0.6", linewidth=2.2, zorder=0, gid="ideal")
         part = select_panel(rows, panel)

@@ -173,23 +173,25 @@ def dead_finding(ranked: DataFrame) -> str:
 
 
 def null_warnings(nulls: DataFrame) -> list[str]:
-    """Return for each null and measure how many categories have no null population, and why.
+    """Return for each null and measure (at its costs) how many categories have no null population, and why.
 
     Parameters
     ----------
     nulls : DataFrame
-        ``nulls.csv``.
+        ``nulls.csv``; one without the column `costs` has no measure at two sets of costs.
     """
     warnings = []
+    nulls = nulls.assign(costs=nulls["costs"].astype(object).fillna("") if "costs" in nulls else "")
     lacking = nulls[nulls["e1"].isna() & (nulls["balance"] != REWEIGHTED)]  # rescaling does not change it
-    for (pair, balance, truth, measure), part in lacking.groupby(
-        ["pair", "balance", "truth", "measure"], sort=False
+    for (pair, balance, truth, measure, costs), part in lacking.groupby(
+        ["pair", "balance", "truth", "measure", "costs"], sort=False
     ):
-        every = nulls[
-            (nulls["pair"] == pair)
-            & (nulls["balance"] == balance)
-            & (nulls["truth"] == truth)
-            & (nulls["measure"] == measure)
+        of_measure = nulls[nulls["measure"] == measure]
+        every = of_measure[
+            (of_measure["pair"] == pair)
+            & (of_measure["balance"] == balance)
+            & (of_measure["truth"] == truth)
+            & (of_measure["costs"] == costs)
         ]
         n_lacking, n_all = part["category"].nunique(), every["category"].nunique()
         why = part.groupby(part["reason"].fillna("no reason given").map(_kind), sort=False)[
@@ -197,6 +199,8 @@ def null_warnings(nulls: DataFrame) -> list[str]:
         ].nunique()
         listed = "; ".join(f"{n} because {reason}" for reason, n in why.items())
         name, label = NULL_NAMES.get(str(truth), str(truth)), MEASURES.get(str(measure), str(measure))
+        if of_measure["costs"].nunique() > 1:
+            label += f" ({costs})"
         warnings.append(
             f"{pair_name(str(pair))}, {balance}: {n_lacking} of {n_all} categories have no {name} for "
             f"{label} and are left out of its sizes ({listed})."

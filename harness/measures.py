@@ -5,7 +5,7 @@ shares), and a difference is always A minus B: a positive F1 difference favours 
 difference favours B.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -342,6 +342,17 @@ def _check_costs(cost_fn: float, cost_fp: float, prior: float) -> None:
             raise ValueError(f"{name}: {value!r} is not allowed; a finite number >= 0 is")
     if not 0 <= prior <= 1:
         raise ValueError(f"prior: {prior!r} is not allowed; a probability from 0 to 1 is")
+
+
+def costs_text(costs: Mapping[str, float]) -> str:
+    """Return costs as tables tell them: one text for one set of costs, empty where there are none.
+
+    Examples
+    --------
+    >>> costs_text({"prior": 0.1, "cost_fn": 2, "cost_fp": 1.0})
+    'cost_fn=2;cost_fp=1;prior=0.1'
+    """
+    return ";".join(f"{name}={np.format_float_positional(costs[name], trim='-')}" for name in sorted(costs))
 
 
 def difference(measure: str, **costs: float) -> Callable[[ArrayLike], Floats]:

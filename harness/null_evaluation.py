@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.evaluation import MakeRun, Plan, fewest_to_reject
-from harness.null_evaluation_sets import WITH_POWER, Question, Source, ask, count_unit, levels
+from harness.measures import costs_text
+from harness.null_evaluation_sets import WITH_POWER, Source, count_unit, levels
 from harness.null_evaluation_tables import null_table, path_table, rate_table
 from harness.nulls import exact_zero
+from harness.questions import Question, ask
 from harness.rejections import Test
 from harness.store import digest
 
@@ -219,13 +221,16 @@ def _missing(
 ) -> Iterator[str]:
     """Yield a warning for each null that some categories of the plan lack."""
     at = "" if plan.prevalence is None else f", prevalence {plan.prevalence:g}"
+    measures = [question.measure for question in questions]
     for s, (truth, kind) in enumerate(sources):
         for q, question in enumerate(questions if kind == "size" else ()):
             lacking = np.isnan(made.shares[s, q, :, 0])
             if lacking.any():
                 names = [name for name, none in zip(plan.categories, lacking, strict=True) if none]
+                several = measures.count(question.measure) > 1
+                asked = question.measure + (f" ({costs_text(question.costs)})" if several else "")
                 yield (
                     f"{plan.pair}, balance {plan.balance}{at}: {len(names)} of {len(plan.categories)} "
-                    f"categories have no {truth} population for {question.measure}, and are left out there: "
+                    f"categories have no {truth} population for {asked}, and are left out there: "
                     f"{', '.join(names)}"
                 )

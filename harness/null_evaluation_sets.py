@@ -1,6 +1,6 @@
 """Rejections of every test on sets that are drawn from null, real and intermediate populations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from harness import nulls
 from harness.evaluation_sets import draw_sets
+from harness.questions import Question
 from harness.rejections import Test, decide, families
 from harness.seeding import rng
 from harness.store import Arrays
@@ -27,49 +28,11 @@ BLOCK = 10_000
 """Sets tested at once, which bounds the memory."""
 
 
-class Question(NamedTuple):
-    """A measure, with its costs if it has any, and the tests of its difference.
-
-    Attributes
-    ----------
-    measure : str
-    costs : dict of str to float
-    difference : callable
-    places : list of int
-        Of its tests among all.
-    """
-
-    measure: str
-    costs: dict[str, float]
-    difference: Callable[..., NDArray[Any]]
-    places: list[int]
-
-    @property
-    def name(self) -> str:
-        """What names the measure in a generator."""
-        return "/".join([self.measure, *(f"{key}={value}" for key, value in sorted(self.costs.items()))])
-
-
 class Source(NamedTuple):
     """Where sets are drawn from: a null (``kind="size"``), or the real population (``kind="power"``)."""
 
     truth: str
     kind: str
-
-
-def ask(tests: Sequence[Test]) -> list[Question]:
-    """Return the questions that the tests answer, in order of first appearance.
-
-    Parameters
-    ----------
-    tests : sequence of Test
-    """
-    found: dict[tuple[object, ...], Question] = {}
-    for place, test in enumerate(tests):
-        costs = dict(getattr(test.difference, "keywords", {}))
-        key = (test.measure, *sorted(costs.items()))
-        found.setdefault(key, Question(test.measure, costs, test.difference, [])).places.append(place)
-    return list(found.values())
 
 
 def takes_few(test: Test) -> bool:

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from harness import nulls
 from harness.evaluation import Plan
 from harness.intervals import clopper_pearson
-from harness.null_evaluation_sets import WITH_POWER, Question, Source, levels, shown_alpha, takes_few
+from harness.measures import costs_text
+from harness.null_evaluation_sets import WITH_POWER, Source, levels, shown_alpha, takes_few
 from harness.outcomes import error_correlation
+from harness.questions import Question
 from harness.rejections import Test
 from harness.size_power import dead_categories
 from harness.size_power_categories import BY_CATEGORY
@@ -24,7 +26,7 @@ PATH = (
     "mc_high", "n_categories", "n_left_out", "n_sets",
 )  # fmt: skip
 NULLS = (
-    "pair", "balance", "prevalence", "truth", "measure", "category",
+    "pair", "balance", "prevalence", "truth", "measure", "costs", "category",
     *(f"e{i}" for i in range(1, 9)),
     "divergence", "distance", "disagreement", "error_correlation", "reason",
 )  # fmt: skip
@@ -167,8 +169,10 @@ def null_table(
     questions: Sequence[Question],
     sources: Sequence[Source],
 ) -> "pd.DataFrame":
-    """Return a plan's null populations, columns :data:`NULLS`, one row for each truth, measure and category.
+    """Return a plan's null populations, columns :data:`NULLS`, one row for each truth, question and category.
 
+    `measure` and `costs` name the question; `costs` reads ``cost_fn=2;cost_fp=1;prior=0.1``, and is empty
+    where the measure has none.
     `divergence` is the Kullback-Leibler divergence of the null from the real population. The distance, the
     disagreement and the correlation of errors are the real population's: h = distance * sqrt(N).
 
@@ -200,6 +204,7 @@ def null_table(
                 "prevalence": np.nan if plan.prevalence is None else plan.prevalence,
                 "truth": source.truth,
                 "measure": question.measure,
+                "costs": costs_text(question.costs),
                 "category": list(plan.categories),
                 **{f"e{i + 1}": null[:, i] for i in range(8)},
                 "divergence": [

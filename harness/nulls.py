@@ -6,9 +6,9 @@ rules below is "the" reproduction.** Each is a function
 ``rule(counts, difference, *, ...) -> bool array (n_categories,)``
 
 that says for every category of a population whether it counts as one where H0 holds. Of `draws`,
-`n_documents`, `alpha` and `measure` a rule takes by keyword what it looks at, and nothing else: its
-signature tells what its answer depends on. A rule is applied per measure: that two classifiers have the
-same F1 says nothing of their errors.
+`n_documents`, `alpha`, `measure` and `costs` a rule takes by keyword what it looks at, and nothing else:
+its signature tells what its answer depends on. A rule is applied per measure and its costs: that two
+classifiers have the same F1 says nothing of their errors.
 
 Only under :func:`exact_zero` is the share of rejections a size in the strict sense; under every other
 rule categories with a difference pass as H0, and a perfect test then rejects more often than alpha.
@@ -34,9 +34,13 @@ alpha : float
     Level of the test whose size is asked for.
 measure : str
     Name of the measure, as in the table of truths.
+costs : mapping of str to float
+    The measure's costs, empty where it has none.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -232,7 +236,8 @@ def population_test(
     difference: Difference,
     *,
     measure: str,
-    tests: Mapping[str, Callable[[NDArray[np.int64]], Any]],
+    tests: Mapping[str, Callable[..., Any]],
+    costs: Mapping[str, float] | None = None,
     level: float = 0.05,
 ) -> Truth:
     """R4: H0 holds where a test on all documents of the population does not reject at `level`.
@@ -242,10 +247,11 @@ def population_test(
     Parameters
     ----------
     tests : mapping from a measure's name to a callable
-        From int cells (n_categories, 8) to a result with attribute `pvalue`.
+        From int cells (n_categories, 8) to a result with attribute `pvalue`. It is given those of the
+        measure's costs that it has parameters for, in place of any that it was made with.
     level : float
         In (0, 1); H0 holds where ``pvalue > level``.
-    counts, difference, measure
+    counts, difference, measure, costs
         See the module. Fractional counts (a reweighted population times its number of documents) are
         rounded to whole documents first; shares that sum to 1 are refused.
 
@@ -274,13 +280,21 @@ def population_test(
         if (cells.sum(axis=-1) < 1.5).any():
             raise ValueError("counts: shares are not allowed here; multiply them by the number of documents")
         cells = np.rint(cells).astype(np.int64)
-    pvalue = np.asarray(tests[measure](cells).pvalue, dtype=float)
+    pvalue = np.asarray(_at_costs(tests[measure], costs or {})(cells).pvalue, dtype=float)
     if pvalue.shape != cells.shape[:-1] or np.isnan(pvalue).any():
         raise ValueError(
             f"tests: the one for {measure!r} gave p-values of shape {pvalue.shape} or NaN; "
             "one p-value for each category is needed"
         )
     return pvalue > level
+
+
+def _at_costs(test: Callable[..., Any], costs: Mapping[str, float]) -> Callable[..., Any]:
+    """Return the test of the measure at `costs`, which it takes by name or, as some do, all in `costs`."""
+    known = inspect.signature(test).parameters
+    if costs and "costs" in known:
+        return partial(test, costs=costs)
+    return partial(test, **{name: value for name, value in costs.items() if name in known})
 
 
 def _population(counts: ArrayLike) -> Cells:

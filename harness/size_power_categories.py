@@ -18,7 +18,7 @@ REJECTIONS = (
     "n_sets", "n_rejected", "n_wrong_direction", "n_degenerate", "n_convention", "dead",
 )  # fmt: skip
 TRUTHS = ("pair", "balance", "prevalence", "category", "measure", "truth", "alpha", "n_documents", "holds")
-KEY = ("pair", "balance", "prevalence", "category", "measure", "alpha", "n_documents")  # what both share
+KEY = ("pair", "balance", "prevalence", "category", "measure", "costs", "alpha", "n_documents")  # of both
 BY_CATEGORY = (
     "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "category", "kind", "rate",
     "mc_low", "mc_high", "n_rejected", "n_sets", "n_wrong_direction", "n_degenerate", "dead", "prevalence",
@@ -32,11 +32,13 @@ def size_power_by_category(rejections: pd.DataFrame, truths: pd.DataFrame) -> pd
     Parameters
     ----------
     rejections : pandas.DataFrame
-        Columns :data:`REJECTIONS`, one row for each category, test, level and size of set.
+        Columns :data:`REJECTIONS`, one row for each category, test, level and size of set. A further
+        column, `costs`, in both tables joins each test with the truths at its own costs; a table without
+        it counts as one whose costs are empty.
     truths : pandas.DataFrame
-        Columns :data:`TRUTHS`, one row for each category, measure, rule, level and size of set. A rule
-        that is absent for all categories of a point makes no row there; a truth that no test of
-        `rejections` asks for is left aside.
+        Columns :data:`TRUTHS`, one row for each category, measure (at its costs), rule, level and size of
+        set. A rule that is absent for all categories of a point makes no row there; a truth that no test
+        of `rejections` asks for is left aside.
 
     Returns
     -------
@@ -103,7 +105,7 @@ def _keys(rejections: pd.DataFrame, truths: pd.DataFrame) -> dict[str, _Key]:
         if missing:
             raise ValueError(f"{name}: lacks {', '.join(missing)}; needed are {', '.join(needed)}")
     keys = {}
-    for name in (*POINT, "category"):
+    for name in (*POINT, "category", "costs"):
         first = key_values(rejections, name) if name != "truth" else np.array([], dtype=object)
         second = key_values(truths, name) if name != "test" else np.array([], dtype=object)
         codes, levels = pd.factorize(np.concatenate([first, second]), use_na_sentinel=False)
@@ -112,7 +114,9 @@ def _keys(rejections: pd.DataFrame, truths: pd.DataFrame) -> dict[str, _Key]:
 
 
 def key_values(frame: pd.DataFrame, name: str) -> NDArray:
-    """Return a key column as floats, whole numbers or text; an empty prevalence is NaN."""
+    """Return a key column as floats, whole numbers or text; an empty prevalence is NaN, no costs are ""."""
+    if name == "costs" and name not in frame.columns:
+        return np.full(len(frame), "", dtype=object)
     if name not in ("prevalence", "alpha", "n_documents"):
         return frame[name].to_numpy(dtype=object)
     if name == "n_documents":
@@ -180,7 +184,6 @@ def _check_complete(keys: dict[str, _Key], grid: NDArray[np.int8]) -> None:
     lacking = ((n_told[point_of] > 0) & (grid < 0)).any(axis=1) | (n_told[point_of] == 0).all(axis=1)
     if lacking.any() and n_categories.size:
         row = int(np.argmax(lacking))
-        where = ", ".join(
-            f"{name} {key.levels[key.of_rejections[row]]}" for name, key in keys.items() if name != "truth"
-        )
+        told = {name: key.levels[key.of_rejections[row]] for name, key in keys.items() if name != "truth"}
+        where = ", ".join(f"{name} {value}" for name, value in told.items() if value != "")
         raise ValueError(f"truths: none for {where}; every category needs one under each rule of its point")

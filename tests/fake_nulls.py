@@ -96,7 +96,7 @@ def nulls(table, seed=0):
             cells = {f"e{i}": np.nan if lacks else 0.125 for i in range(1, 9)}
             disagreement = float(np.exp(generator.uniform(-7, -3)))
             rows.append(
-                place | {"category": name} | cells | {
+                place | {"costs": "", "category": name} | cells | {
                     "divergence": 0.001, "distance": generator.random() / 20, "disagreement": disagreement,
                     "error_correlation": 0.5 + generator.random() / 2,
                     "reason": "no document favours B" if lacks else "",

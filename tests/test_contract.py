@@ -19,6 +19,7 @@ from harness.evaluation import judge_truth
 from harness.figures import draw_figures
 from harness.measures import DIFFERENCES, difference
 from harness.parallel import Workers, make_run, run_here
+from harness.questions import Question
 from harness.rejections import decide, families
 from harness.store import Store
 
@@ -169,7 +170,7 @@ def check_rule(name, rule):
     apart = np.array([30, 1, 90, 20, 10, 7, 200, 642])
     options = {
         "names": ["x"], "sizes": [100, 1000], "alphas": [0.1, 0.05], "rules": {name: rule}, "n_draws": 300,
-        "seed": 0, "differences": {measure: difference(measure) for measure in ("f1", "error")},
+        "seed": 0, "questions": [Question(name, {}, difference(name), []) for name in ("f1", "error")],
     }  # fmt: skip
     assert judge_truth(same, truth=same, **options)["holds"].all()
     assert not judge_truth(apart, truth=apart, **options)["holds"][:, :, :, 1].any()

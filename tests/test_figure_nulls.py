@@ -139,6 +139,14 @@ def test_other_measures_share_a_figure(table):
     assert measures_run(more) == ["f1", "error", "other measures"]
 
 
+def test_closeness_is_drawn_for_f1_and_error_alone(tmp_path, table):
+    other = table[table["test"] == "wald_f1"].assign(measure="dcf", test="dcf")
+    fake_nulls.write(tmp_path, other)
+    jobs = planned(tmp_path, other)
+    assert "figure_null_size_other_measures" in jobs
+    assert "figure_null_closeness" not in jobs
+
+
 def test_closeness_is_joined_by_category():
     table = fake_nulls.size_power(sizes=[100, 1000])
     nulls = fake_nulls.nulls(table)

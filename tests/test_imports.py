@@ -12,8 +12,8 @@ ORDER = [
     "table_text", "corpora.corpus", "corpora", "split", "features", "balance",
     "models.fitted", "models.cross_validation", "models", "outcomes", "training",
     "measures", "influence", "nulls", "evaluation_sets", "significance.result", "significance", "rejections",
-    "intervals", "size_power", "evaluation", "null_evaluation", "papers", "truth_scores", "ranking",
-    "provenance",
+    "questions", "null_evaluation_sets", "intervals", "size_power", "evaluation", "null_evaluation", "papers",
+    "truth_scores", "ranking", "provenance",
     "captions", "figure_style", "figure", "figures", "findings", "report",
     "study", "config", "cli", "__main__",
 ]  # fmt: skip

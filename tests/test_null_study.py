@@ -16,9 +16,10 @@ from harness.config import conf_folder, register_resolvers, run_arguments
 from harness.evaluation import plan_evaluations
 from harness.measures import difference
 from harness.null_evaluation import evaluate_nulls
-from harness.null_evaluation_sets import FEW_ALPHA, ask, count_sets
+from harness.null_evaluation_sets import FEW_ALPHA, count_sets
 from harness.outcomes import Population, write_outcomes
 from harness.parallel import run_here
+from harness.questions import ask
 from harness.size_power import size_power
 
 NAMES = ("apart", "close", "same", "alike", "one-sided")

@@ -132,26 +132,11 @@ def resampled_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
 def kfold_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     """k-fold cross-validated paired t test: the folds are taken as independent.
 
-    Null hypothesis: the two algorithms have the same expected score. The formula is that of
-    :func:`resampled_t` with r = k folds. Test sets are disjoint but training sets overlap, so
-    the level is not guaranteed; where training matters it tends to be liberal.
+    Null hypothesis and formula are those of :func:`resampled_t`, with the k >= 2 folds as its splits. Test
+    sets are disjoint but training sets overlap, so the level is not guaranteed; where training matters it
+    tends to be liberal.
 
-    Parameters
-    ----------
-    d : array_like, shape (..., k)
-        Score of A minus score of B in each of the k >= 2 folds.
-    degenerate : {"accept", "reject"}
-        Verdict where all differences are equal (p = 1 or p = 0), also if they are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        As :func:`resampled_t`.
+    Parameters, Returns and Raises: as :func:`resampled_t`.
 
     References
     ----------
@@ -176,17 +161,10 @@ def corrected_resampled_t(
 
     Parameters
     ----------
-    d : array_like, shape (..., r)
-        Score of A minus score of B in each of the r >= 2 splits.
     n_train, n_test : float
         Documents in the training set and in the test set of a split (their mean, where splits differ), > 0.
-    degenerate : {"accept", "reject"}
-        Verdict where all differences are equal (p = 1 or p = 0), also if they are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
+    d, degenerate
+        As in :func:`resampled_t`, and so is what is returned.
 
     Raises
     ------

@@ -1,0 +1,179 @@
+"""Tests of one measure at different costs ask different questions: each has truths and nulls of its own."""
+
+import warnings
+from functools import partial
+from types import SimpleNamespace
+
+import fake_nulls
+import numpy as np
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+
+from harness import nulls
+from harness.balance import Balance
+from harness.config import conf_folder, register_resolvers, run_arguments
+from harness.evaluation import evaluate, plan_evaluations
+from harness.figure_closeness import join_closeness
+from harness.findings_nulls import null_warnings
+from harness.measures import costs_text, dcf_difference
+from harness.null_evaluation import evaluate_nulls
+from harness.outcomes import Population
+from harness.parallel import run_here
+from harness.significance.bayes import dirichlet
+from harness.significance.wald import wald
+from harness.size_power import size_power_by_category
+
+# the costs at which DCF has no difference: 1 of a missed positive in the first category, 3 in the second
+CELLS = 20 * np.array([[80, 8, 4, 8, 5, 8, 4, 83], [80, 8, 4, 8, 5, 14, 2, 79]])
+POPULATION = Population("a-b", "natural", ("even", "dear"), CELLS)
+COSTS = [{"cost_fn": cost_fn, "cost_fp": 1.0, "prior": 0.5} for cost_fn in (1.0, 3.0)]
+DEAR = "test.dcf_eq9.cost_fn=3"
+
+
+def chosen(*names, costs=(DEAR,)):
+    register_resolvers()
+    with warnings.catch_warnings(), initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        overrides = ["out=unused", "parallel=sequential", f"test=[{','.join(names)}]", *costs]
+        return run_arguments(compose("run", overrides=overrides))["evaluation"]["tests"]
+
+
+def make_run(stage, *inputs):
+    return run_here
+
+
+COMMON = {"alphas": [0.05], "sizes": [50], "n_sets": 40, "seed": 0, "make_run": make_run, "describe": {}}
+
+
+def judged(tests, rules):
+    plans, _ = plan_evaluations([POPULATION], {"natural": Balance()})
+    return evaluate(plans, tests=tests, rules=rules, n_truth_sets=100, replacement=True, **COMMON)
+
+
+# --- under the rules -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [("dcf", "dcf_eq9"), ("dcf_eq9", "dcf")])
+def test_each_test_is_judged_at_its_own_costs(names):
+    table = size_power_by_category(*judged(chosen(*names), {"exact_zero": nulls.exact_zero}))
+    kinds = table.set_index(["test", "category"])["kind"].to_dict()
+    assert kinds == {
+        ("dcf", "even"): "size",
+        ("dcf", "dear"): "power",
+        ("dcf_eq9", "even"): "power",
+        ("dcf_eq9", "dear"): "size",
+    }
+
+
+def test_a_test_beside_others_has_the_rows_that_it_has_alone():
+    rules = {"margin": nulls.margin, "sampling_interval": nulls.sampling_interval}
+    together = size_power_by_category(*judged(chosen("dcf", "mcnemar", "dcf_eq9"), rules))
+    assert len(together) == 3 * 2 * 2
+    for name in ("dcf", "mcnemar", "dcf_eq9"):
+        alone = size_power_by_category(
+            *judged(chosen(name, costs=[DEAR] if name == "dcf_eq9" else []), rules)
+        )
+        rows = together[together["test"] == name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, alone)
+
+
+def test_equal_costs_are_one_question_however_they_are_written():
+    tests = chosen("dcf", "dcf_eq9", "mcnemar", costs=["test.dcf.cost_fn=3.0", DEAR])
+    rejections, truths = judged(tests, {"margin": nulls.margin})
+    assert len(truths) == 2 * 2  # categories, questions
+    assert set(rejections["costs"]) == set(truths["costs"]) == {"cost_fn=3;cost_fp=1;prior=0.5", ""}
+    assert len(size_power_by_category(rejections, truths)) == 2 * 3
+
+
+def test_a_truth_at_other_costs_does_not_do():
+    rejections, truths = judged(chosen("dcf", costs=[]), {"margin": nulls.margin})
+    with pytest.raises(ValueError, match=r"truths: none for .* costs cost_fn=1;cost_fp=1;prior=0.5"):
+        size_power_by_category(rejections, truths.assign(costs="cost_fn=3;cost_fp=1;prior=0.5"))
+
+
+def test_costs_have_one_text():
+    assert costs_text({"prior": 0.1, "cost_fn": 2}) == costs_text({"cost_fn": 2.0, "prior": 0.1})
+    assert costs_text({"cost_fn": 1 / 3}) != costs_text({"cost_fn": 0.333333333333})
+    assert costs_text({}) == ""
+
+
+def test_the_population_is_tested_at_the_costs_asked_for():
+    for costs in COSTS:
+        expected = wald(CELLS, "dcf", **costs).pvalue > 0.05
+        assert expected.sum() == 1
+        difference = partial(dcf_difference, **costs)
+        for options in ({}, {"cost_fn": 50.0}):  # the question's costs come first
+            tests = {"dcf": partial(wald, measure="dcf", **options)}
+            holds = nulls.population_test(CELLS, difference, measure="dcf", tests=tests, costs=costs)
+            np.testing.assert_array_equal(holds, expected)
+
+
+def test_a_population_test_takes_its_costs_in_its_own_way():
+    seen = []
+
+    def bare(counts):
+        return SimpleNamespace(pvalue=np.ones(len(counts)))
+
+    def whole(counts, prior=0.25, costs=None):
+        seen.append((prior, costs))
+        return bare(counts)
+
+    for test in (bare, whole):
+        assert nulls.population_test(CELLS, None, measure="dcf", tests={"dcf": test}, costs=COSTS[1]).all()
+    assert seen == [(0.25, COSTS[1])]
+    posterior = partial(dirichlet, measure="dcf", n_replicates=2000, rng=np.random.default_rng(0))
+    holds = [
+        nulls.population_test(CELLS, None, measure="dcf", tests={"dcf": posterior}, costs=costs).tolist()
+        for costs in COSTS
+    ]
+    assert holds == [[True, False], [False, True]]
+
+
+def test_the_rule_is_told_the_costs():
+    rule = partial(nulls.population_test, tests={"dcf": partial(wald, measure="dcf")})
+    table = size_power_by_category(*judged(chosen("dcf", "dcf_eq9"), {"population_test": rule}))
+    kinds = table.set_index(["test", "category"])["kind"]
+    assert kinds["dcf", "even"] == kinds["dcf_eq9", "dear"] == "size"
+    assert kinds["dcf", "dear"] == kinds["dcf_eq9", "even"] == "power"
+
+
+# --- under exact nulls -----------------------------------------------------------------------------
+
+
+def test_nulls_tell_their_costs():
+    cells = np.stack([CELLS[0], [80, 8, 0, 12, 5, 0, 4, 91]])
+    lacking = Population("a-b", "natural", ("even", "none"), cells)
+    plans, _ = plan_evaluations([lacking], {"natural": Balance()})
+    tests = chosen("mcnemar", "dcf", "dcf_eq9")
+    grid = {"n_pooled": 20, "h": [0], "path_sizes": [50], "prevalence_sizes": None}
+    found = evaluate_nulls(plans, {"exact_null": nulls.exact_null}, tests, **grid, **COMMON)
+    (table,) = found.nulls
+    assert list(table.columns)[4:6] == ["measure", "costs"]
+    assert table["costs"].tolist() == [
+        text for text in ("", *map(costs_text, COSTS)) for _ in lacking.categories
+    ]
+    for costs in COSTS:
+        rows = table[(table["costs"] == costs_text(costs)) & (table["category"] == "even")]
+        assert abs(dcf_difference(rows[[f"e{i}" for i in range(1, 9)]].to_numpy(), **costs)) <= 1e-8
+    assert len(set(found.warnings)) == len(found.warnings) == 3
+    assert len(set(null_warnings(table))) == 3
+
+
+def test_warnings_count_categories_at_each_set_of_costs():
+    one = fake_nulls.nulls(fake_nulls.size_power(pairs=["linear_svm-mlp"], balances=["natural"]))
+    error = one[one["measure"] == "error"].assign(measure="dcf", costs="cost_fn=1;cost_fp=1;prior=0.5")
+    other = error.assign(costs="cost_fn=2;cost_fp=1;prior=0.5", e1=0.125)
+    assert null_warnings(error)[0].split(" for ")[1].startswith("dcf and are left out")
+    (told,) = null_warnings(pd.concat([error, other]))
+    assert "1 of 20 categories" in told
+    assert "for dcf (cost_fn=1;cost_fp=1;prior=0.5) and are" in told
+    assert null_warnings(one.drop(columns="costs")) == null_warnings(one.assign(costs=np.nan))
+
+
+def test_closeness_has_the_measures_that_are_shown():
+    table = fake_nulls.size_power(sizes=[1000])
+    made, rates = fake_nulls.nulls(table), fake_nulls.by_category(table)
+    dcf = [made[made["measure"] == "f1"].assign(measure="dcf", costs=costs_text(costs)) for costs in COSTS]
+    more = rates[rates["test"] == "wald_f1"].assign(measure="dcf", test="dcf")
+    joined = join_closeness(pd.concat([rates, more]), pd.concat([made, *dcf]), 1000)
+    pd.testing.assert_frame_equal(joined, join_closeness(rates, made, 1000))
