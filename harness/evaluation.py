@@ -2,117 +2,26 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.balance import Balance
 from harness.errors import UserError
-from harness.evaluation_sets import draw_sets, draw_stratified, reweight
-from harness.measures import costs_text
-from harness.outcomes import Population
+from harness.evaluation_sets import draw_sets, draw_stratified
+from harness.evaluation_tables import rejections_table, truths_table
 from harness.parallel import Run
+from harness.plans import Plan
 from harness.questions import Question, ask
 from harness.rejections import Test, count_rejections
 from harness.seeding import rng
-from harness.size_power import dead_categories, fewest_discordances
+from harness.size_power import fewest_discordances
 from harness.store import Arrays
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MakeRun = Callable[..., Run]
-
-
-class Plan(NamedTuple):
-    """How one population is evaluated: one block of rows in the tables.
-
-    Attributes
-    ----------
-    pair, balance : str
-        As in the tables.
-    prevalence : float or None
-        The prevalence it is rescaled to, if any.
-    categories : tuple of str
-    cells : array, shape (n_categories, 8)
-        What evaluation sets are drawn from: counts, or shares where rescaled.
-    truth : array, shape (n_categories, 8)
-        The cells on which the truth is measured: the counts, brought to the wanted prevalence (to 1/2
-        where sets are stratified) at the same number of documents.
-    stratified : bool
-        Whether sets hold N/2 positives exactly.
-    """
-
-    pair: str
-    balance: str
-    prevalence: float | None
-    categories: tuple[str, ...]
-    cells: NDArray[Any]
-    truth: NDArray[Any]
-    stratified: bool
-
-
-def plan_evaluations(
-    populations: Sequence[Population], balances: Mapping[str, Balance]
-) -> tuple[list[Plan], list[str]]:
-    """Return what to evaluate, in the order of `balances`, and a warning for each category left out.
-
-    A category without a positive or without a negative document in D_true can be neither rescaled nor
-    stratified; it is left out there, and named.
-
-    Parameters
-    ----------
-    populations : sequence of Population
-    balances : mapping of str to Balance
-
-    Examples
-    --------
-    >>> counts = np.array([[4, 1, 2, 3, 0, 5, 5, 80]])
-    >>> plans, _ = plan_evaluations(
-    ...     [Population("a-b", "natural", ("GCAT",), counts)], {"reweighted": Balance(prevalence=(.5,))})
-    >>> float(plans[0].cells[0, :4].sum())
-    0.5
-    """
-    plans: list[Plan] = []
-    warnings: list[str] = []
-    for name, balance in balances.items():
-        for population in populations:
-            if population.balance != (name if balance.unions else "natural"):
-                continue
-            chosen = population
-            if balance.stratified or balance.prevalence is not None:
-                chosen, missing = _with_both_classes(population)
-                if missing:
-                    warnings.append(
-                        f"{population.pair}, balance {name}: left out for want of positives or negatives "
-                        f"in D_true: {', '.join(missing)}"
-                    )
-            plans += _plan(name, balance, chosen)
-    return plans, warnings
-
-
-def _plan(name: str, balance: Balance, population: Population) -> Iterator[Plan]:
-    counts = population.counts
-    n_documents = counts.sum(axis=1, keepdims=True)
-    if balance.prevalence is None:
-        truth = n_documents * reweight(counts, 0.5) if balance.stratified else counts
-        yield Plan(population.pair, name, None, population.categories, counts, truth, balance.stratified)
-        return
-    for prevalence in balance.prevalence:
-        cells = reweight(counts, prevalence)
-        truth = n_documents * cells
-        yield Plan(population.pair, name, prevalence, population.categories, cells, truth, balance.stratified)
-
-
-def _with_both_classes(population: Population) -> tuple[Population, list[str]]:
-    positives, negatives = population.counts[:, :4].sum(axis=1), population.counts[:, 4:].sum(axis=1)
-    kept = (positives > 0) & (negatives > 0)
-    names = np.array(population.categories)
-    chosen = Population(
-        population.pair, population.balance, tuple(names[kept].tolist()), population.counts[kept]
-    )
-    return chosen, names[~kept].tolist()
 
 
 def evaluate(
@@ -191,9 +100,9 @@ def evaluate(
         part = slice(start, start + len(plan.categories))
         start = part.stop
         rejections.append(
-            _rejections_table(plan, rejected[part], tests, questions, sizes, alphas, n_sets, fewest)
+            rejections_table(plan, rejected[part], tests, questions, sizes, alphas, n_sets, fewest)
         )
-        truths.append(_truths_table(plan, judged[part], tuple(rules), questions, sizes, alphas))
+        truths.append(truths_table(plan, judged[part], tuple(rules), questions, sizes, alphas))
     return pd.concat(rejections, ignore_index=True), pd.concat(truths, ignore_index=True)
 
 
@@ -330,78 +239,3 @@ def fewest_to_reject(
                 if pvalue(all_right)[0] > alpha:  # else (degenerate=reject) none is needed: it stays 0
                     fewest[t, a, s] = fewest_discordances(pvalue, alpha, n_documents)
     return fewest
-
-
-def _columns(
-    plan: Plan, shape: tuple[int, ...], axes: Mapping[str, tuple[int, Sequence[Any]]]
-) -> dict[str, Any]:
-    """Return a table's key columns: the plan's, and values along their axis of an array of `shape`."""
-    n_rows = int(np.prod(shape))
-    columns: dict[str, Any] = {
-        "pair": np.repeat(plan.pair, n_rows),
-        "balance": np.repeat(plan.balance, n_rows),
-        "prevalence": np.repeat(np.nan if plan.prevalence is None else plan.prevalence, n_rows),
-    }
-    for name, (axis, values) in axes.items():
-        place = [1] * len(shape)
-        place[axis] = shape[axis]
-        columns[name] = np.broadcast_to(np.asarray(values).reshape(place), shape).ravel()
-    return columns
-
-
-def _rejections_table(
-    plan: Plan,
-    units: Sequence[Arrays],
-    tests: Sequence[Test],
-    questions: Sequence[Question],
-    sizes: Sequence[int],
-    alphas: Sequence[float],
-    n_sets: int,
-    fewest: NDArray[np.int64],
-) -> "pd.DataFrame":
-    import pandas as pd
-
-    shape = (len(plan.categories), len(tests), len(alphas), len(sizes))
-    costs = {place: costs_text(question.costs) for question in questions for place in question.places}
-    axes: dict[str, tuple[int, Sequence[Any]]] = {
-        "category": (0, plan.categories),
-        "test": (1, [test.name for test in tests]),
-        "measure": (1, [test.measure for test in tests]),
-        "costs": (1, [costs[place] for place in range(len(tests))]),
-        "alpha": (2, alphas),
-        "n_documents": (3, sizes),
-    }
-    columns = _columns(plan, shape, axes)
-    dead = np.zeros(shape, dtype=bool)
-    for t, a, s in np.ndindex(shape[1:]):
-        if fewest[t, a, s]:
-            dead[:, t, a, s] = dead_categories(plan.truth, sizes[s], int(fewest[t, a, s]), alphas[a])
-    for name in ("n_rejected", "n_wrong_direction"):
-        columns[name] = np.stack([unit[name].transpose(1, 2, 0) for unit in units]).ravel()
-    for name in ("n_degenerate", "n_convention"):
-        counted = np.stack([unit[name].T for unit in units])
-        columns[name] = np.broadcast_to(counted[:, :, None, :], shape).ravel()
-    return pd.DataFrame(columns | {"n_sets": n_sets, "dead": dead.ravel()})
-
-
-def _truths_table(
-    plan: Plan,
-    units: Sequence[Arrays],
-    rules: Sequence[str],
-    questions: Sequence[Question],
-    sizes: Sequence[int],
-    alphas: Sequence[float],
-) -> "pd.DataFrame":
-    import pandas as pd
-
-    shape = (len(plan.categories), len(rules), len(questions), len(alphas), len(sizes))
-    axes: dict[str, tuple[int, Sequence[Any]]] = {
-        "category": (0, plan.categories),
-        "truth": (1, rules),
-        "measure": (2, [question.measure for question in questions]),
-        "costs": (2, [costs_text(question.costs) for question in questions]),
-        "alpha": (3, alphas),
-        "n_documents": (4, sizes),
-    }
-    columns = _columns(plan, shape, axes)
-    return pd.DataFrame(columns | {"holds": np.stack([unit["holds"] for unit in units]).ravel()})

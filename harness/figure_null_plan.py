@@ -90,11 +90,19 @@ def _other_null_jobs(
         jobs["figure_null_closeness"] = lambda: closeness_figure(
             read_table(paths[0]), read_table(paths[1]), provenance, width=width
         )
-    close = select(table, pair=close_pair(table), balance=UNBALANCED, kind="size")
-    if shown_truths(close) and affected_curves(close):
-        jobs["figure_null_degenerate"] = partial(degenerate_figure, table, provenance, width=width)
+    jobs |= plan_degenerate(table, provenance, "figure_null_degenerate", width=width)
     if select(nulls, balance=REWEIGHTED, truth="exact_null")["prevalence"].notna().any():
         jobs["figure_null_prevalence"] = partial(
             prevalence_figure, nulls, provenance, truth="exact_null", width=width
         )
     return jobs
+
+
+def plan_degenerate(
+    table: DataFrame, provenance: Mapping[str, Any], stem: str, *, width: float
+) -> dict[str, Build]:
+    """Return the figure of degenerate sets, where a close pair and a test that they matter for were run."""
+    close = select(table, pair=close_pair(table), balance=UNBALANCED, kind="size")
+    if shown_truths(close) and affected_curves(close):
+        return {stem: partial(degenerate_figure, table, provenance, width=width)}
+    return {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.captions import panel_caption, write_captions
 from harness.figure_layout import Page, columns_that_fit
-from harness.figure_null_plan import plan_null_figures
+from harness.figure_null_plan import plan_degenerate, plan_null_figures
 from harness.figure_panels import (
     ROW_HEIGHT,
     TURNED_HEIGHT,
@@ -128,7 +128,8 @@ def draw_figures(
     chosen, rules = primary_truth(table, truth), without_nulls(table)
     shown = table if chosen in NULL_TRUTHS else rules
     jobs = {} if rules.empty else plan_figures(shown, provenance, chosen, options)
-    jobs |= plan_null_figures(out, table, provenance, width=width, x_axis=x_axis)
+    of_nulls = plan_null_figures(out, table, provenance, width=width, x_axis=x_axis)
+    jobs |= of_nulls or plan_degenerate(table, provenance, "figure_degenerate", width=width)
     paths: list[Path] = []
     captions: dict[str, str] = {}
     with figure_style():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.figure_degenerate import figure_1d
 from harness.findings_verdicts import (
     WORDS,
     Judged,
@@ -22,6 +23,7 @@ from harness.papers import (
     FEW_CATEGORIES,
     Panel,
     all_panels,
+    nulls_alone,
     papers_curves,
     papers_panels,
     primary_alpha,
@@ -68,7 +70,7 @@ def papers_conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[
         _variance_vanishes(table, truth, alpha),
         _below_by_one_sd(table, truth, alpha),
         *([] if without_nulls(table).empty else _statements(table, truth)),
-        _proportion_optimistic(table, truth, alpha),
+        _proportion_optimistic(table, provenance, truth, alpha),
     ]
 
 
@@ -186,7 +188,9 @@ def _statements(table: DataFrame, truth: str) -> list[Conclusion]:
     return found
 
 
-def _proportion_optimistic(table: DataFrame, truth: str, alpha: float) -> Conclusion:
+def _proportion_optimistic(
+    table: DataFrame, provenance: Mapping[str, Any], truth: str, alpha: float
+) -> Conclusion:
     text = (
         "Figure 1(d): the proportion test looks optimistic on small unbalanced sets of close models. Read "
         "as: it is liberal there at the smallest N."
@@ -201,4 +205,7 @@ def _proportion_optimistic(table: DataFrame, truth: str, alpha: float) -> Conclu
         return Conclusion(text, CANNOT_TELL, "panel (d) or the proportion test was not run")
     point = points[0]
     verdict = {"liberal": AGREE, "holds": DIFFER, "conservative": DIFFER}.get(point.word, CANNOT_TELL)
-    return Conclusion(text, verdict, f"N = {n_documents}: {point.word}, {point}")
+    told = f"N = {n_documents}: {point.word}, {point}"
+    # a run under nulls says the next thing among its main findings
+    both = figure_1d(table, provenance) if nulls_alone(table).empty else ""
+    return Conclusion(text, verdict, f"{told}. {both}" if both else told)

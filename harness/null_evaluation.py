@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.evaluation import MakeRun, Plan, fewest_to_reject
+from harness.evaluation import MakeRun, fewest_to_reject
 from harness.measures import costs_text
 from harness.null_evaluation_sets import WITH_POWER, Source, count_unit, levels
 from harness.null_evaluation_tables import null_table, path_table, rate_table
 from harness.nulls import exact_zero
+from harness.plans import Plan
 from harness.questions import Question, ask
 from harness.rejections import Test
 from harness.store import digest

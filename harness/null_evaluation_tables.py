@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness import nulls
-from harness.evaluation import Plan
 from harness.intervals import clopper_pearson
 from harness.measures import costs_text
 from harness.null_evaluation_sets import WITH_POWER, Source, levels, shown_alpha, takes_few
 from harness.outcomes import error_correlation
+from harness.plans import Plan
 from harness.questions import Question
 from harness.rejections import Test
 from harness.size_power import dead_categories

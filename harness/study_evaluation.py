@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from harness.balance import Balance
 from harness.errors import UserError
-from harness.evaluation import Plan, evaluate, plan_evaluations
+from harness.evaluation import evaluate
 from harness.evaluation_sets import check_sizes
 from harness.null_evaluation import NullStudy, evaluate_nulls
 from harness.null_evaluation_sets import levels, shown_alpha
 from harness.outcomes import Population
+from harness.plans import Plan, plan_evaluations
 from harness.provenance import Clock
 from harness.size_power import size_power, size_power_by_category, write_table
 

@@ -7,6 +7,7 @@ import pytest
 from bootstrap_cases import ALPHAS, INTERVALS, SMALL, all_replicates, evaluation_sets, generator
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from harness.measures import f1_difference
 from harness.significance import (
@@ -17,6 +18,7 @@ from harness.significance import (
     settling,
 )
 from harness.significance.bootstrap import bootstrap_percentile, reject
+from harness.significance.stopping import TURNED
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
@@ -144,13 +146,27 @@ def test_least_pvalue_is_a_lower_bound(counts, stratified):
     assert bound <= min(weights[d <= 1e-12].sum(), weights[d >= -1e-12].sum()) + 1e-12
 
 
-def test_stop_bounds_close_in_on_the_limit():
+@pytest.mark.parametrize("tails", [1, 2])
+def test_predicted_verdicts_are_turned_as_rarely_as_said(tails):
+    # a share of hits at which 20,000 replicates reject half the time, and 5,000 of them seen first
+    rng, n, drawn, share = generator(9), 20_000, 5000, 0.05
+    limit, n_sets = round(n * share), 40_000
+    seen = rng.binomial(drawn, share, n_sets)
+    final = seen + rng.binomial(n - drawn, share, n_sets)
+    known = {
+        c: settling.verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in np.unique(seen).tolist()
+    }
+    verdicts = [known[count] for count in seen.tolist()]
+    turned = sum(v is not None and v != (f <= limit) for v, f in zip(verdicts, final.tolist(), strict=True))
+    assert turned <= binom.ppf(1 - 1e-6, n_sets, 2 * TURNED)
+    far = {c: settling.verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in (150, 350)}
+    assert far == {150: True, 350: False}
+
+
+def test_after_the_last_replicate_the_count_decides():
     for tails in (1, 2):
-        totals = np.cumsum(bootstrap_f1.stage_sizes(5000, first=300)).tolist()
-        bounds = [settling.stop_bounds(5000, 250, total, tails) for total in totals]
-        assert bounds[-1] == (250, 251)
-        assert [low for low, _ in bounds] == sorted(low for low, _ in bounds)
-        assert all(low < high for low, high in bounds)
+        verdicts = [settling.verdict_so_far(c, 5000, 250, 5000, tails, 0.0, 1.0) for c in (0, 250, 251, 5000)]
+        assert verdicts == [True, True, False, False]
 
 
 @given(st.floats(1e-4, 0.9999), st.integers(1, 10_000), st.sampled_from([1, 2]))

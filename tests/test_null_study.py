@@ -13,12 +13,12 @@ from harness import nulls
 from harness.balance import Balance
 from harness.cli import main
 from harness.config import conf_folder, register_resolvers, run_arguments
-from harness.evaluation import plan_evaluations
 from harness.measures import difference
 from harness.null_evaluation import evaluate_nulls
 from harness.null_evaluation_sets import FEW_ALPHA, count_sets
 from harness.outcomes import Population, write_outcomes
 from harness.parallel import run_here
+from harness.plans import plan_evaluations
 from harness.questions import ask
 from harness.size_power import size_power
 

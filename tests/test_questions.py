@@ -13,13 +13,14 @@ from hydra import compose, initialize_config_dir
 from harness import nulls
 from harness.balance import Balance
 from harness.config import conf_folder, register_resolvers, run_arguments
-from harness.evaluation import evaluate, plan_evaluations
+from harness.evaluation import evaluate
 from harness.figure_closeness import join_closeness
 from harness.findings_nulls import null_warnings
 from harness.measures import costs_text, dcf_difference
 from harness.null_evaluation import evaluate_nulls
 from harness.outcomes import Population
 from harness.parallel import run_here
+from harness.plans import plan_evaluations
 from harness.significance.bayes import dirichlet
 from harness.significance.wald import wald
 from harness.size_power import size_power_by_category

@@ -21,10 +21,17 @@ is unique and lies between those of the two tables. e8 plays no part, and e4 and
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, xlog1py
+from scipy.special import xlog1py
 
 from harness.significance.keep_last import keep_last
-from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
+from harness.significance.result import (
+    TestResult,
+    as_counts,
+    check_choice,
+    chi_square_upper,
+    discordant,
+    settle_degenerate,
+)
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +103,7 @@ def likelihood_ratio(counts: ArrayLike, measure: str = "f1", *, degenerate: str 
     0.0413
     """
     deviance, _, frozen = _statistics(_checked(counts, measure), measure)
-    return settle_degenerate(chdtrc(1, deviance), deviance.copy(), frozen.copy(), degenerate)
+    return settle_degenerate(chi_square_upper(deviance), deviance.copy(), frozen.copy(), degenerate)
 
 
 def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept") -> TestResult:
@@ -138,7 +145,7 @@ def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept")
     0.0437
     """
     _, pearson, frozen = _statistics(_checked(counts, measure), measure)
-    return settle_degenerate(chdtrc(1, pearson), pearson.copy(), frozen.copy(), degenerate)
+    return settle_degenerate(chi_square_upper(pearson), pearson.copy(), frozen.copy(), degenerate)
 
 
 def _checked(counts: ArrayLike, measure: str) -> NDArray[np.int64]:

@@ -2,10 +2,16 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc
 from scipy.stats import binom
 
-from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
+from harness.significance.result import (
+    TestResult,
+    as_counts,
+    check_choice,
+    chi_square_upper,
+    discordant,
+    settle_degenerate,
+)
 
 VARIANTS = ("uncorrected", "corrected", "exact", "midp", "auto")
 
@@ -63,12 +69,12 @@ def mcnemar(counts: ArrayLike, variant: str = "corrected", *, degenerate: str = 
     m = n01 + n10
     if variant in ("uncorrected", "corrected"):
         statistic = _chi_square(n01, n10, corrected=variant == "corrected")
-        pvalue = chdtrc(1, statistic)
+        pvalue = chi_square_upper(statistic)
     else:
         statistic = (n01 - n10).astype(float)
         pvalue = _binomial_pvalue(n01, n10, midp=variant == "midp")
         if variant == "auto":
-            corrected = chdtrc(1, _chi_square(n01, n10, corrected=True))
+            corrected = chi_square_upper(_chi_square(n01, n10, corrected=True))
             pvalue = np.where(m < AUTO_EXACT_BELOW, pvalue, corrected)
     return settle_degenerate(pvalue, statistic, m == 0, degenerate)
 

@@ -5,16 +5,13 @@ from the counts alone, an approximation of the p-value from the moments where th
 a `Forecast`), and, for the rest, predictions from the replicates drawn so far.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, bdtrc, gammainc, gammaincc, ndtr
-from scipy.stats import betabinom
 
-from harness.significance.stopping import TURNED
+from harness.significance.stopping import TURNED, final_count
 
 Floats = NDArray[np.float64]
 
@@ -35,49 +32,6 @@ def largest_rejecting(alpha: float, n_replicates: int, tails: int) -> int:
     while tails * count / n_replicates > alpha:
         count -= 1
     return count
-
-
-@lru_cache(maxsize=4096)
-def stop_bounds(n_replicates: int, limit: int, drawn: int, tails: int) -> tuple[int, int]:
-    """Return (low, high): with `drawn` replicates a count <= low is a rejection, >= high is none.
-
-    Rejection means that the final count is at most `limit`. Given c hits so far, those to come are
-    beta-binomial (prior Beta(1/2, 1/2)); a verdict is given when the other one has a predictive
-    probability of at most ``TURNED``. A count above `limit` can only grow (equal-tailed), and after
-    the last replicate both bounds are exact.
-
-    Examples
-    --------
-    >>> stop_bounds(5000, 250, 5000, 2)
-    (250, 251)
-    >>> stop_bounds(5000, 250, 300, 2)
-    (3, 31)
-    """
-    if drawn == n_replicates:
-        return limit, limit + 1
-    worth = MEAN_NOISE if tails == 1 else 1.0
-    seen, left = int(worth * drawn), int(worth * (n_replicates - drawn))
-    bar = worth * (limit + 0.5)
-
-    def rejects(count: float) -> float:
-        hits = worth * count
-        return float(betabinom.cdf(np.floor(bar - hits), left, hits + 0.5, max(seen - hits, 0) + 0.5))
-
-    low = _last(lambda c: 1 - rejects(c) <= TURNED, drawn)
-    high = _last(lambda c: rejects(c) > TURNED, drawn) + 1
-    return low, (min(high, limit + 1) if tails == 2 else high)
-
-
-def _last(holds: Callable[[int], bool], top: int) -> int:
-    """Return the last number from 0 to `top` where `holds`, true up to a point, is true; -1 if nowhere."""
-    low, high = -1, top
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 class Forecast(NamedTuple):
@@ -172,17 +126,23 @@ def verdict_so_far(
     count, drawn : int
         Hits and replicates so far.
     limit, n_replicates, tails : int
-        As in :func:`stop_bounds`.
+        As in :func:`settled_at_once`.
     low, high : float
         The set's `Forecast`.
+
+    Examples
+    --------
+    >>> [verdict_so_far(count, 5000, 750, 15_000, 2, 0.0, 1.0) for count in (100, 250, 400)]
+    [True, None, False]
     """
-    reject_to, accept_from = stop_bounds(n_replicates, limit, drawn, tails)
-    if count <= reject_to:
-        return True
-    if count >= accept_from:
-        return False
+    if drawn == n_replicates:
+        return count <= limit
     worth = MEAN_NOISE if tails == 1 else 1.0
-    left, bar = int(worth * (n_replicates - drawn)), worth * (limit + 0.5 - count)
+    bar = worth * (limit + 0.5)
+    least, most = final_count(worth * count, worth * drawn, worth * n_replicates)
+    if most <= bar or least > bar:
+        return most <= bar
+    left, bar = int(worth * (n_replicates - drawn)), bar - worth * count
     if bar < 0:  # only the symmetric count can fall again
         return None
     if rejects(bar, left, high):

@@ -12,7 +12,7 @@ TURNED = 1e-4
 """Bound on the probability that the replicates not drawn turn a verdict, or take a count past a bound."""
 
 
-def final_counts(counts: ArrayLike, n_drawn: int, n_replicates: int) -> tuple[Floats, Floats]:
+def final_counts(counts: ArrayLike, n_drawn: float, n_replicates: float) -> tuple[Floats, Floats]:
     """Return bounds on the counts among all replicates, from those among the replicates drawn so far.
 
     The probability of a hit lies, after `counts` hits in `n_drawn` draws and a Beta(1/2, 1/2) prior, between
@@ -22,8 +22,8 @@ def final_counts(counts: ArrayLike, n_drawn: int, n_replicates: int) -> tuple[Fl
     Parameters
     ----------
     counts : array_like, shape (...)
-        Hits so far, from 0 to `n_drawn`; halves are allowed.
-    n_drawn, n_replicates : int
+        Hits so far, from 0 to `n_drawn`; fractions are allowed.
+    n_drawn, n_replicates : float
         Replicates so far and in all.
 
     Returns
@@ -49,7 +49,7 @@ def final_counts(counts: ArrayLike, n_drawn: int, n_replicates: int) -> tuple[Fl
 
 
 @lru_cache(maxsize=100_000)
-def final_count(count: float, n_drawn: int, n_replicates: int) -> tuple[float, float]:
+def final_count(count: float, n_drawn: float, n_replicates: float) -> tuple[float, float]:
     """Return :func:`final_counts` of one count; the same few counts come up again and again.
 
     Examples
