@@ -171,18 +171,17 @@ def _make_populations(
     discordant = plan.cells[:, [1, 2, 5, 6]].sum(axis=1) > 0
     for q, question in enumerate(questions):
         for s, (truth, kind) in enumerate(sources):
-            if kind == "power":  # its null stands just before it; one point has one number of sets
+            if kind == "power":
                 same = exact_zero(plan.cells, question.difference, measure=question.measure)
-                shares[s, q], n_few[s, q] = (
-                    np.where((discordant & ~same)[:, None], real, np.nan),
-                    n_few[s - 1, q],
+                shares[s, q] = np.where((discordant & ~same)[:, None], real, np.nan)
+            else:
+                shares[s, q], reasons[truth, question.name] = nulls[truth](
+                    plan.categories, plan.cells, question.measure, **question.costs
                 )
-                continue
-            shares[s, q], reasons[truth, question.name] = nulls[truth](
-                plan.categories, plan.cells, question.measure, **question.costs
-            )
-            n_null = max(1, int((~np.isnan(shares[s, q, :, 0])).sum()))
-            n_few[s, q] = min(n_sets, math.ceil(n_pooled / n_null))
+            n_pooled_over = max(1, int((~np.isnan(shares[s, q, :, 0])).sum()))
+            n_few[s, q] = min(n_sets, math.ceil(n_pooled / n_pooled_over))
+            if kind == "power":  # its null stands just before it; one point has one number of sets
+                n_few[s - 1 : s + 1, q] = n_few[s - 1 : s + 1, q].max()
     return _Populations(shares, reasons, n_few)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from harness.measures import difference
 from harness.significance import bootstrap_f1
 from harness.significance.interval_inversion import INTERVALS
-from harness.significance.interval_replicates import Observed, difference_replicates, observe
+from harness.significance.interval_replicates import Errors, Observed, difference_replicates, observe
 from harness.significance.replicates import set_generator, set_keys
 from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
 from harness.significance.stopping import check_levels, final_count
@@ -226,7 +226,7 @@ def unusable_share(
     sets, frozen = cells.reshape(-1, 8), degenerate_sets(cells, measure)
     shares = np.ones(len(sets))
     for i, _, stages in _live_sets(sets, frozen, measure, n_replicates, stratified, generator, True):
-        shares[i] = sum(np.count_nonzero(errors == 0) for _, errors in stages) / n_replicates
+        shares[i] = sum(np.count_nonzero(errors() == 0) for _, errors in stages) / n_replicates
     return shares.reshape(frozen.shape)
 
 
@@ -254,7 +254,7 @@ def _live_sets(
     stratified: bool,
     rng: np.random.Generator,
     errors: bool,
-) -> Iterator[tuple[int, Observed, Iterator[tuple[Floats, Floats]]]]:
+) -> Iterator[tuple[int, Observed, Iterator[tuple[Floats, Errors]]]]:
     """Yield place, observed values and replicates, from a generator of its own, of each live set."""
     keys = set_keys(len(sets), rng)
     live = np.flatnonzero(~frozen.reshape(-1))
@@ -268,7 +268,7 @@ def _live_sets(
 
 def _rejections(
     observed: Observed,
-    stages: Iterator[tuple[Floats, Floats]],
+    stages: Iterator[tuple[Floats, Errors]],
     names: Sequence[str],
     levels: list[float],
     n_replicates: int,

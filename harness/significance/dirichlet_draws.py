@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Sign = Callable[..., Floats]
 
-STAGES = (1500, 3500)
-"""Draws of a set's stages, the last again and again."""
+STAGES = (400, 1100, 3500)
+"""Draws of a set's stages, the last again and again; after 1,500 all on one side p <= 1 % is settled."""
 
 GROUPS = {
     "f1": ((0,), (1,), (2,), (3, 4), (5,), (6,)),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from harness.significance.interval_replicates import Observed
+from harness.significance.interval_replicates import Errors, Observed
 
 Floats = NDArray[np.float64]
 
@@ -40,11 +40,11 @@ class Interval(NamedTuple):
     """
 
     n_counts: int
-    tally: Callable[[Floats, Floats, Observed], Counts]
+    tally: Callable[[Floats, Errors, Observed], Counts]
     bounds: Callable[[Ranges, int, Observed], tuple[float, float]]
 
 
-def tally_basic(values: Floats, errors: Floats, observed: Observed) -> Counts:
+def tally_basic(values: Floats, errors: Errors, observed: Observed) -> Counts:
     """Count d* <= 2d and d* >= 2d: the interval of 2d - d* has 0 where d* = 2d."""
     gap = values - 2 * observed.value
     return [float(np.count_nonzero(gap <= NEAR)), float(np.count_nonzero(gap >= -NEAR))]
@@ -56,16 +56,17 @@ def bounds_basic(ranges: Ranges, n_replicates: int, observed: Observed) -> tuple
     return min(1.0, low), min(1.0, high)
 
 
-def tally_studentized(values: Floats, errors: Floats, observed: Observed) -> Counts:
+def tally_studentized(values: Floats, errors: Errors, observed: Observed) -> Counts:
     """Count t* <= t, t* >= t and the replicates with se* > 0, t* = (d* - d) / se*, t = d / se."""
-    usable = errors > 0
+    deviations = errors()
+    usable = deviations > 0
     n_usable = float(np.count_nonzero(usable))
     if n_usable == 0 or observed.error == 0:
         return [0.0, 0.0, 0.0]
-    if n_usable < len(errors):
-        values, errors = values[usable], errors[usable]
+    if n_usable < len(deviations):
+        values, deviations = values[usable], deviations[usable]
     t = observed.value / observed.error
-    gap = (values - observed.value) / errors - t
+    gap = (values - observed.value) / deviations - t
     near = NEAR * max(1.0, abs(t))
     return [float(np.count_nonzero(gap <= near)), float(np.count_nonzero(gap >= -near)), n_usable]
 
@@ -78,7 +79,7 @@ def bounds_studentized(ranges: Ranges, n_replicates: int, observed: Observed) ->
     return min(1.0, least), min(1.0, greatest)
 
 
-def tally_bca(values: Floats, errors: Floats, observed: Observed) -> Counts:
+def tally_bca(values: Floats, errors: Errors, observed: Observed) -> Counts:
     """Count d* <= 0, d* >= 0 and d* < d, ties in d* = d for one half."""
     gap = values - observed.value
     below = (np.count_nonzero(gap < -NEAR) + np.count_nonzero(gap <= NEAR)) / 2

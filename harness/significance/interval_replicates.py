@@ -1,6 +1,7 @@
 """Bootstrap replicates of a difference and of its standard error, and the acceleration of BCa, of one set."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from harness.significance.replicates import Resampling, whole_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+Errors = Callable[[], Floats]
 
 FIRST_STAGE = 1500
 """Replicates of the first stage: many verdicts are settled by them."""
@@ -66,8 +69,8 @@ def difference_replicates(
     rng: np.random.Generator,
     *,
     errors: bool = True,
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield replicates of a set's difference and of its standard error, stage by stage, each (size,).
+) -> Iterator[tuple[Floats, Errors]]:
+    """Yield replicates of a set's difference, (size,), and a function that gives their standard errors.
 
     Parameters
     ----------
@@ -82,13 +85,13 @@ def difference_replicates(
     rng : numpy.random.Generator
         The set's own generator.
     errors : bool
-        Whether standard errors are wanted; an empty array stands for them if not.
+        Whether standard errors may be asked for; they are computed only if they are.
     """
     stages = stage_sizes(n_replicates, FIRST_STAGE)
     if measure == "f1":
         sizes = _sizes(cells, stratified)
         for made in replicates(cells, stages, stratified, rng, whole_numbers if errors else differences):
-            yield (differences(made), _f1_errors(made, sizes)) if errors else (made, np.empty(0))
+            yield (differences(made), partial(_f1_errors, made, sizes)) if errors else (made, _none)
         return
     parts = [part for part in strata(cells, stratified).reshape(-1, 3) if part[2] > 0]
     resamplings = [Resampling(np.array([n01, n10, n - n01 - n10])) for n01, n10, n in parts]
@@ -97,7 +100,11 @@ def difference_replicates(
             np.array([*resampling.draw(size, rng)[:2], np.full(size, part[2])])
             for resampling, part in zip(resamplings, parts, strict=True)
         ]
-        yield _error_values(groups), _error_errors(groups) if errors else np.empty(0)
+        yield _error_values(groups), partial(_error_errors, groups) if errors else _none
+
+
+def _none() -> Floats:
+    return np.empty(0)
 
 
 def accelerations(sets: Ints, measure: str, stratified: bool) -> Floats:
