@@ -128,7 +128,7 @@ def evaluate_nulls(
         "h": list(h),
         "path_sizes": list(path_sizes),
     }
-    rescaled: dict[str, Any] = {"sizes": at_prevalence, "n_sets": None, "h": [], "path_sizes": []}
+    rescaled: dict[str, Any] = {"sizes": at_prevalence, "n_sets": n_sets, "h": [], "path_sizes": []}
     options = [natural if plan.prevalence is None else rescaled for plan in kept]
     made = [_make_populations(plan, nulls, questions, sources, n_sets, n_pooled) for plan in kept]
     units, names = [], []
@@ -145,7 +145,7 @@ def evaluate_nulls(
         part = found[start : start + len(plan.categories)]
         start += len(plan.categories)
         at_sources = common | {key: grid[key] for key in ("sizes", "n_sets")}
-        on_path = common | {key: grid[key] for key in ("h", "path_sizes")}
+        on_path = common | {key: grid[key] for key in ("h", "path_sizes", "n_sets")}
         study.by_category.append(
             rate_table(plan, part, populations.shares, populations.n_few, fewest, **at_sources)
         )

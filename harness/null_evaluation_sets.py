@@ -75,7 +75,7 @@ def count_unit(
     """
     common = {key: options[key] for key in ("sources", "questions", "tests", "alphas", "seed")}
     at_sources = {key: options[key] for key in ("sizes", "n_sets")}
-    on_path = {key: options[key] for key in ("h", "path_sizes")}
+    on_path = {key: options[key] for key in ("h", "path_sizes", "n_sets")}
     return count_sources(cells, shares, n_few, identity, **common, **at_sources) | count_path(
         cells, shares, n_few, identity, **common, **on_path
     )
@@ -92,7 +92,7 @@ def count_sources(
     tests: Sequence[Test],
     alphas: Sequence[float],
     sizes: Sequence[int],
-    n_sets: int | None,
+    n_sets: int,
     seed: int,
 ) -> Arrays:
     """Count rejections on sets of each size from each source.
@@ -107,8 +107,8 @@ def count_sources(
     alphas : sequence of float
     sizes : sequence of int
         Documents of a set.
-    n_sets : int or None
-        Sets of a point for tests without replicates; None: as many as for those with.
+    n_sets : int
+        Sets of a point for tests without replicates.
     seed : int
 
     Returns
@@ -128,7 +128,7 @@ def count_sources(
         chosen, few = [tests[place] for place in question.places], int(n_few[s, q])
         for i, n_documents in enumerate(sizes):
             key = ("null sets", drawn_from, question.name, *identity, n_documents)
-            sets = draw_sets(shares[s, q], n_documents, n_sets or few, rng(seed, *key))
+            sets = draw_sets(shares[s, q], n_documents, n_sets, rng(seed, *key))
             found = count_sets(sets, chosen, alphas, few, question, sign, seed, key)
             n_rejected[s, i, question.places], n_wrong[s, i, question.places] = found[:2]
             n_degenerate[s, i, question.places], n_convention[s, i, question.places] = found[2:]
@@ -148,6 +148,7 @@ def count_path(
     alphas: Sequence[float],
     h: Sequence[float],
     path_sizes: Sequence[int],
+    n_sets: int,
     seed: int,
 ) -> Arrays:
     """Count rejections on sets from the path between the null :data:`WITH_POWER` and the real population.
@@ -160,7 +161,7 @@ def count_path(
         Distances from the null, in standard deviations of the difference on a set.
     path_sizes : sequence of int
         Documents of a set.
-    cells, shares, n_few, identity, sources, questions, tests, alphas, seed
+    cells, shares, n_few, identity, sources, questions, tests, alphas, n_sets, seed
         As in :func:`count_sources`.
 
     Returns
@@ -188,7 +189,7 @@ def count_path(
                 except nulls.NoAlternative:
                     continue
                 key = ("path sets", question.name, *identity, n, distance)
-                sets = draw_sets(population, n, few, rng(seed, *key))
+                sets = draw_sets(population, n, n_sets, rng(seed, *key))
                 sign = _sign(question, cells) if distance else 0
                 all_ways, wrong, *_ = count_sets(sets, chosen, level, few, question, sign, seed, key)
                 rejected[i, j, question.places] = (all_ways - wrong)[:, 0]

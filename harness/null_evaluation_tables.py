@@ -44,7 +44,7 @@ def rate_table(
     tests: Sequence[Test],
     alphas: Sequence[float],
     sizes: Sequence[int],
-    n_sets: int | None,
+    n_sets: int,
 ) -> "pd.DataFrame":
     """Return a plan's rates by category, columns ``BY_CATEGORY``; a category without a population has no row.
 
@@ -69,7 +69,7 @@ def rate_table(
             kept = ~np.isnan(shares[s, q, :, 0])
             for place in question.places:
                 test, at = tests[place], levels(tests[place], alphas)
-                few = takes_few(test) or n_sets is None
+                few = takes_few(test)
                 found = {name: counts[name][s, :, place] for name in names}
                 found |= {name: found[name][:, None] for name in by_set}
                 shape = (len(at), len(sizes), int(kept.sum()))
@@ -127,6 +127,7 @@ def path_table(
     alphas: Sequence[float],
     h: Sequence[float],
     path_sizes: Sequence[int],
+    n_sets: int,
 ) -> "pd.DataFrame":
     """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
 
@@ -137,7 +138,7 @@ def path_table(
     ----------
     units : sequence of dict
         What :func:`harness.null_evaluation_sets.count_path` returns, one a category.
-    plan, n_few, sources, questions, tests, alphas, h, path_sizes
+    plan, n_few, sources, questions, tests, alphas, h, path_sizes, n_sets
         As there, and in :func:`rate_table`.
     """
     import pandas as pd
@@ -153,11 +154,11 @@ def path_table(
             if level not in [alphas[a] for a in levels(tests[place], alphas)]:
                 continue
             for i, j in np.ndindex(len(path_sizes), len(h)):
-                n, few = int(reached[i, j]), int(n_few[start, q])
-                k = int(rejected[i, j])
-                low, high = clopper_pearson(k, n * few) if n else (np.nan, np.nan)
-                rate = k / (n * few) if n else np.nan
-                found = (rate, float(low), float(high), n, len(units) - n, few)
+                n, k = int(reached[i, j]), int(rejected[i, j])
+                each = int(n_few[start, q]) if takes_few(tests[place]) else n_sets
+                low, high = clopper_pearson(k, n * each) if n else (np.nan, np.nan)
+                rate = k / (n * each) if n else np.nan
+                found = (rate, float(low), float(high), n, len(units) - n, each)
                 rows.append((*at, question.measure, tests[place].name, level, path_sizes[i], h[j], *found))
     return pd.DataFrame(rows, columns=list(PATH))
 
