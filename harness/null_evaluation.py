@@ -151,7 +151,7 @@ def evaluate_nulls(
         )
         study.path.append(path_table(plan, part, populations.n_few, **on_path))
         study.nulls.append(null_table(plan, populations.shares, populations.reasons, questions, sources))
-        study.warnings.extend(_missing(plan, populations, questions, sources))
+    study.warnings.extend(_missing(kept, made, questions, sources))
     return study
 
 
@@ -217,20 +217,28 @@ def _left_out(plans: Sequence[Plan], nulls: Mapping[str, MakeNull]) -> list[str]
 
 
 def _missing(
-    plan: Plan, made: _Populations, questions: Sequence[Question], sources: Sequence[Source]
-) -> Iterator[str]:
-    """Yield a warning for each null that some categories of the plan lack."""
-    at = "" if plan.prevalence is None else f", prevalence {plan.prevalence:g}"
+    plans: Sequence[Plan],
+    made: Sequence[_Populations],
+    questions: Sequence[Question],
+    sources: Sequence[Source],
+) -> list[str]:
+    """Return a warning for each null that some categories of a plan lack, one for all its prevalences."""
     measures = [question.measure for question in questions]
-    for s, (truth, kind) in enumerate(sources):
-        for q, question in enumerate(questions if kind == "size" else ()):
-            lacking = np.isnan(made.shares[s, q, :, 0])
-            if lacking.any():
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for plan, populations in zip(plans, made, strict=True):
+        for s, (truth, kind) in enumerate(sources):
+            for q, question in enumerate(questions if kind == "size" else ()):
+                lacking = np.isnan(populations.shares[s, q, :, 0])
+                if not lacking.any():
+                    continue
                 names = [name for name, none in zip(plan.categories, lacking, strict=True) if none]
                 several = measures.count(question.measure) > 1
                 asked = question.measure + (f" ({costs_text(question.costs)})" if several else "")
-                yield (
-                    f"{plan.pair}, balance {plan.balance}{at}: {len(names)} of {len(plan.categories)} "
-                    f"categories have no {truth} population for {asked}, and are left out there: "
-                    f"{', '.join(names)}"
-                )
+                said = f"{len(names)} of {len(plan.categories)} categories have no {truth} population for {asked}"
+                said += f", and are left out there: {', '.join(names)}"
+                at = [] if plan.prevalence is None else [f"{plan.prevalence:g}"]
+                found.setdefault((plan.pair, plan.balance, said), []).extend(at)
+    return [
+        f"{pair}, balance {balance}{', prevalence ' + ', '.join(at) if at else ''}: {said}"
+        for (pair, balance, said), at in found.items()
+    ]
