@@ -234,8 +234,8 @@ def _missing(
                 names = [name for name, none in zip(plan.categories, lacking, strict=True) if none]
                 several = measures.count(question.measure) > 1
                 asked = question.measure + (f" ({costs_text(question.costs)})" if several else "")
-                said = f"{len(names)} of {len(plan.categories)} categories have no {truth} population for {asked}"
-                said += f", and are left out there: {', '.join(names)}"
+                said = f"{len(names)} of {len(plan.categories)} categories have no {truth} population for "
+                said += f"{asked}, and are left out there: {', '.join(names)}"
                 at = [] if plan.prevalence is None else [f"{plan.prevalence:g}"]
                 found.setdefault((plan.pair, plan.balance, said), []).extend(at)
     return [
