@@ -32,6 +32,7 @@ def keep_last(function: Callable[..., Made]) -> Callable[..., Made]:
 
     @wraps(function)
     def remembered(counts: NDArray[np.int64], *options: Any) -> Made:
-        return known(counts.tobytes(), counts.shape, *options)
+        whole = counts.astype(np.int64, casting="safe", copy=False)
+        return known(whole.tobytes(), whole.shape, *options)
 
     return remembered

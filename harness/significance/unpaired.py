@@ -65,15 +65,20 @@ def unpaired(counts: ArrayLike, measure: str, *, degenerate: str = "accept") -> 
 
 
 def _variance(cells: NDArray[np.int64], measure: str, *, a: bool) -> NDArray[np.float64]:
-    """Return the delta-method variance of one classifier's measure.
+    """Return the delta-method variance of one classifier's measure, 0 where the measure is 0/0.
 
-    It is that of the difference from a classifier without an error, whose measure has no spread.
+    r (1 - r) / d for a share r of d documents; F1 (1 - F1) (2 - F1) / D with D = 2 TP + FP + FN for F1, which
+    is what the squared influences (2ya - F1 (y + a)) / D of the documents sum up to.
     """
-    e1, e2, e3, e4, e5, e6, e7, e8 = np.moveaxis(cells, -1, 0)
-    if a:
-        found, missed, alarms, rest = e1 + e3, e2 + e4, e5 + e7, e6 + e8
-    else:
-        found, missed, alarms, rest = e1 + e2, e3 + e4, e5 + e6, e7 + e8
-    none = np.zeros_like(e1)
-    alone = np.stack([found, missed, none, none, none, none, alarms, rest], axis=-1)
-    return estimate(alone, measure)[1] ** 2
+    e1, e2, e3, e4, e5, e6, e7, _ = np.moveaxis(cells, -1, 0)
+    found, missed, alarms = (e1 + e3, e2 + e4, e5 + e7) if a else (e1 + e2, e3 + e4, e5 + e6)
+    top, size = {
+        "f1": (2 * found, 2 * found + missed + alarms),
+        "error": (missed + alarms, cells.sum(axis=-1)),
+        "precision": (found, found + alarms),
+        "recall": (found, found + missed),
+    }[measure]
+    size = np.maximum(size, 1)
+    share = top / size
+    variance = share * (1 - share) / size
+    return variance * (2 - share) if measure == "f1" else variance

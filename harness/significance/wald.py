@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.influence import influence
 from harness.measures import check_measure, difference
+from harness.significance.keep_last import keep_last
 from harness.significance.proportion import two_sided
 from harness.significance.result import TestResult, as_counts, settle_degenerate
 
@@ -115,6 +116,13 @@ def estimate(cells: NDArray[np.int64], measure: str, **costs: float) -> tuple[An
     (-0.1, 0.03)
     """
     check_measure(measure, **costs)
+    d, deviation = _estimate(np.asarray(cells), measure, tuple(sorted(costs.items())))
+    return d.copy(), deviation.copy()
+
+
+@keep_last
+def _estimate(cells: NDArray[np.int64], measure: str, named_costs: tuple[tuple[str, float], ...]) -> Any:
+    costs = dict(named_costs)
     # Each set is a stack of one row, for a product of many rows at once rounds by a row's place among them.
     psi = influence(cells[..., None, :], measure, **costs)[..., 0, :]
     n = cells.sum(axis=-1)
