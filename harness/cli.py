@@ -102,6 +102,7 @@ def _launch(command: str, overrides: list[str]) -> int:
     failures: list[str] = []
 
     def task(cfg: Any) -> None:
+        """Run one job of Hydra."""
         try:
             _check_preset(command, cfg)
             COMMANDS[command](cfg)

@@ -124,6 +124,7 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
     """
 
     def run(function, units, names, *, shared=None, threads=True, description=""):
+        """Run the function on every unit, kept ones aside."""
         if len(set(names)) != len(names) or len(names) != len(units):
             raise ValueError("names: each unit needs a name of its own")
         keys = [digest(__version__, stage, list(inputs), name) for name in names]

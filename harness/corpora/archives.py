@@ -223,6 +223,7 @@ class _CappedReader:
         self.tail = b""
 
     def read(self, size: int) -> bytes:
+        """Read on, counting the bytes."""
         block = self._raw.read(size)
         self.n_read += len(block)
         if self.n_read > self._cap:

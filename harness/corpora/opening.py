@@ -40,6 +40,7 @@ class _Guarded(io.RawIOBase):
         return True
 
     def readinto(self, buffer) -> int:
+        """Fill the buffer; return how many bytes there were."""
         try:
             data = self._stream.read(len(buffer))
         except _DAMAGE as error:

@@ -116,6 +116,7 @@ def least_pvalue(cells: Ints, stratified: bool) -> Floats:
     positives, negatives = cells[:, :4].sum(axis=1), cells[:, 4:].sum(axis=1)
 
     def absent(of_positives: Ints, of_negatives: Ints) -> Floats:
+        """Return the probability that no document of these cells is drawn."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if stratified:
                 logs = [

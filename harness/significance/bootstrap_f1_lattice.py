@@ -146,6 +146,7 @@ class _Rest(NamedTuple):
 
     @classmethod
     def of(cls, x: Floats, stratified: bool) -> "_Rest":
+        """Return it for sets of shape (n, 8)."""
         groups = [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)]
         centred = np.broadcast_to(_FORMS, (len(x), 4, 8)).copy()
         for part in groups:

@@ -66,6 +66,7 @@ def quadratic_form(measure: str, costs: Mapping[str, float]) -> Floats:
     known = check_measure(measure, **costs)
 
     def form(g: Floats) -> Floats:
+        """Return the form at g, shape (..., 6)."""
         if measure in ("f1", "precision"):
             e1, e2, e3, e45, e6, e7 = np.moveaxis(g, -1, 0)
             base = e45 + (e1 + e2 + e3 if measure == "f1" else 0)
