@@ -162,10 +162,11 @@ def _output_folder() -> Path:
 
 
 def _figures(cfg: Any) -> None:
+    from harness.config import figure_arguments
     from harness.study import redraw
 
     folder = Path(str(cfg["from"]))
-    for path in redraw(folder, figure=dict(cfg.figure)):
+    for path in redraw(folder, **figure_arguments(cfg)):
         _say(str(path))
 
 

@@ -153,6 +153,19 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
     }
 
 
+def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.study.redraw` for ``harness figures``.
+
+    Raises
+    ------
+    UserError
+        As :func:`run_arguments`.
+    """
+    plain = {group: _plain(cfg[group]) for group in ("figure", "parallel")}
+    check_targets(plain)
+    return {"figure": plain["figure"], "workers": _build(cfg, "parallel")}
+
+
 def _build(cfg: DictConfig, group: str, **options: Any) -> Any:
     return _instantiate(group, cfg[group], **options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ from harness.papers import (
     select,
     without_nulls,
 )
+from harness.parallel import Workers, completed
 from harness.provenance import read_provenance
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 LEFT, GAP, RIGHT = 0.86, 0.86, 0.1  # inches: room for row labels left of each panel
 PANEL_HEIGHT, TITLE_HEIGHT, AXIS_HEIGHT = 1.9, 0.24, 0.35
 LEGEND_ROW, NOTE_HEIGHT = 0.16, 0.3
+ALONE = Workers("sequential")
 TOPS = {"size": 0.6, "power": 1.0}
 NUMBERS = {"size": "1", "power": "2"}
 WORDS = {
@@ -87,6 +90,7 @@ def draw_figures(
     formats: Sequence[str] = ("pdf", "png"),
     x_axis: str = "log",
     truth: str | None = None,
+    workers: Workers = ALONE,
 ) -> list[Path]:
     """Draw every figure that the tables in `out` can give.
 
@@ -128,18 +132,27 @@ def draw_figures(
     chosen, rules = primary_truth(table, truth), without_nulls(table)
     shown = table if chosen in NULL_TRUTHS else rules
     jobs = {} if rules.empty else plan_figures(shown, provenance, chosen, options)
-    of_nulls = plan_null_figures(out, table, provenance, width=width, x_axis=x_axis)
+    # a worker may have another working directory
+    of_nulls = plan_null_figures(out.absolute(), table, provenance, width=width, x_axis=x_axis)
     jobs |= of_nulls or plan_degenerate(table, provenance, "figure_degenerate", width=width)
-    paths: list[Path] = []
-    captions: dict[str, str] = {}
-    with figure_style():
-        for stem, build in jobs.items():
-            figure, captions[stem] = build()
-            paths += save_figure(figure, out / "figures", stem, formats, dpi)
-    return [*paths, write_captions(out / "figures", captions)] if paths else []
+    draw = partial(_draw, folder=(out / "figures").absolute(), formats=formats, dpi=dpi)
+    arguments = [(stem, (stem, build)) for stem, build in jobs.items()]
+    captions = dict(completed(workers, draw, arguments, threads=False, description="drawing figures"))
+    paths = [out / "figures" / f"{stem}.{name}" for stem in jobs for name in formats]
+    if not jobs:
+        return []
+    return [*paths, write_captions(out / "figures", {stem: captions[stem] for stem in jobs})]
 
 
 Build = Callable[[], tuple[Any, str]]
+
+
+def _draw(stem: str, build: Build, *, folder: Path, formats: Sequence[str], dpi: float) -> str:
+    """Draw one figure and return its caption."""
+    with figure_style():
+        figure, caption = build()
+        save_figure(figure, folder, stem, formats, dpi)
+    return caption
 
 
 def plan_figures(

@@ -11,7 +11,7 @@ from harness.evaluation import MakeRun, fewest_to_reject
 from harness.measures import costs_text
 from harness.null_evaluation_sets import WITH_POWER, Source, count_unit, levels
 from harness.null_evaluation_tables import null_table, path_table, rate_table
-from harness.nulls import exact_zero
+from harness.nulls import exact_zero, reach
 from harness.plans import Plan
 from harness.questions import Question, ask
 from harness.rejections import Test
@@ -52,11 +52,14 @@ class _Populations(NamedTuple):
     reasons : dict of (truth, question's name) to mapping of category to sentence
     n_few : int array, shape (n_sources, n_questions)
         Sets of a category for a test with replicates.
+    n_few_on_path : int array, shape (n_questions, n_path_sizes, n_h)
+        Likewise on the path.
     """
 
     shares: NDArray[np.float64]
     reasons: dict[tuple[str, str], Mapping[str, str]]
     n_few: NDArray[np.int64]
+    n_few_on_path: NDArray[np.int64]
 
 
 def evaluate_nulls(
@@ -78,7 +81,8 @@ def evaluate_nulls(
     """Run every test on sets drawn from each null, from the real population and from the path between.
 
     Size: a set is drawn from the null population of the test's own measure. Power: from the real
-    population, beside the null ``exact_null`` alone, in categories with a difference.
+    population, beside the null ``exact_null`` alone, in categories with a difference. Where that null is
+    run, it is the only one at a rescaled prevalence.
 
     Parameters
     ----------
@@ -116,21 +120,26 @@ def evaluate_nulls(
         for kind in (("size", "power") if truth == WITH_POWER else ("size",))
     ]
     at_prevalence = list(sizes if prevalence_sizes is None else prevalence_sizes)
-    common: dict[str, Any] = {
-        "sources": sources,
-        "questions": questions,
-        "tests": tests,
-        "alphas": list(alphas),
-    }
+    common: dict[str, Any] = {"questions": questions, "tests": tests, "alphas": list(alphas)}
     natural: dict[str, Any] = {
+        "sources": sources,
         "sizes": list(sizes),
         "n_sets": n_sets,
-        "h": list(h),
+        "h": list(h) if WITH_POWER in nulls else [],
         "path_sizes": list(path_sizes),
     }
-    rescaled: dict[str, Any] = {"sizes": at_prevalence, "n_sets": n_sets, "h": [], "path_sizes": []}
+    rescaled: dict[str, Any] = {
+        "sources": [source for source in sources if source.truth == WITH_POWER] or sources,
+        "sizes": at_prevalence,
+        "n_sets": n_sets,
+        "h": [],
+        "path_sizes": [],
+    }
     options = [natural if plan.prevalence is None else rescaled for plan in kept]
-    made = [_make_populations(plan, nulls, questions, sources, n_sets, n_pooled) for plan in kept]
+    made = [
+        _make_populations(plan, nulls, questions, grid, n_pooled)
+        for plan, grid in zip(kept, options, strict=True)
+    ]
     units, names = [], []
     for plan, populations, grid in zip(kept, made, options, strict=True):
         for unit, name in _units(plan, populations):
@@ -144,14 +153,16 @@ def evaluate_nulls(
     for plan, populations, grid in zip(kept, made, options, strict=True):
         part = found[start : start + len(plan.categories)]
         start += len(plan.categories)
-        at_sources = common | {key: grid[key] for key in ("sizes", "n_sets")}
+        at_sources = common | {key: grid[key] for key in ("sources", "sizes", "n_sets")}
         on_path = common | {key: grid[key] for key in ("h", "path_sizes", "n_sets")}
         study.by_category.append(
             rate_table(plan, part, populations.shares, populations.n_few, fewest, **at_sources)
         )
-        study.path.append(path_table(plan, part, populations.n_few, **on_path))
-        study.nulls.append(null_table(plan, populations.shares, populations.reasons, questions, sources))
-    study.warnings.extend(_missing(kept, made, questions, sources))
+        study.path.append(path_table(plan, part, populations.n_few_on_path, **on_path))
+        study.nulls.append(
+            null_table(plan, populations.shares, populations.reasons, questions, grid["sources"])
+        )
+    study.warnings.extend(_missing(kept, made, questions, [grid["sources"] for grid in options]))
     return study
 
 
@@ -159,13 +170,14 @@ def _make_populations(
     plan: Plan,
     nulls: Mapping[str, MakeNull],
     questions: Sequence[Question],
-    sources: Sequence[Source],
-    n_sets: int,
+    grid: Mapping[str, Any],
     n_pooled: int,
 ) -> _Populations:
-    """Make the nulls of a plan and find the categories that have a power."""
+    """Make the nulls of a plan; find the categories with a power and those that the path leads to."""
+    sources, n_sets = grid["sources"], grid["n_sets"]
     shares = np.full((len(sources), len(questions), len(plan.categories), 8), np.nan)
     n_few = np.zeros(shares.shape[:2], dtype=np.int64)
+    n_few_on_path = np.zeros((len(questions), len(grid["path_sizes"]), len(grid["h"])), dtype=np.int64)
     reasons: dict[tuple[str, str], Mapping[str, str]] = {}
     real = plan.cells / plan.cells.sum(axis=1, keepdims=True)
     discordant = plan.cells[:, [1, 2, 5, 6]].sum(axis=1) > 0
@@ -178,11 +190,35 @@ def _make_populations(
                 shares[s, q], reasons[truth, question.name] = nulls[truth](
                     plan.categories, plan.cells, question.measure, **question.costs
                 )
-            n_pooled_over = max(1, int((~np.isnan(shares[s, q, :, 0])).sum()))
-            n_few[s, q] = min(n_sets, math.ceil(n_pooled / n_pooled_over))
+            n_few[s, q] = _sets_each(n_pooled, int((~np.isnan(shares[s, q, :, 0])).sum()), n_sets)
             if kind == "power":  # its null stands just before it; one point has one number of sets
                 n_few[s - 1 : s + 1, q] = n_few[s - 1 : s + 1, q].max()
-    return _Populations(shares, reasons, n_few)
+            if truth == WITH_POWER and kind == "size":
+                n_reached = _reached(shares[s, q], real, question, grid["path_sizes"], grid["h"])
+                n_few_on_path[q] = [[_sets_each(n_pooled, n, n_sets) for n in row] for row in n_reached]
+        for i, n_documents in enumerate(grid["path_sizes"] if grid["h"] else ()):
+            if n_documents in grid["sizes"]:  # the path's first point is one of the null's own
+                own = n_few[sources.index(Source(WITH_POWER, "size")), q]
+                n_few_on_path[q, i, np.array(grid["h"]) == 0] = own
+    return _Populations(shares, reasons, n_few, n_few_on_path)
+
+
+def _sets_each(n_pooled: int, n_categories: int, n_sets: int) -> int:
+    """Return how many sets of each category make `n_pooled` in all, no more than `n_sets`."""
+    return min(n_sets, math.ceil(n_pooled / max(1, n_categories)))
+
+
+def _reached(
+    null: NDArray[np.float64],
+    real: NDArray[np.float64],
+    question: Question,
+    path_sizes: Sequence[int],
+    h: Sequence[float],
+) -> list[list[int]]:
+    """Return to how many categories the path leads, for each size and distance."""
+    made = ~np.isnan(null[:, 0])
+    reaches = [reach(null[made], real[made], n, question.measure, **question.costs) for n in path_sizes]
+    return [[int((farthest >= distance).sum()) for distance in h] for farthest in reaches]
 
 
 def _units(plan: Plan, made: _Populations) -> Iterator[tuple[tuple[Any, ...], str]]:
@@ -190,8 +226,11 @@ def _units(plan: Plan, made: _Populations) -> Iterator[tuple[tuple[Any, ...], st
         identity = (plan.pair, plan.balance, plan.prevalence, category)
         shares = made.shares[:, :, i]
         drawn_from = digest(plan.cells[i].tolist(), np.nan_to_num(shares, nan=-1.0).tolist())
-        name = "/".join(map(str, (*identity, drawn_from, *made.n_few.ravel().tolist())))
-        yield (plan.cells[i], shares, made.n_few, identity), name
+        numbers = (*made.n_few.ravel().tolist(), *made.n_few_on_path.ravel().tolist())
+        yield (
+            (plan.cells[i], shares, made.n_few, made.n_few_on_path, identity),
+            "/".join(map(str, (*identity, drawn_from, *numbers))),
+        )
 
 
 def _fewest(
@@ -220,13 +259,13 @@ def _missing(
     plans: Sequence[Plan],
     made: Sequence[_Populations],
     questions: Sequence[Question],
-    sources: Sequence[Source],
+    sources: Sequence[Sequence[Source]],
 ) -> list[str]:
     """Return a warning for each null that some categories of a plan lack, one for all its prevalences."""
     measures = [question.measure for question in questions]
     found: dict[tuple[str, str, str], list[str]] = {}
-    for plan, populations in zip(plans, made, strict=True):
-        for s, (truth, kind) in enumerate(sources):
+    for plan, populations, drawn_from in zip(plans, made, sources, strict=True):
+        for s, (truth, kind) in enumerate(drawn_from):
             for q, question in enumerate(questions if kind == "size" else ()):
                 lacking = np.isnan(populations.shares[s, q, :, 0])
                 if not lacking.any():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from harness import nulls
 from harness.intervals import clopper_pearson
 from harness.measures import costs_text
-from harness.null_evaluation_sets import WITH_POWER, Source, levels, shown_alpha, takes_few
+from harness.null_evaluation_sets import Source, levels, shown_alpha, takes_few
 from harness.outcomes import error_correlation
 from harness.plans import Plan
 from harness.questions import Question
@@ -121,7 +121,6 @@ def path_table(
     units: Sequence[Arrays],
     n_few: NDArray[np.int64],
     *,
-    sources: Sequence[Source],
     questions: Sequence[Question],
     tests: Sequence[Test],
     alphas: Sequence[float],
@@ -138,7 +137,8 @@ def path_table(
     ----------
     units : sequence of dict
         What :func:`harness.null_evaluation_sets.count_path` returns, one a category.
-    plan, n_few, sources, questions, tests, alphas, h, path_sizes, n_sets
+    n_few : int array, shape (n_questions, n_path_sizes, n_h)
+    plan, questions, tests, alphas, h, path_sizes, n_sets
         As there, and in :func:`rate_table`.
     """
     import pandas as pd
@@ -146,8 +146,7 @@ def path_table(
     rows = []
     at = (plan.pair, plan.balance, np.nan if plan.prevalence is None else plan.prevalence)
     level = shown_alpha(alphas)
-    start = next((s for s, source in enumerate(sources) if source == Source(WITH_POWER, "size")), None)
-    for q, question in enumerate(questions if start is not None else ()):
+    for q, question in enumerate(questions):
         for place in question.places:
             rejected = np.sum([unit["path_rejected"][:, :, place] for unit in units], axis=0)
             reached = np.sum([unit["path_reached"][:, :, place] for unit in units], axis=0)
@@ -155,7 +154,7 @@ def path_table(
                 continue
             for i, j in np.ndindex(len(path_sizes), len(h)):
                 n, k = int(reached[i, j]), int(rejected[i, j])
-                each = int(n_few[start, q]) if takes_few(tests[place]) else n_sets
+                each = int(n_few[q, i, j]) if takes_few(tests[place]) else n_sets
                 low, high = clopper_pearson(k, n * each) if n else (np.nan, np.nan)
                 rate = k / (n * each) if n else np.nan
                 found = (rate, float(low), float(high), n, len(units) - n, each)

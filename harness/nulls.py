@@ -52,6 +52,7 @@ from harness.nulls_path import NoAlternative as NoAlternative
 from harness.nulls_path import alternative as alternative
 from harness.nulls_path import distance as distance
 from harness.nulls_path import path as path
+from harness.nulls_path import reach as reach
 from harness.nulls_patterns import project_patterns as project_patterns
 from harness.nulls_projection import NoProjection as NoProjection
 from harness.nulls_projection import divergence as divergence

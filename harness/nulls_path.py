@@ -140,24 +140,63 @@ def alternative(
     return np.array(rows).reshape(p0.shape)
 
 
-def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, **costs: float) -> Floats:
+def reach(null: ArrayLike, shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:
+    """Return the largest `h` for which :func:`alternative` finds a population.
+
+    Parameters
+    ----------
+    null, shares, n_documents, measure, **costs
+        As there.
+
+    Returns
+    -------
+    float array, shape (...)
+        0 where the real pair does not differ in `measure`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(float(reach([5, 0, 0, 0, 0, 2, 2, 1], [5, 0, 0, 0, 0, 1, 3, 1], 2, "error")), 3)
+    3.116
+    """
+    _documents(n_documents)
+    p0, p = np.broadcast_arrays(as_shares(null), as_shares(shares))
+    found = [
+        _along(start, end, n_documents, measure, **costs)[1].max()
+        for start, end in zip(p0.reshape(-1, 8), p.reshape(-1, 8), strict=True)
+    ]
+    return np.maximum(np.array(found).reshape(p0.shape[:-1]), 0)[()]
+
+
+def _along(
+    p0: Floats, p: Floats, n_documents: int, measure: str, **costs: float
+) -> tuple[Floats, Floats, float]:
+    """Return places t on the path, the distances there in the real pair's direction, and the sign of that."""
     sign = float(np.sign(difference(measure, **costs)(p)))
-    if sign == 0:
-        raise NoAlternative(f"A and B have the same {measure}, so there is no direction to leave the null in")
     both = (p0 > 0) & (p > 0)
     change = float(np.abs(np.log(p[both] / p0[both])).max(initial=0))
     last = max(1.0, np.log(_LARGEST_FACTOR) / max(change, 1e-12))
     at = np.linspace(0, last, _SCAN + 1)
+    return at, sign * _signed(path(p0, p, at), n_documents, measure, **costs), sign
+
+
+def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, **costs: float) -> Floats:
+    at, distances, sign = _along(p0, p, n_documents, measure, **costs)
+    if sign == 0:
+        raise NoAlternative(f"A and B have the same {measure}, so there is no direction to leave the null in")
 
     def reached(t: Any) -> Any:
         return sign * _signed(path(p0, p, t), n_documents, measure, **costs) >= h
 
-    beyond = np.flatnonzero(reached(at))
+    beyond = np.flatnonzero(distances >= h)
     if not len(beyond):
-        farthest = float(np.max(distance(path(p0, p, at), n_documents, measure, **costs)))
         raise NoAlternative(
-            f"the path reaches {farthest:.3g} standard deviations at N = {n_documents}, not h = {h:g}, "
-            f"before a cell has changed by a factor of {_LARGEST_FACTOR:g}"
+            f"the path reaches {distances.max():.3g} standard deviations at N = {n_documents}, not "
+            f"h = {h:g}, before a cell has changed by a factor of {_LARGEST_FACTOR:g}"
         )
     low, high = at[max(beyond[0] - 1, 0)], at[beyond[0]]
     for _ in range(_BISECTIONS):

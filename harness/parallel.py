@@ -1,7 +1,7 @@
 """Run units of work on one or many workers, in any order, keeping each as it completes."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -134,7 +134,7 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
             with threadpool_limits(1):
                 first = () if shared is None else (shared(),)
                 jobs = [(i, first + tuple(units[i])) for i in missing]
-                for i, result in _compute(workers, function, jobs, threads, description):
+                for i, result in completed(workers, function, jobs, threads, description):
                     store.save(stage, keys[i], result)
                     results[i] = result
         return results
@@ -142,8 +142,25 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
     return run
 
 
-def _compute(workers, function, jobs, threads, description):
-    """Yield (index, result) as the jobs complete, showing progress after two seconds."""
+def completed(
+    workers: Workers,
+    function: Callable[..., Any],
+    jobs: Sequence[tuple[Any, tuple[Any, ...]]],
+    threads: bool,
+    description: str,
+) -> Iterator[tuple[Any, Any]]:
+    """Yield (name, result) as jobs (name, arguments) complete, showing progress after two seconds.
+
+    Parameters
+    ----------
+    workers : Workers
+    function : callable
+    jobs : sequence of (name, arguments)
+    threads : bool
+        Workers are threads of this process.
+    description : str
+        Beside the progress bar.
+    """
     from joblib import Parallel, delayed
     from tqdm import tqdm
 

@@ -138,13 +138,13 @@ def run_study(
     facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "peak_worker_mib": clock.peak_worker_mib}
     write_provenance(out, facts)
     with clock.stage("figures and summary"):
-        drawn = figures.draw_figures(out, **figure)
+        drawn = figures.draw_figures(out, workers=workers, **figure)
         report.write_report(out)
     write_provenance(out, facts | {"finished": True})
     _announce(out, drawn, say)
 
 
-def redraw(folder: Path, *, figure: Mapping[str, Any]) -> list[Path]:
+def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:
     """Draw the figures of a finished run again, from its tables.
 
     Raises
@@ -154,7 +154,7 @@ def redraw(folder: Path, *, figure: Mapping[str, Any]) -> list[Path]:
     """
     if not (folder / "size_power.csv").is_file():
         raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
-    return figures.draw_figures(folder, **figure)
+    return figures.draw_figures(folder, workers=workers, **figure)
 
 
 def prepare(

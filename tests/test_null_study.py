@@ -161,7 +161,10 @@ def test_tests_with_replicates_get_the_first_sets_and_no_small_level(analytic):
     assert (few["alpha"] >= FEW_ALPHA).all()
     assert set(few["n_sets"]) == {20}  # 60 over the three categories that have a power
     assert set(by_category.loc[by_category["test"] == analytic[-1].name, "n_sets"]) == {300}
-    assert set(path.loc[path["test"].isin(set(few["test"])), "n_sets"]) == {20}
+    on_path = path[path["test"].isin(set(few["test"]))]
+    assert set(on_path["h"]) == {0, 1}
+    wanted = np.where(on_path["h"] == 0, 20, -(-60 // on_path["n_categories"]))
+    assert (on_path["n_sets"] == wanted).all()
     assert set(path.loc[~path["test"].isin(set(few["test"])), "n_sets"]) == {300}
     sets = np.random.default_rng(1).multinomial(200, CELLS[0] / CELLS[0].sum(), size=40)
     (question,) = ask(tests)
@@ -228,6 +231,22 @@ def test_power_grows_along_the_path(analytic):
     assert np.abs(rates.loc["wald_error", [1.5, 3]].to_numpy() - normal).max() < 0.06
 
 
+def test_the_path_begins_with_the_size(analytic):
+    tests = arguments("test=[bootstrap_f1]", "n_replicates=200")["evaluation"]["tests"] + analytic
+    by_category, path, _, _ = study(tests, h=[0], n_sets=300)
+    chosen = by_category[
+        (by_category["kind"] == "size")
+        & (by_category["truth"] == "exact_null")
+        & (by_category["alpha"] == 0.05)
+    ]
+    sizes = chosen.groupby("test").agg(rejected=("n_rejected", "sum"), sets=("n_sets", "sum"))
+    path = path.set_index("test").loc[sizes.index]
+    assert (path["rate"] == sizes["rejected"] / sizes["sets"]).all()
+    # where no sets of that many documents are drawn for the size, it has sets of its own
+    _, alone, _, _ = study(tests, h=[0], path_sizes=[N + 1], n_sets=300)
+    assert alone["rate"].notna().all()
+
+
 def test_rescaled_prevalences_have_sizes_of_their_own(analytic):
     balances = {"natural": Balance(), "reweighted": Balance(prevalence=(0.1, 0.5))}
     by_category, path, table, _ = study(analytic, balances, prevalence_sizes=[30])
@@ -236,6 +255,12 @@ def test_rescaled_prevalences_have_sizes_of_their_own(analytic):
     assert set(by_category.loc[~rescaled, "n_documents"]) == {N}
     assert path["prevalence"].isna().all()
     assert set(table["prevalence"].dropna()) == {0.1, 0.5}
+    assert set(by_category.loc[~rescaled, "truth"]) == {"exact_null", "joint_null"}
+    assert set(by_category.loc[rescaled, "truth"]) == {"exact_null"}
+    alone, *_ = study(
+        analytic, {"reweighted": Balance(prevalence=(0.1,))}, {"joint_null": nulls.joint_null_of}
+    )
+    assert set(alone["truth"]) == {"joint_null"}
 
 
 def test_stratified_sets_are_left_out(analytic):

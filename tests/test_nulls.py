@@ -21,6 +21,7 @@ from harness.nulls import (
     path,
     project,
     project_patterns,
+    reach,
 )
 
 COSTLY = {"cost_fn": 3.0, "cost_fp": 1.0, "prior": 0.2}
@@ -305,8 +306,14 @@ def test_no_alternative_says_why():
     with pytest.raises(NoAlternative, match="the same f1"):
         alternative(same, same, 1, 100, "f1")
     pair = [5, 1, 2, 0, 0, 1, 1, 920]
+    null = project(pair, "f1")
     with pytest.raises(NoAlternative, match="standard deviations at N = 10, not h = 9"):
-        alternative(project(pair, "f1"), pair, 9, 10, "f1")
+        alternative(null, pair, 9, 10, "f1")
+    farthest = reach([null, null], [pair, same], 10, "f1")
+    assert farthest[1] == 0
+    alternative(null, pair, farthest[0] - 1e-9, 10, "f1")
+    with pytest.raises(NoAlternative):
+        alternative(null, pair, farthest[0] + 1e-9, 10, "f1")
 
 
 def test_distance_and_divergence():

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.significance.distinct import distinct_rows
 from harness.significance.settling import Forecast, gamma_lower
 
 Floats = NDArray[np.float64]
@@ -188,7 +189,8 @@ def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
 
 def _exact_shares(groups: Ints, symmetric: bool) -> Floats:
     """Return the bounds of :func:`forecast` from the distribution of D*, shape (2, n_sets)."""
-    rows, where = np.unique(groups, axis=0, return_inverse=True)
+    first, which = distinct_rows(groups)
+    rows = groups[first]
     shares = np.zeros((2, len(rows)))
     for i, row in enumerate(rows):
         values, weights = distribution(tuple(row.tolist()))
@@ -199,4 +201,4 @@ def _exact_shares(groups: Ints, symmetric: bool) -> Floats:
             far = np.abs(values - mean)
             reached = [weights[(far > abs(mean)) | (values == 0)].sum(), weights[far >= abs(mean)].sum()]
             shares[:, i] = np.minimum(reached, 1)
-    return shares[:, where.reshape(-1)]
+    return shares[:, which]

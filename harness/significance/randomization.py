@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln
 
 from harness.measures import error_difference, f1_difference
+from harness.significance.distinct import distinct_rows
 from harness.significance.keep_last import keep_last
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
@@ -107,8 +108,9 @@ def randomization(
 @keep_last
 def _f1_weights(cells: Ints) -> Floats:
     """Return the weights of the swaps with |dF1*| >= |dF1| and with |dF1*| = |dF1|, shape (2, n_sets)."""
-    sets, where = np.unique(_relevant(cells), axis=0, return_inverse=True)
-    return _two_sided_weights(sets.T)[:, where.reshape(-1)]
+    sets = _relevant(cells)
+    first, which = distinct_rows(sets)
+    return _two_sided_weights(sets[first].T)[:, which]
 
 
 def _relevant(cells: Ints) -> Ints:
