@@ -168,7 +168,7 @@ def reject(
         known = forecast(shapes, measure, options)
         rejected, settled = settled_at_once(known, limits, n_replicates, 2)
         for i in np.flatnonzero(~settled.all(axis=1)):
-            drawn = settle(stages(shapes[i], sign, n_replicates, keys[i]), levels, n_replicates)
+            drawn = settle(stages(shapes[i], sign, n_replicates, keys[i]), levels.tolist(), n_replicates)
             rejected[i] = np.where(settled[i], rejected[i], drawn)
         verdicts[live] = rejected
     return verdicts.reshape(*cells.shape[:-1], len(levels))

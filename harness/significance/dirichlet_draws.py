@@ -3,14 +3,14 @@
 Only the ratios of the shares matter for a sign: a draw is one gamma variable for each group of cells.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.measures import check_measure
 from harness.significance.replicates import Keys, set_generator
-from harness.significance.stopping import final_counts
+from harness.significance.stopping import final_count
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,8 +71,8 @@ def _share(part: Floats, whole: Floats) -> Floats:
     return part / np.where(whole > 0, whole, 1.0)  # 0/0 counts as 0
 
 
-def stages(shapes: Floats, sign: Sign, n_replicates: int, key: Keys) -> Iterator[Ints]:
-    """Yield the numbers of draws with d > 0 and with d < 0, shape (2,), in each stage of one set.
+def stages(shapes: Floats, sign: Sign, n_replicates: int, key: Keys) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of draws with d > 0 and with d < 0 in each stage of one set.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def stages(shapes: Floats, sign: Sign, n_replicates: int, key: Keys) -> Iterator
     """
     rng = set_generator(key)
     for size in _stage_sizes(n_replicates):
-        yield _signs(sign(*(_gamma(shape, size, rng) for shape in shapes.tolist())))
+        value = sign(*(_gamma(shape, size, rng) for shape in shapes.tolist()))
+        yield int(np.count_nonzero(value > 0)), int(np.count_nonzero(value < 0))
 
 
 def _stage_sizes(n_replicates: int) -> list[int]:
@@ -103,11 +104,6 @@ def _gamma(shape: float, size: int, rng: np.random.Generator) -> Floats:
     return rng.standard_gamma(shape, size)
 
 
-def _signs(value: Floats) -> Ints:
-    """Return the numbers of draws with d > 0 and with d < 0, shape (..., 2)."""
-    return np.stack([np.count_nonzero(value > 0, axis=-1), np.count_nonzero(value < 0, axis=-1)], axis=-1)
-
-
 def pvalue(signs: Ints) -> Floats:
     """Return p from the numbers of draws with d > 0 and with d < 0, shape (..., 2).
 
@@ -120,28 +116,22 @@ def pvalue(signs: Ints) -> Floats:
     return np.where(untied > 0, 2 * signs.min(axis=-1) / np.maximum(untied, 1), 1.0)
 
 
-def settle(drawn: Iterator[Ints], levels: Floats, n_replicates: int) -> NDArray[np.bool_]:
-    """Return the verdicts on one set, shape (n_levels,), taking as many stages as they need."""
-    verdicts, open_ = np.zeros(len(levels), dtype=bool), np.ones(len(levels), dtype=bool)
-    so_far, n_drawn = np.zeros(2, dtype=np.int64), 0
-    for size, more in zip(_stage_sizes(n_replicates), drawn, strict=False):
-        so_far, n_drawn = so_far + more, n_drawn + size
-        rejected, known = _settled(so_far, n_drawn, n_replicates, levels)
-        verdicts = np.where(open_, rejected, verdicts)
-        open_ &= ~known
-        if not open_.any():
+def settle(drawn: Iterator[tuple[int, int]], levels: Sequence[float], n_replicates: int) -> list[bool]:
+    """Return the verdicts on one set, one a level, taking as many stages as they need."""
+    verdicts: dict[float, bool] = {}
+    positive = negative = n_drawn = 0
+    for size, (more_positive, more_negative) in zip(_stage_sizes(n_replicates), drawn, strict=False):
+        positive, negative, n_drawn = positive + more_positive, negative + more_negative, n_drawn + size
+        if n_drawn == n_replicates:
+            least = greatest = float(pvalue(np.array([positive, negative])))
+        elif positive + negative < n_drawn:  # with ties p has another denominator, not known yet
+            continue
+        else:
+            few, many = final_count(min(positive, negative), n_drawn, n_replicates)
+            least, greatest = 2 * few / n_replicates, 2 * many / n_replicates
+        for level in levels:
+            if level not in verdicts and (greatest <= level or least > level):
+                verdicts[level] = greatest <= level
+        if len(verdicts) == len(set(levels)):
             break
-    return verdicts
-
-
-def _settled(
-    signs: Ints, n_drawn: int, n_replicates: int, levels: Floats
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which levels reject, and at which that is settled, shape (..., n_levels)."""
-    if n_drawn == n_replicates:
-        rejected = pvalue(signs)[..., None] <= levels
-        return rejected, np.ones_like(rejected)
-    low, high = final_counts(signs.min(axis=-1), n_drawn, n_replicates)
-    rejected, may_reject = (2 * bound[..., None] / n_replicates <= levels for bound in (high, low))
-    untied = signs.sum(axis=-1) == n_drawn  # with ties p has another denominator
-    return rejected, (rejected | ~may_reject) & untied[..., None]
+    return [verdicts[level] for level in levels]
