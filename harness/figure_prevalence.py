@@ -108,7 +108,8 @@ class _Plan:
 
     def size_top(self, alpha: float) -> float:
         """Return the upper end of the axes of size: as low as the values allow, never above the paper's."""
-        values = self.rows.loc[self.rows["kind"] == "size", ["rate", "mc_high", "category_high"]]
+        drawn = self.rows["test"].isin([curve.test for curve in self.curves])
+        values = self.rows.loc[(self.rows["kind"] == "size") & drawn, ["rate", "mc_high", "category_high"]]
         peak = float(values.max().max())
         return min(SIZE_TOP, round_top(max(peak, 2 * alpha))) if peak == peak else SIZE_TOP
 
@@ -151,4 +152,4 @@ def _null_words(rows: DataFrame) -> str:
         "% positives"
         for end in ends
     ]
-    return f"Over tests, pairs and N the size runs {' and '.join(words)}."
+    return f"Over pairs, N and all tests, also those not drawn here, the size runs {' and '.join(words)}."
