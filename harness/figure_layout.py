@@ -158,7 +158,7 @@ def set_x(
         room = max((high / low) ** 0.04, 1.08)
         limits = low / room, high * room
     else:
-        room = 0.04 * (high - low) or 0.1 * high
+        room = 0.04 * (high - low) or 0.1 * abs(high) or 1.0
         limits = low - room, high + room
     axes.set_xscale(scale)
     axes.set_xlim(*limits)

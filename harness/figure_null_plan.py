@@ -70,12 +70,13 @@ def _path_jobs(
     if not (out / "power_path.csv").is_file():
         return {}
     path = of_measure(read_table(out / "power_path.csv", PATH_COLUMNS), group)
-    path = path[path["balance"] != REWEIGHTED]
+    path = path[(path["balance"] != REWEIGHTED) & path["rate"].notna()]
+    several = path.groupby("n_documents")["h"].nunique() > 1  # the null alone is no path
     return {
         f"figure_null_path_{group.replace(' ', '_')}_N{n}": partial(
             path_figure, table, path, provenance, group, n_documents=n, width=width
         )
-        for n in sorted(int(n) for n in path.loc[path["rate"].notna(), "n_documents"].unique())
+        for n in sorted(int(n) for n in several.index[several])
     }
 
 

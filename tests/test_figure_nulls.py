@@ -47,6 +47,13 @@ def test_what_a_run_of_nulls_can_give(tmp_path, table):
     assert planned(tmp_path / "none", fake_run.table(sizes=[100], alphas=(ALPHA,))) == set()
 
 
+def test_a_path_of_one_distance_is_no_figure(tmp_path, table):
+    out = fake_nulls.write(tmp_path, table)
+    path = pd.read_csv(out / "power_path.csv")
+    path[path["h"] == 0].to_csv(out / "power_path.csv", index=False)
+    assert not [stem for stem in planned(out, table) if "path" in stem]
+
+
 def test_a_run_of_nulls_alone_is_drawn(tmp_path):
     few = fake_nulls.size_power(
         sizes=[100, 1000], balances=("natural",), prevalences=(), levels=(0.01, 0.05),
