@@ -15,8 +15,8 @@ ORDER = [
     "questions", "null_evaluation_sets", "intervals", "size_power",
     "plans", "evaluation_tables", "evaluation", "null_evaluation", "papers",
     "truth_scores", "ranking", "provenance",
-    "captions", "figure_style", "figure", "figures", "findings", "report",
-    "study", "config", "cli", "__main__",
+    "captions", "figure_style", "figure", "figures", "findings", "report", "category_sets",
+    "algorithms", "study", "compare", "config", "cli", "__main__",
 ]  # fmt: skip
 ROOT = Path(harness.__file__).parent
 FILES = sorted(p for p in ROOT.rglob("*.py") if "conf" not in p.relative_to(ROOT).parts)

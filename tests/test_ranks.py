@@ -79,7 +79,19 @@ def test_one_order_on_every_data_set():
     assert result.average_ranks.tolist() == [1, 2, 3, 4, 5]
     assert result.chi_square == pytest.approx(40)
     assert result.f == np.inf
-    assert result.pvalue_f == 0
+    assert result.pvalue_f == pytest.approx(120.0**-9)
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 2), (3, 2), (2, 3), (3, 3), (2, 4)])
+def test_no_pvalue_of_f_is_below_the_smallest_exact_one(n, k):
+    # F(k - 1, (k - 1)(n - 1)) gives 0 where all data sets agree; enumeration gives k!^(1 - n)
+    orders = list(itertools.permutations(range(k)))
+    agree = np.tile(np.arange(k), (n, 1))
+    top = friedman(agree)
+    results = [friedman(np.array(rows)) for rows in itertools.product(orders, repeat=n)]
+    exact = np.mean([result.chi_square >= top.chi_square - 1e-9 for result in results])
+    assert top.pvalue_f == pytest.approx(exact)
+    assert min(result.pvalue_f for result in results) == pytest.approx(exact)
 
 
 def test_ties_everywhere_are_no_difference():
@@ -88,6 +100,19 @@ def test_ties_everywhere_are_no_difference():
     assert (result.pvalue, result.pvalue_ties, result.pvalue_f) == (1, 1, 1)
     assert (result.chi_square, result.chi_square_ties, result.f) == (0, 0, 0)
     assert (nemenyi(np.ones((4, 3))).pvalues == 1).all()
+
+
+def test_the_legacy_convention_rejects_where_all_ties():
+    result = friedman(np.ones((4, 3)), degenerate="reject")
+    assert (result.pvalue, result.pvalue_ties, result.pvalue_f) == (0, 0, 0)
+    assert friedman(DEMSAR, degenerate="reject")[1:] == friedman(DEMSAR)[1:]
+    scores = np.random.default_rng(0).normal(size=(6, 3))
+    scores[:, 2] = scores[:, 0]
+    legacy, right = nemenyi(scores, degenerate="reject").pvalues, nemenyi(scores).pvalues
+    assert (right[0, 2], right[2, 0]) == (1, 1)
+    assert (legacy[0, 2], legacy[2, 0]) == (0, 0)
+    assert (np.diag(legacy) == 1).all()
+    assert legacy[1].tolist() == right[1].tolist()
 
 
 @given(tables)
@@ -147,6 +172,9 @@ def test_a_missing_pvalue_stays_missing_and_counts():
     [
         (lambda: friedman([[1, 2], [2, np.nan]]), r"scores: nan at index \(1, 1\)"),
         (lambda: friedman([[1, 2]]), r"scores: shape \(1, 2\)"),
+        (lambda: friedman([["a", "b"], ["c", "d"]]), "scores: type"),
+        (lambda: friedman(DEMSAR, degenerate="nan"), "degenerate: 'nan'"),
+        (lambda: nemenyi(DEMSAR, degenerate="nan"), "degenerate: 'nan'"),
         (lambda: nemenyi([1, 2, 3]), "scores: shape"),
         (lambda: nemenyi(DEMSAR, 1.5), "alphas: 1.5"),
         (lambda: nemenyi(DEMSAR, [0.05, np.nan]), "alphas"),

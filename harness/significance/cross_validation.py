@@ -7,13 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import fdtrc, stdtr
 
 from harness.significance.result import TestResult, settle_degenerate
-
-Floats = NDArray[np.float64]
-
-ROUNDING = 1e-20
-"""A variance below this part of the largest squared difference is 0 but for rounding: a difference of two
-scores near 1 keeps 16 decimals, so one of a millionth keeps 10 digits. A real spread is far wider: error
-rates on n documents that differ do so by 1/n at least."""
+from harness.significance.t_tests import ROUNDING, Floats, as_finite, as_samples, one_sample
 
 
 def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -125,8 +119,8 @@ def resampled_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     >>> round(float(resampled_t([0, 0.1, 0.4, -0.1, 0.1]).pvalue), 4)
     0.298
     """
-    d = _splits(d)
-    return _t_test(d, 1 / d.shape[-1], degenerate)
+    d = as_samples(d, "d", "splits")
+    return one_sample(d, 1 / d.shape[-1], degenerate)
 
 
 def kfold_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -184,16 +178,8 @@ def corrected_resampled_t(
     for name, value in (("n_train", n_train), ("n_test", n_test)):
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
             raise ValueError(f"{name}: {value!r} is not allowed; a finite number > 0 is")
-    d = _splits(d)
-    return _t_test(d, 1 / d.shape[-1] + n_test / n_train, degenerate)
-
-
-def _t_test(d: Floats, factor: float, degenerate: str) -> TestResult:
-    """Return the t test with variance `factor` s^2."""
-    variance = d.var(axis=-1, ddof=1)
-    constant = variance <= ROUNDING * (d**2).max(axis=-1)
-    t = np.where(constant, 0.0, d.mean(axis=-1) / np.sqrt(factor * np.where(constant, 1.0, variance)))
-    return settle_degenerate(2 * stdtr(d.shape[-1] - 1, -np.abs(t)), t, constant, degenerate)
+    d = as_samples(d, "d", "splits")
+    return one_sample(d, 1 / d.shape[-1] + n_test / n_train, degenerate)
 
 
 def _spread(d: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -204,25 +190,7 @@ def _spread(d: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _ten_differences(d: ArrayLike) -> Floats:
-    values = _finite(d)
+    values = as_finite(d, "d")
     if values.shape[-2:] != (5, 2):
         raise ValueError(f"d: shape {values.shape} is not allowed; (..., 5, 2) is")
     return values
-
-
-def _splits(d: ArrayLike) -> Floats:
-    values = _finite(d)
-    if values.ndim == 0 or values.shape[-1] < 2:
-        raise ValueError(f"d: shape {values.shape} is not allowed; at least 2 splits on the last axis are")
-    return values
-
-
-def _finite(d: ArrayLike) -> Floats:
-    values = np.asarray(d)
-    if values.dtype.kind not in "iuf":
-        raise ValueError(f"d: type {values.dtype} is not allowed; numbers are")
-    bad = ~np.isfinite(values)
-    if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"d: {values[where]!s} at index {where} is not allowed; finite numbers are")
-    return values.astype(float)

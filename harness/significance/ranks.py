@@ -1,13 +1,15 @@
 """Several algorithms on several data sets: Friedman's test, Nemenyi's differences, Holm and Bonferroni."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc, fdtrc
 from scipy.stats import rankdata, studentized_range
 
-Floats = NDArray[np.float64]
+from harness.significance.result import check_choice
+from harness.significance.t_tests import Floats, as_finite
 
 
 class Friedman(NamedTuple):
@@ -22,9 +24,10 @@ class Friedman(NamedTuple):
     chi_square_ties, pvalue_ties : float
         The same, corrected for ties, as most software does.
     f, pvalue_f : float
-        Iman and Davenport's F from the uncorrected chi-square, and its p-value.
+        Iman and Davenport's F from the uncorrected chi-square, and its p-value, which is not let below
+        what any result of so few data sets can have.
     degenerate : bool
-        Whether all algorithms tie on every data set; then all p-values are 1.
+        Whether all algorithms tie on every data set; then all p-values are 1 (0 under ``"reject"``).
     """
 
     average_ranks: Floats
@@ -55,7 +58,7 @@ class Nemenyi(NamedTuple):
     pvalues: Floats
 
 
-def friedman(scores: ArrayLike, *, higher_is_better: bool = True) -> Friedman:
+def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: str = "accept") -> Friedman:
     """Friedman's rank test, with Iman and Davenport's less conservative F.
 
     Null hypothesis: all algorithms perform alike, so that every order of them on a data set is equally
@@ -68,11 +71,15 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True) -> Friedman:
         At least 2 of either. Scores tie where they are equal to the last digit: round them first.
     higher_is_better : bool
         False for error rates and other costs.
+    degenerate : {"accept", "reject"}
+        Verdict where all algorithms tie on every data set (p = 1 or p = 0).
 
     Returns
     -------
     Friedman
-        F is infinite and its p-value 0 where all data sets give one and the same order without a tie.
+        F is infinite where all data sets give one and the same order without a tie. Its p-value is then the
+        exact probability of that, ``k!^(1 - N)``, below which no p-value of the test can lie: F(k - 1,
+        (k - 1)(N - 1)) gives 0 there, even for the two data sets that agree in every other draw if k = 2.
 
     Raises
     ------
@@ -92,6 +99,7 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True) -> Friedman:
     >>> round(result.chi_square, 3), round(result.chi_square_ties, 3), round(result.pvalue_f, 4)
     (5.375, 5.733, 0.0353)
     """
+    check_choice("degenerate", degenerate, ("accept", "reject"))
     ranks = _ranks(scores, higher_is_better)
     n, k = ranks.shape
     average = ranks.mean(axis=0)
@@ -99,7 +107,8 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True) -> Friedman:
     # the spread of the ranks as a part of what it is without ties: 1 - sum(t^3 - t) / (N k (k^2 - 1))
     untied = ((ranks - (k + 1) / 2) ** 2).sum() / (n * k * (k**2 - 1) / 12)
     if untied == 0:
-        return Friedman(average, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, True)
+        p = 0.0 if degenerate == "reject" else 1.0
+        return Friedman(average, 0.0, p, 0.0, p, 0.0, p, True)
     corrected = chi_square / untied
     rest = n * (k - 1) - chi_square
     f = (n - 1) * chi_square / rest if rest > 1e-12 * n * k else np.inf
@@ -110,12 +119,18 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True) -> Friedman:
         float(corrected),
         float(chdtrc(k - 1, corrected)),
         float(f),
-        float(fdtrc(k - 1, (k - 1) * (n - 1), f)),
+        max(float(fdtrc(k - 1, (k - 1) * (n - 1), f)), math.exp((1 - n) * math.lgamma(k + 1))),
         False,
     )
 
 
-def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05, *, higher_is_better: bool = True) -> Nemenyi:
+def nemenyi(
+    scores: ArrayLike,
+    alphas: ArrayLike = 0.05,
+    *,
+    higher_is_better: bool = True,
+    degenerate: str = "accept",
+) -> Nemenyi:
     """Nemenyi's test of all pairs of algorithms, to follow a significant :func:`friedman`.
 
     Null hypothesis, of each pair: the two algorithms perform alike. Asymptotic in the number of
@@ -129,11 +144,12 @@ def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05, *, higher_is_better: bo
         As in :func:`friedman`.
     alphas : array_like
         Levels of the critical differences, each between 0 and 1.
+    degenerate : {"accept", "reject"}
+        Verdict on two algorithms that tie on every data set (p = 1 or p = 0).
 
     Returns
     -------
     Nemenyi
-        Algorithms that tie everywhere have p = 1.
 
     Raises
     ------
@@ -155,6 +171,7 @@ def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05, *, higher_is_better: bo
     levels = np.asarray(alphas, dtype=float)
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"alphas: {alphas!r} is not allowed; numbers between 0 and 1 are")
+    check_choice("degenerate", degenerate, ("accept", "reject"))
     ranks = _ranks(scores, higher_is_better)
     n, k = ranks.shape
     unit = np.sqrt(k * (k + 1) / (6 * n)) / np.sqrt(2)
@@ -163,6 +180,9 @@ def nemenyi(scores: ArrayLike, alphas: ArrayLike = 0.05, *, higher_is_better: bo
     pvalues = np.ones((k, k))
     i, j = np.triu_indices(k, 1)
     pvalues[i, j] = pvalues[j, i] = np.clip(studentized_range.sf(gaps[i, j] / unit, k, np.inf), 0, 1)
+    if degenerate == "reject":
+        same = (ranks[:, i] == ranks[:, j]).all(axis=0)
+        pvalues[i[same], j[same]] = pvalues[j[same], i[same]] = 0.0
     return Nemenyi(average, np.asarray(studentized_range.isf(levels, k, np.inf) * unit), pvalues)
 
 
@@ -275,15 +295,11 @@ def holm(pvalues: ArrayLike) -> Floats:
 
 
 def _ranks(scores: ArrayLike, higher_is_better: bool) -> Floats:
-    values = np.asarray(scores, dtype=float)
+    values = as_finite(scores, "scores")
     if values.ndim != 2 or min(values.shape) < 2:
         raise ValueError(
             f"scores: shape {values.shape} is not allowed; (n_datasets, n_algorithms), both >= 2, is"
         )
-    bad = ~np.isfinite(values)
-    if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"scores: {values[where]!s} at index {where} is not allowed; finite numbers are")
     return rankdata(-values if higher_is_better else values, axis=1)
 
 

@@ -1,0 +1,1 @@
+"""Comparing learning algorithms: what varies is the training set as well."""

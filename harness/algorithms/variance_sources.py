@@ -1,0 +1,287 @@
+"""How much of the spread of scores each source makes: split, initialisation, hyperparameters."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from harness.seeding import rng
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+JOINT = "all"
+RESIDUAL = "residual"
+Floats = NDArray[np.float64]
+
+
+def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: float = 0.95) -> DataFrame:
+    """Return the variance of scores in which one source varies while the others stay fixed.
+
+    The variance of a source is the sample variance over its seeds, everything else being held at one
+    setting (Bouthillier et al. 2021, section 3). Where a column `setting` names several fixed
+    settings of the others, it is the mean of the variances within them, weighted by their degrees of
+    freedom. The interval is the chi-square one, exact for normal scores and sensitive to other
+    shapes. Interactions of a source with what is held fixed count as part of it, so that
+    the sources need not add up to the joint variance; :func:`variance_components` takes them apart.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        source, seed, score and possibly setting: in the rows of a source its seed varies and nothing else.
+    joint : str
+        The source, if there is one, in whose rows everything varies at once.
+    confidence : float
+        Two-sided, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        source, n_scores, df, mean, variance, variance_low, variance_high, sd, sd_low, sd_high, and share:
+        of the joint variance where that is known, of the sum of the sources otherwise. The bounds of a
+        source without spread are missing, as is a share of nothing.
+
+    Raises
+    ------
+    ValueError
+        If a column lacks, a name or score is missing, a score is infinite, a seed occurs twice, or a
+        setting has one seed only.
+
+    References
+    ----------
+    Bouthillier et al. (2021), Accounting for variance in machine learning benchmarks, MLSys 3, 747-769.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = pd.DataFrame({"source": ["split"] * 3 + ["initialisation"] * 3, "seed": [0, 1, 2] * 2,
+    ...                        "score": [0.90, 0.92, 0.94, 0.91, 0.92, 0.93]})
+    >>> variance_by_source(scores)[["source", "sd", "share"]].round(3).values.tolist()
+    [['split', 0.02, 0.8], ['initialisation', 0.01, 0.2]]
+    """
+    import pandas as pd
+
+    frame = scores if "setting" in scores else scores.assign(setting="")
+    _check_scores(frame, ["source", "setting", "seed"])
+    tail = _tail(confidence)
+    rows = []
+    for source, part in frame.groupby("source", sort=False):
+        groups = [group["score"].to_numpy(float) for _, group in part.groupby("setting", sort=False)]
+        if min(map(len, groups)) < 2:
+            raise ValueError(f"scores: source {source!r} has a setting with one seed; at least 2 are needed")
+        df = sum(len(group) - 1 for group in groups)
+        squares = sum(((group - group.mean()) ** 2).sum() for group in groups)
+        spread = squares > 1e-20 * (part["score"] ** 2).max()
+        bounds = [squares / chdtri(df, share) if spread else np.nan for share in (tail, 1 - tail)]
+        rows.append([source, len(part), df, part["score"].mean(), squares / df if spread else 0.0, *bounds])
+    names = ["source", "n_scores", "df", "mean", "variance", "variance_low", "variance_high"]
+    table = pd.DataFrame(rows, columns=names)
+    return _with_shares(table, (table["source"] == joint).to_numpy())
+
+
+def variance_components(
+    scores: DataFrame,
+    sources: Sequence[str],
+    *,
+    confidence: float = 0.95,
+    n_draws: int = 20_000,
+    seed: int = 0,
+) -> DataFrame:
+    """Return the variance components of scores of a crossed design: every source, every interaction.
+
+    Random-effects model: a score is the mean plus an independent effect for every set of sources. The
+    components are the method-of-moments (ANOVA) estimates, unbiased: for the sources S,
+    ``sigma_S^2 = sum over T containing S of (-1)^|T - S| MS_T``, divided by the number of scores that share
+    their levels of S. The interaction of all sources cannot be told from noise and is called residual.
+    **A negative estimate is set to 0 and marked**: the component is then small against its own error.
+
+    The interval is the generalized one: the mean squares are divided by draws of chi-square over its
+    degrees of freedom, and the bounds are quantiles of the estimates so made, 0 at least. It is
+    approximate, for normal effects.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        One column for each of `sources`, and score: one score for each combination of their levels.
+    sources : sequence of str
+        Two columns or more, each with at least 2 levels.
+    confidence : float
+        Two-sided, in (0, 1).
+    n_draws : int
+        Draws for the intervals.
+    seed : int
+        Of these draws.
+
+    Returns
+    -------
+    DataFrame
+        source (names joined by " x "; the last is residual), n_levels, df, mean_square, variance,
+        variance_low, variance_high, sd, sd_low, sd_high, negative, share (of the sum).
+
+    Raises
+    ------
+    ValueError
+        If a column lacks, a score is missing or infinite, or a combination is missing or there twice.
+
+    References
+    ----------
+    Searle, Casella & McCulloch (1992), Variance components, chapter 4; Weerahandi (1995), Exact statistical
+    methods for data analysis, for the interval.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = pd.DataFrame([(i, j, 0.9 + 0.02 * i + 0.01 * j) for i in range(4) for j in range(3)],
+    ...                       columns=["split", "initialisation", "score"])
+    >>> variance_components(scores, ["split", "initialisation"])[["source", "sd"]].round(4).values.tolist()
+    [['split', 0.0258], ['initialisation', 0.01], ['residual', 0.0]]
+    """
+    import pandas as pd
+
+    cells = _crossed(scores, list(sources))
+    tail = _tail(confidence)
+    if n_draws < 100:
+        raise ValueError(f"n_draws: {n_draws!r} is not allowed; at least 100 is")
+    squares = {part: _sum_of_squares(cells, part) for part in _parts(cells.ndim)}
+    dfs = {part: int(np.prod([cells.shape[axis] - 1 for axis in part])) for part in squares}
+    spread = 1e-20 * cells.size * float((cells**2).max())
+    squares = {part: value if value > spread else 0.0 for part, value in squares.items()}
+    generator = rng(seed, "variance_components")
+    drawn = {part: squares[part] / generator.chisquare(dfs[part], n_draws) for part in squares}
+    rows = []
+    for part in squares:
+        variance = _component(
+            {key: np.asarray(squares[key] / dfs[key]) for key in squares}, part, cells.shape
+        )
+        bounds = np.quantile(np.maximum(_component(drawn, part, cells.shape), 0), [tail, 1 - tail])
+        whole = len(part) == cells.ndim
+        name = RESIDUAL if whole else " x ".join(sources[axis] for axis in part)
+        n_levels = int(np.prod([cells.shape[axis] for axis in part]))
+        negative = bool(variance < 0)
+        rows.append(
+            [
+                name,
+                n_levels,
+                dfs[part],
+                squares[part] / dfs[part],
+                max(float(variance), 0.0),
+                *bounds,
+                negative,
+            ]
+        )
+    names = [
+        "source",
+        "n_levels",
+        "df",
+        "mean_square",
+        "variance",
+        "variance_low",
+        "variance_high",
+        "negative",
+    ]
+    return _with_shares(pd.DataFrame(rows, columns=names), np.zeros(len(rows), dtype=bool))
+
+
+def variance_notes(table: DataFrame) -> list[str]:
+    """Return the sentences that belong under a table of either function."""
+    if "negative" not in table:
+        return [
+            "Variance over the seeds of one source, the others held fixed; chi-square intervals, which rest "
+            "on normal scores. Interactions with what is fixed are part of it."
+        ]
+    notes = [
+        "Variance components of a crossed design by the method of moments; generalized intervals, for normal "
+        "effects. The residual is the interaction of all sources and noise."
+    ]
+    below = [str(name) for name, negative in zip(table["source"], table["negative"], strict=True) if negative]
+    if below:
+        notes.append(f"The estimate was negative and is set to 0: {', '.join(below)}.")
+    return notes
+
+
+def _parts(n: int) -> Iterator[tuple[int, ...]]:
+    """Return the sets of axes that are not empty, small ones first."""
+    for size in range(1, n + 1):
+        yield from itertools.combinations(range(n), size)
+
+
+def _sum_of_squares(cells: Floats, part: tuple[int, ...]) -> float:
+    """Return the sum of squares of a main effect or an interaction."""
+    effect = cells.mean(axis=tuple(axis for axis in range(cells.ndim) if axis not in part), keepdims=True)
+    for axis in part:
+        effect = effect - effect.mean(axis=axis, keepdims=True)
+    return float((effect**2).sum() * cells.size / effect.size)
+
+
+def _component(
+    mean_squares: dict[tuple[int, ...], Floats], part: tuple[int, ...], shape: tuple[int, ...]
+) -> Floats:
+    """Return the component of `part`: an alternating sum of the mean squares that contain it."""
+    sharing = np.prod([n for axis, n in enumerate(shape) if axis not in part])
+    above = [key for key in mean_squares if set(part) <= set(key)]
+    return sum(((-1) ** (len(key) - len(part)) * mean_squares[key] for key in above), np.zeros(())) / sharing
+
+
+def _crossed(scores: DataFrame, sources: list[str]) -> Floats:
+    """Return the scores as an array with an axis for each source."""
+    if len(sources) < 2 or len(set(sources)) < len(sources):
+        raise ValueError(f"sources: {sources!r} is not allowed; two different columns or more are")
+    _check_scores(scores, sources)
+    levels = [scores[name].drop_duplicates().tolist() for name in sources]
+    for name, own in zip(sources, levels, strict=True):
+        if len(own) < 2:
+            raise ValueError(f"sources: {name!r} has one level; at least 2 are needed")
+    n_cells = int(np.prod([len(own) for own in levels]))
+    if len(scores) < n_cells:
+        raise ValueError(
+            f"scores: {len(scores)} of {n_cells} combinations of {', '.join(sources)}; all are needed"
+        )
+    places = [
+        scores[name].map(dict(zip(own, range(len(own)), strict=True)))
+        for name, own in zip(sources, levels, strict=True)
+    ]
+    cells = np.empty([len(own) for own in levels])
+    cells[tuple(place.to_numpy(int) for place in places)] = scores["score"].to_numpy(float)
+    return cells
+
+
+def _check_scores(frame: DataFrame, keys: list[str]) -> None:
+    missing = [name for name in [*keys, "score"] if name not in frame]
+    if missing:
+        raise ValueError(f"scores: no column {missing[0]!r}; {', '.join([*keys, 'score'])} are needed")
+    bad = ~np.isfinite(frame["score"].to_numpy(float))
+    if bad.any():
+        where = ", ".join(
+            f"{name} {value}" for name, value in frame.loc[bad, keys].iloc[0].items() if value != ""
+        )
+        raise ValueError(
+            f"scores: {frame.loc[bad, 'score'].iloc[0]} at {where} is not allowed; finite numbers are"
+        )
+    if frame[keys].isna().any(axis=None):
+        raise ValueError(f"scores: a row without {' or '.join(keys)} is not allowed; name all")
+    twice = frame.duplicated(keys)
+    if twice.any():
+        where = ", ".join(
+            f"{name} {value}" for name, value in frame.loc[twice, keys].iloc[0].items() if value != ""
+        )
+        raise ValueError(f"scores: {where} is there twice; one score each is allowed")
+
+
+def _with_shares(table: DataFrame, joint: NDArray[np.bool_]) -> DataFrame:
+    """Add standard deviations and shares."""
+    for end in ("", "_low", "_high"):
+        table[f"sd{end}"] = np.sqrt(table[f"variance{end}"])
+    whole = table.loc[joint if joint.any() else ~joint, "variance"].sum()
+    table["share"] = table["variance"] / whole if whole > 0 else np.nan
+    return table
+
+
+def _tail(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: {confidence!r} is not allowed; a number between 0 and 1 is")
+    return (1 - confidence) / 2

@@ -1,0 +1,178 @@
+"""Rank tables and the critical-difference diagram: Demšar's example, and bars that never lie."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from scipy.stats import norm
+from statsmodels.stats.multitest import multipletests
+
+from harness.algorithms.figure_critical_difference import critical_difference_figure
+from harness.algorithms.rank_tables import friedman_table, rank_tables
+from harness.figure_style import figure_style, save_figure
+
+NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
+# Demšar 2006, JMLR 7, table 6
+DEMSAR = pd.DataFrame(
+    [
+        [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569], [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657], [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685], [0.583, 0.583, 0.563, 0.625], [0.775, 0.838, 0.866, 0.875],
+        [1.0, 1.0, 1.0, 1.0], [0.940, 0.962, 0.965, 0.962], [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975], [0.957, 0.978, 0.946, 0.970],
+    ],
+    columns=NAMES,
+)  # fmt: skip
+
+
+def ranks_of(places, critical):
+    """A table of ranks as the figure reads it."""
+    return pd.DataFrame(
+        {
+            "algorithm": [f"algorithm {i}" for i in range(len(places))], "average_rank": places,
+            "n_datasets": 10, "n_algorithms": len(places), "alpha": 0.05, "critical_difference": critical,
+            "friedman_pvalue": 0.01,
+        }
+    )  # fmt: skip
+
+
+def parts(axes, gid):
+    return [line for line in axes.lines if line.get_gid() == gid]
+
+
+def test_demsars_example():
+    tables = rank_tables(DEMSAR)
+    assert tables.ranks["algorithm"].tolist() == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
+    assert tables.ranks["average_rank"].tolist() == pytest.approx([1.964, 2.0, 2.893, 3.143], abs=5e-4)
+    assert tables.ranks["critical_difference"].unique() == pytest.approx([1.25], abs=5e-3)
+    assert tables.ranks["friedman_pvalue"].unique() == pytest.approx([0.0198], abs=5e-5)
+    shown = friedman_table(tables.friedman)["statistic"]
+    assert shown.tolist() == pytest.approx([9.28, 10.23, 3.69], abs=5e-3)
+    assert len(tables.pairs) == 6
+    assert not tables.pairs["differs"].any()
+
+
+def test_pairs_with_a_baseline_are_demsars():
+    # section 3.2.2, from rounded ranks: z = (R_C4.5 - R_i) / .488 = 2.416, 2.342, .512; p .016, .019, .607
+    pairs = rank_tables(DEMSAR, baseline="C4.5").pairs.set_index("algorithm_a")
+    order = ["C4.5+m+cf", "C4.5+m", "C4.5+cf"]
+    assert (-pairs.loc[order, "z"]).tolist() == pytest.approx([2.416, 2.342, 0.512], abs=2e-3)
+    assert pairs.loc[order, "pvalue"].tolist() == pytest.approx([0.016, 0.019, 0.607], abs=2e-3)
+    assert pairs.loc[order, "pvalue_holm"].tolist() == pytest.approx(
+        multipletests(pairs.loc[order, "pvalue"], method="holm")[1]
+    )
+    # "the Holm procedure rejects the first and then the second hypothesis"
+    assert pairs.loc[order, "differs"].tolist() == [True, True, False]
+    assert (pairs["algorithm_b"] == "C4.5").all()
+    assert pairs["pvalue"].to_numpy() == pytest.approx(2 * norm.sf(np.abs(pairs["z"])))
+
+
+def test_errors_and_scores_give_the_same_ranks():
+    errors = (1 - DEMSAR).round(4)
+    low, high = rank_tables(errors, higher_is_better=False), rank_tables(DEMSAR)
+    assert low.ranks["average_rank"].tolist() == high.ranks["average_rank"].tolist()
+    pd.testing.assert_frame_equal(low.pairs, high.pairs)
+
+
+def test_ties_everywhere():
+    still = pd.DataFrame(np.ones((5, 3)), columns=list("abc"))
+    right, legacy = rank_tables(still), rank_tables(still, degenerate="reject")
+    assert (right.pairs[["pvalue", "pvalue_holm", "pvalue_nemenyi"]] == 1).all(axis=None)
+    assert (legacy.pairs[["pvalue", "pvalue_holm", "pvalue_nemenyi"]] == 0).all(axis=None)
+    assert not right.pairs["differs"].any()
+    _, caption = critical_difference_figure(right.ranks)
+    assert "All 3 algorithms share one rank" in caption
+    assert "no pair should be read as different" in caption
+
+
+def test_the_caption_says_what_was_tested():
+    _, caption = critical_difference_figure(rank_tables(DEMSAR).ranks)
+    for words in ("4 algorithms", "14 data sets", "alpha = 0.05", "1.254", "p = 0.0198"):
+        assert words in caption
+    assert "no pair should be read" not in caption
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 60), min_size=2, max_size=12),
+    st.floats(0.05, 6),
+)
+def test_bars_join_exactly_the_pairs_that_do_not_differ(steps, critical):
+    k = len(steps)
+    places = [1 + step / 60 * (k - 1) for step in steps]
+    with figure_style():
+        figure, _ = critical_difference_figure(ranks_of(places, critical))
+    axes = figure.axes[0]
+    dots = sorted(float(dot.get_xdata()[0]) for dot in parts(axes, "rank"))
+    bars = [sorted(map(float, bar.get_xdata())) for bar in parts(axes, "bar")]
+    for i, j in itertools.combinations(range(k), 2):
+        gap = sorted(places)[j] - sorted(places)[i]
+        joined = any(low <= dots[i] and dots[j] <= high for low, high in bars)
+        assert joined == (gap < critical), (gap, critical)
+    rows = {}
+    for bar, (low, high) in zip(parts(axes, "bar"), bars, strict=True):
+        rows.setdefault(float(bar.get_ydata()[0]), []).append((low, high))
+    for row in rows.values():
+        assert all(one[1] < other[0] for one, other in itertools.pairwise(sorted(row)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(arrays(float, st.tuples(st.integers(2, 6), st.integers(2, 5)), elements=st.integers(0, 4).map(float)))
+def test_properties_of_the_tables(scores):
+    names = [f"a{i}" for i in range(scores.shape[1])]
+    tables = rank_tables(pd.DataFrame(scores, columns=names))
+    p = tables.pairs[["pvalue", "pvalue_holm", "pvalue_nemenyi"]].to_numpy()
+    assert ((p >= 0) & (p <= 1)).all()
+    assert (p[:, 1] >= p[:, 0]).all()
+    assert tables.ranks["average_rank"].is_monotonic_increasing
+    assert tables.ranks["average_rank"].mean() == pytest.approx((len(names) + 1) / 2)
+
+
+@pytest.mark.parametrize("n_algorithms", [2, 4, 12])
+def test_names_stay_on_the_page_and_apart(n_algorithms, tmp_path):
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(10, n_algorithms))
+    scores[:, -1] = scores[:, 0]
+    long = "a name that is far too long to stand beside a line, with C = 1 and gamma = 0.1, number"
+    names = [f"{long} {i}" if i % 2 else f"m{i}" for i in range(n_algorithms)]
+    with figure_style():
+        figure, _ = critical_difference_figure(rank_tables(pd.DataFrame(scores, columns=names)).ranks)
+        save_figure(figure, tmp_path, "cd", ["png"], 80)
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
+    page = figure.bbox
+    assert all(page.x0 <= box.x0 and box.x1 <= page.x1 for box in boxes)
+    for one, other in itertools.combinations(boxes, 2):
+        wide = min(one.x1, other.x1) - max(one.x0, other.x0)
+        high = min(one.y1, other.y1) - max(one.y0, other.y0)
+        assert wide <= 0.5 or high <= 0.5
+
+
+def test_the_file_is_the_same_every_time(tmp_path):
+    paths = []
+    for name in ("one", "two"):
+        with figure_style():
+            figure, _ = critical_difference_figure(rank_tables(DEMSAR).ranks)
+            paths += save_figure(figure, tmp_path, name, ["pdf"], 100)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: rank_tables(DEMSAR, baseline="svm"), "baseline: 'svm' is not allowed; choose one of C4.5"),
+        (lambda: rank_tables(DEMSAR.set_axis(["a", "a", "b", "c"], axis=1)), "'a' is there twice"),
+        (lambda: rank_tables(DEMSAR.where(DEMSAR < 1)), r"scores: nan at index \(9, 0\)"),
+        (lambda: rank_tables(DEMSAR.iloc[:1]), "scores: shape"),
+        (lambda: rank_tables(DEMSAR, alpha=2), "alphas: 2"),
+        (lambda: rank_tables(DEMSAR, degenerate="nan"), "degenerate: 'nan'"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, word):
+    with pytest.raises(ValueError, match=word):
+        call()

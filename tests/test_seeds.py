@@ -1,0 +1,236 @@
+"""The table and figure of seeds: against scipy and statsmodels, failed seeds, bad input, the files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm, t, ttest_ind, ttest_rel
+from statsmodels.stats.multitest import multipletests
+
+from harness.algorithms.figure_seeds import seeds_figure
+from harness.algorithms.labels import fit_label
+from harness.algorithms.seeds import seeds_table, tidy_scores
+from harness.algorithms.seeds_text import display_table, expected_maximum, seeds_notes, write_seeds_table
+from harness.figure_layout import text_width
+from harness.figure_style import figure_style
+
+
+@pytest.fixture
+def wide():
+    generator = np.random.default_rng(0)
+    scores = 0.9 + 0.01 * generator.normal(size=(12, 4)) + np.array([0, 0.02, 0.004, -0.02])
+    return pd.DataFrame(scores, columns=["svm", "mlp", "forest", "logistic"], index=range(100, 112))
+
+
+def test_the_numbers_of_scipy_and_statsmodels(wide):
+    table = seeds_table(wide, "svm").set_index("algorithm")
+    others = ["mlp", "forest", "logistic"]
+    peers = [ttest_rel(wide[name], wide["svm"]) for name in others]
+    assert table.loc[others, "pvalue"].tolist() == pytest.approx([peer.pvalue for peer in peers])
+    assert table.loc[others, "statistic"].tolist() == pytest.approx([peer.statistic for peer in peers])
+    adjusted = multipletests([peer.pvalue for peer in peers], method="holm")[1]
+    assert table.loc[others, "pvalue_holm"].tolist() == pytest.approx(adjusted)
+    bounds = peers[0].confidence_interval()
+    assert table.loc["mlp", ["difference_low", "difference_high"]].tolist() == pytest.approx(list(bounds))
+    d = wide["mlp"] - wide["svm"]
+    assert table.loc["mlp", "cohens_d"] == pytest.approx(d.mean() / d.std())
+    own = wide["forest"]
+    half = t.ppf(0.975, 11) * own.std() / np.sqrt(12)
+    assert table.loc["forest", ["mean_low", "mean_high"]].tolist() == pytest.approx(
+        [own.mean() - half, own.mean() + half]
+    )
+    assert table.loc["forest", ["worst", "worst_seed"]].tolist() == [own.min(), own.idxmin()]
+    assert table["verdict"].tolist()[:2] == ["baseline", "better"]
+    assert table.loc["logistic", "verdict"] == "worse"
+    assert table.loc["svm", ["pvalue", "pvalue_holm", "difference", "cohens_d"]].isna().all()
+    assert table["test"].tolist()[1:] == ["paired_t"] * 3
+
+
+def test_lower_is_better_turns_worst_best_and_verdicts(wide):
+    high, low = (
+        seeds_table(wide, "svm", best=True),
+        seeds_table(wide, "svm", higher_is_better=False, best=True),
+    )
+    assert low["worst"].tolist() == high["best"].tolist()
+    assert low["best_seed"].tolist() == high["worst_seed"].tolist()
+    turn = {"better": "worse", "worse": "better"}
+    assert low["verdict"].tolist() == [turn.get(word, word) for word in high["verdict"]]
+    assert low["pvalue"].equals(high["pvalue"])
+
+
+def test_every_form_of_the_scores_says_the_same(wide):
+    from_wide = seeds_table(wide, "svm")
+    tidy = tidy_scores(wide).sample(frac=1, random_state=1)
+    again = seeds_table(tidy, "svm").set_index("algorithm").loc[wide.columns].reset_index()
+    pd.testing.assert_frame_equal(again, from_wide, check_dtype=False)
+    from_lists = seeds_table({name: list(wide[name]) for name in wide}, "svm")
+    assert from_lists["pvalue"].equals(from_wide["pvalue"])
+
+
+def test_algorithms_may_be_named_by_numbers():
+    tidy = pd.DataFrame({"algorithm": [1, 1, 2, 2], "seed": [0, 1, 0, 1], "score": [0.1, 0.2, 0.4, 0.3]})
+    assert seeds_table(tidy, "1")["algorithm"].tolist() == ["1", "2"]
+
+
+def test_seeds_that_are_not_shared_are_not_paired(wide):
+    tidy = tidy_scores(wide)
+    moved = tidy.assign(seed=tidy["seed"].where(tidy["algorithm"] != "mlp", tidy["seed"] + 1000)).iloc[:-3]
+    moved = moved[moved["algorithm"].isin(["svm", "mlp"])].drop(index=[12, 13])
+    table = seeds_table(moved, "svm").set_index("algorithm")
+    peer = ttest_ind(wide["mlp"].iloc[2:], wide["svm"], equal_var=False)
+    assert table.loc["mlp", "test"] == "welch_t"
+    assert table.loc["mlp", "n_tested"] == 10
+    assert table.loc["mlp", "pvalue"] == pytest.approx(peer.pvalue)
+    bounds = table.loc["mlp", ["difference_low", "difference_high"]].tolist()
+    assert bounds == pytest.approx(list(peer.confidence_interval()))
+
+
+def test_some_shared_seeds_ask_for_a_choice(wide):
+    tidy = tidy_scores(wide[["svm", "mlp"]]).iloc[:-2]
+    with pytest.raises(ValueError, match="share 10 of their 10 and 12 seeds"):
+        seeds_table(tidy, "svm")
+    paired, unpaired = (seeds_table(tidy, "svm", pairing=how) for how in ("paired", "unpaired"))
+    assert paired["test"].tolist()[1:] == ["paired_t"]
+    assert unpaired["test"].tolist()[1:] == ["welch_t"]
+    assert paired.loc[1, "n_tested"] == 10
+
+
+def test_failed_seeds_are_counted_and_named(wide):
+    wide.loc[[103, 107], "mlp"] = np.nan
+    table = seeds_table(wide, "svm").set_index("algorithm")
+    assert table.loc["mlp", ["n_seeds", "n_missing", "missing_seeds"]].tolist() == [10, 2, "103 107"]
+    assert table["n_missing"].tolist() == [0, 2, 0, 0]
+    kept = wide.dropna()
+    assert table.loc["mlp", "pvalue"] == pytest.approx(ttest_rel(kept["mlp"], kept["svm"]).pvalue)
+    assert table.loc["mlp", "n_tested"] == 10
+    assert table.loc["forest", "n_tested"] == 12
+    notes = " ".join(seeds_notes(table.reset_index()))
+    assert "mlp: 2 of 12 seeds have no score (103 107)" in notes
+    assert "10 (+2 missing)" in display_table(table.reset_index())["seeds"].tolist()
+
+
+def test_algorithms_without_spread(wide):
+    wide["copy"], wide["still"] = wide["svm"] + 1e-17, 0.91
+    table = seeds_table(wide, "svm").set_index("algorithm")
+    assert table.loc["copy", ["pvalue", "pvalue_holm", "verdict"]].tolist() == [1, 1, "no difference shown"]
+    assert table.loc["copy", "degenerate"]
+    assert table.loc["still", "sd"] == 0
+    assert pd.isna(table.loc["still", "mean_low"])
+    assert not table.loc["still", "degenerate"]
+    notes = " ".join(seeds_notes(table.reset_index()))
+    assert "still: every seed has the same score" in notes
+    assert "copy: no spread in what is tested" in notes
+    legacy = seeds_table(wide, "svm", degenerate="reject").set_index("algorithm")
+    assert legacy.loc["copy", "pvalue"] == 0
+
+
+def test_the_best_seed_comes_with_its_warning(wide):
+    table = seeds_table(wide, "svm")
+    assert "best" not in table
+    assert "best of several" not in " ".join(seeds_notes(table))
+    warned = " ".join(seeds_notes(seeds_table(wide, "svm", best=True)))
+    assert "of 12 normal scores the best lies 1.63 standard deviations above the mean" in warned
+
+
+def test_expected_maximum_against_simulation():
+    draws = np.random.default_rng(1).normal(size=(200_000, 20)).max(axis=1)
+    assert expected_maximum(20) == pytest.approx(draws.mean(), abs=5 * draws.std() / np.sqrt(len(draws)))
+    assert expected_maximum(2) == pytest.approx(1 / np.sqrt(np.pi))
+    assert expected_maximum(3) == pytest.approx(1.5 / np.sqrt(np.pi))
+    assert norm.cdf(expected_maximum(1000)) > 0.999
+
+
+def test_files(wide, tmp_path):
+    wide["a_long name & more"] = wide["svm"] + 1
+    table = seeds_table(wide, "svm", best=True)
+    paths = write_seeds_table(tmp_path, table, "Twelve seeds.")
+    assert [path.suffix for path in paths] == [".csv", ".md", ".tex"]
+    again = pd.read_csv(paths[0])
+    assert again.columns.tolist() == table.columns.tolist()
+    assert again["pvalue"].to_numpy() == pytest.approx(table["pvalue"].to_numpy(float), nan_ok=True)
+    assert "paired t, n = 12" in paths[1].read_text(encoding="utf-8")
+    assert r"a\_long name \& more" in paths[2].read_text(encoding="utf-8")
+    assert "nan" not in paths[1].read_text(encoding="utf-8")
+
+
+def test_the_figure_shows_every_seed(wide):
+    wide.loc[103, "mlp"] = np.nan
+    with figure_style():
+        figure, caption = seeds_figure(tidy_scores(wide), "forest", score_name="F1")
+        again, _ = seeds_figure(tidy_scores(wide), "forest", score_name="F1")
+    axes = figure.axes[0]
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels == ["forest (n = 12)", "svm (n = 12)", "mlp (n = 11)", "logistic (n = 12)"]
+    points = [part for part in axes.collections if str(part.get_gid()).startswith("seeds")]
+    shown = [np.asarray(part.get_offsets()) for part in points]
+    assert sorted(shown[2][:, 0]) == pytest.approx(sorted(wide["mlp"].dropna()))
+    assert all(len(part) == n for part, n in zip(shown, (12, 12, 11, 12), strict=True))
+    line = next(line for line in axes.lines if line.get_gid() == "baseline")
+    assert line.get_xdata()[0] == pytest.approx(wide["forest"].mean())
+    other = [np.asarray(p.get_offsets()) for p in again.axes[0].collections if p.get_gid() == "seeds 0"]
+    assert shown[0].tolist() == other[0].tolist()
+    assert "11 to 12 seeds" in caption
+    assert "not drawn: mlp 1" in caption
+    assert "baseline, forest" in caption
+
+
+@given(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=120))
+def test_labels_fit(name):
+    label, size = fit_label(name, " 1.50", 1.5)
+    assert text_width(label, size) <= 1.5 + 1e-9
+    assert 5.5 <= size <= 7.5
+    assert label.endswith(" 1.50")
+
+
+@settings(max_examples=25, deadline=None)
+@given(arrays(float, (4, 3), elements=st.integers(0, 20).map(lambda i: i / 20)))
+def test_properties(scores):
+    wide = pd.DataFrame(scores, columns=["a", "b", "c"])
+    table = seeds_table(wide, "a")
+    p = table["pvalue"].iloc[1:].to_numpy(float)
+    adjusted = table["pvalue_holm"].iloc[1:].to_numpy(float)
+    assert ((p >= 0) & (p <= adjusted) & (adjusted <= 1)).all()
+    swapped = seeds_table(wide[["b", "a", "c"]], "b")
+    assert swapped.loc[1, "pvalue"] == table.loc[1, "pvalue"]
+    assert swapped.loc[1, "difference"] == -table.loc[1, "difference"]
+    assert len(display_table(table)) == 3
+
+
+TWO = {"a": [0.1, 0.2, 0.3], "b": [0.2, 0.2, 0.4]}
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: seeds_table({"a": [0.1, 0.2], "b": [0.1]}, "a"), r"scores: lengths differ \(.*'b': 1.*NaN"),
+        (
+            lambda: seeds_table(pd.DataFrame([[1.0, 2]] * 3, columns=["a", "a"]), "a"),
+            "algorithm a is there twice",
+        ),
+        (lambda: seeds_table(pd.DataFrame(TWO, index=[1, 1, 2]), "a"), "seed 1 is there twice"),
+        (lambda: seeds_table(pd.concat([tidy_scores(TWO)] * 2), "a"), "algorithm 'a' has seed 0 twice"),
+        (lambda: seeds_table({"a": [0.1], "b": [0.2]}, "a"), "'a' has scores for 1 seeds; at least 2"),
+        (lambda: seeds_table({"a": [0.1, 0.2], "b": [np.nan, 0.2]}, "a"), "'b' has scores for 1 seeds"),
+        (lambda: seeds_table(TWO, "c"), "baseline: 'c' is not allowed; choose one of a, b"),
+        (lambda: seeds_figure(tidy_scores(TWO), "c"), "baseline: 'c' is not allowed; choose one of a, b"),
+        (lambda: seeds_table({"a": [0.1, 0.2]}, "a"), "'a' alone is not allowed"),
+        (lambda: seeds_table({"a": [0.1, np.inf], "b": [1, 2]}, "a"), "scores: inf of 'a', seed 1"),
+        (lambda: seeds_table({"a": ["x", "y"], "b": [1, 2]}, "a"), "numbers are allowed"),
+        (lambda: seeds_table([0.1, 0.2], "a"), "scores: list is not allowed"),
+        (lambda: seeds_table({}, "a"), "baseline: 'a'"),
+        (lambda: seeds_table(TWO, "a", pairing="both"), "pairing: 'both'"),
+        (lambda: seeds_table(TWO, "a", confidence=95), "confidence: 95"),
+        (lambda: seeds_table(TWO, "a", alpha=0), "alpha: 0"),
+        (lambda: seeds_table(TWO, "a", degenerate="nan"), "degenerate: 'nan'"),
+        (
+            lambda: seeds_table({"a": [1, 2, np.nan, np.nan], "b": [np.nan, np.nan, 1, 2]}, "a"),
+            "both have a score for 0 seeds",
+        ),
+        (lambda: tidy_scores(tidy_scores(TWO).assign(seed=[0, 1, None] * 2)), "name both"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, word):
+    with pytest.raises(ValueError, match=word):
+        call()

@@ -1,0 +1,203 @@
+"""Variance by source: against scipy, statsmodels' mean squares, and simulations with known components."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, chi2
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+
+from harness.algorithms.variance_sources import variance_by_source, variance_components, variance_notes
+
+
+def crossed(generator, sds, shape=(6, 5), mean=0.9):
+    """Scores with a known standard deviation for each main effect and for the residual."""
+    scores = mean + sds[-1] * generator.normal(size=shape)
+    for axis, sd in enumerate(sds[:-1]):
+        own = [1] * len(shape)
+        own[axis] = shape[axis]
+        scores = scores + sd * generator.normal(size=own)
+    return as_table(scores)
+
+
+def as_table(scores):
+    names = ["split", "initialisation", "hyperparameters"][: scores.ndim]
+    places = np.indices(scores.shape).reshape(scores.ndim, -1)
+    return pd.DataFrame(dict(zip(names, places, strict=True)) | {"score": scores.ravel()})
+
+
+def one_at_a_time(generator, sds, n=10):
+    parts = [
+        pd.DataFrame({"source": name, "seed": range(n), "score": 0.9 + sd * generator.normal(size=n)})
+        for name, sd in sds.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_variance_and_interval_by_hand():
+    scores = one_at_a_time(np.random.default_rng(0), {"split": 0.02, "initialisation": 0.01})
+    table = variance_by_source(scores, confidence=0.9).set_index("source")
+    own = scores.loc[scores["source"] == "split", "score"].var()
+    assert table.loc["split", "variance"] == pytest.approx(own)
+    expected = 9 * own / chi2.ppf([0.95, 0.05], 9)
+    assert table.loc["split", ["variance_low", "variance_high"]].tolist() == pytest.approx(expected)
+    assert table.loc["split", ["sd_low", "sd_high"]].tolist() == pytest.approx(np.sqrt(expected))
+    assert table["share"].sum() == pytest.approx(1)
+
+
+def test_the_joint_variance_is_the_whole_where_it_is_known():
+    scores = one_at_a_time(np.random.default_rng(0), {"split": 0.02, "all": 0.03})
+    table = variance_by_source(scores).set_index("source")
+    assert table.loc["split", "share"] == pytest.approx(
+        table.loc["split", "variance"] / table.loc["all", "variance"]
+    )
+    assert table.loc["all", "share"] == 1
+
+
+def test_settings_are_pooled():
+    one = one_at_a_time(np.random.default_rng(1), {"split": 0.02}, 5).assign(setting="x")
+    two = one_at_a_time(np.random.default_rng(2), {"split": 0.02}, 8).assign(setting="y")
+    two["score"] += 5
+    row = variance_by_source(pd.concat([one, two])).iloc[0]
+    assert row["df"] == 11
+    assert row["variance"] == pytest.approx((4 * one["score"].var() + 7 * two["score"].var()) / 11)
+
+
+def test_the_interval_of_a_source_covers():
+    generator, n_sets = np.random.default_rng(3), 2000
+    covered = 0
+    for _ in range(n_sets // 200):
+        scores = one_at_a_time(generator, {f"source {i}": 0.02 for i in range(200)}, 6)
+        table = variance_by_source(scores, confidence=0.9)
+        covered += int(((table["sd_low"] <= 0.02) & (table["sd_high"] >= 0.02)).sum())
+    low, high = binom.ppf([1e-6, 1 - 1e-6], n_sets, 0.9)
+    assert low <= covered <= high
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 2, 4)])
+def test_mean_squares_are_those_of_statsmodels(shape):
+    scores = as_table(np.random.default_rng(4).normal(size=shape))
+    names = scores.columns[:-1].tolist()
+    table = variance_components(scores, names).set_index("source")
+    terms = " * ".join(f"C({name})" for name in names)
+    # a saturated model has no residual: its sums of squares are all that is read
+    with pytest.warns(RuntimeWarning):
+        peer = anova_lm(ols(f"score ~ {terms}", scores).fit())
+    squares = (peer["sum_sq"] / peer["df"]).to_numpy()[:-1]
+    assert table["mean_square"].to_numpy() == pytest.approx(squares)
+    assert table["df"].tolist() == peer["df"].astype(int).tolist()[:-1]
+
+
+def test_components_of_two_sources_by_hand():
+    scores = crossed(np.random.default_rng(5), (0.03, 0.01, 0.01))
+    table = variance_components(scores, ["split", "initialisation"]).set_index("source")
+    residual = table.loc["residual", "mean_square"]
+    for name, n_other in (("split", 5), ("initialisation", 6)):
+        expected = (table.loc[name, "mean_square"] - residual) / n_other
+        assert table.loc[name, "variance"] == pytest.approx(max(expected, 0))
+    assert table.loc["residual", "variance"] == residual
+    assert table["share"].sum() == pytest.approx(1)
+
+
+def estimates(truth, shape, n_sets, seed, **options):
+    generator = np.random.default_rng(seed)
+    names = ["split", "initialisation", "hyperparameters"][: len(shape)]
+    return pd.concat(
+        [variance_components(crossed(generator, truth, shape), names, **options) for _ in range(n_sets)]
+    )
+
+
+def test_components_are_unbiased_and_their_intervals_cover():
+    n_sets, truth = 300, {"split": 0.03, "initialisation": 0.02, "residual": 0.015}
+    table = estimates(list(truth.values()), (8, 7), n_sets, 6, confidence=0.9, n_draws=1000)
+    assert not table["negative"].all()
+    for name, sd in truth.items():
+        part = table[table["source"] == name]
+        error = part["variance"].std() / np.sqrt(n_sets)
+        assert abs(part["variance"].mean() - sd**2) < 5 * error, name
+        covered = ((part["sd_low"] <= sd) & (part["sd_high"] >= sd)).sum()
+        low, high = binom.ppf([1e-6, 1 - 1e-6], n_sets, 0.9)
+        assert low <= covered <= high, name
+
+
+def test_three_sources_and_no_interaction():
+    truth = [0.03, 0.0, 0.02, 0.01]
+    table = estimates(truth, (5, 4, 3), 150, 7, n_draws=200)
+    means = table.groupby("source")["mean_square"].mean()
+    # E MS = residual + number of scores that share a level x component; interactions are residual only
+    assert means["split"] == pytest.approx(0.01**2 + 12 * 0.03**2, rel=0.35)
+    assert means["hyperparameters"] == pytest.approx(0.01**2 + 20 * 0.02**2, rel=0.45)
+    for name in ("initialisation", "split x initialisation", "split x hyperparameters", "residual"):
+        assert means[name] == pytest.approx(1e-4, rel=0.25), name
+    part = table[table["source"] == "initialisation"]
+    assert 0.2 < part["negative"].mean() < 0.8
+    assert (part.loc[part["negative"], "variance"] == 0).all()
+
+
+def test_a_negative_estimate_is_set_to_zero_and_named():
+    scores = as_table(np.array([[0.9, 0.8, 0.7], [0.7, 0.8, 0.9]]))
+    table = variance_components(scores, ["split", "initialisation"])
+    assert table["variance"].tolist()[:2] == [0, 0]
+    assert table["negative"].tolist() == [True, True, False]
+    assert "set to 0: split, initialisation" in " ".join(variance_notes(table))
+
+
+def test_scores_without_spread():
+    still = as_table(np.full((3, 3), 0.1 + 0.2))
+    table = variance_components(still, ["split", "initialisation"])
+    assert (table[["variance", "variance_low", "variance_high"]] == 0).all(axis=None)
+    assert table["share"].isna().all()
+    assert not table["negative"].any()
+    one = pd.DataFrame({"source": "split", "seed": range(3), "score": 0.3})
+    row = variance_by_source(one).iloc[0]
+    assert row["variance"] == 0
+    assert row[["variance_low", "sd_high", "share"]].isna().all()
+    assert "chi-square" in variance_notes(variance_by_source(one))[0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 2**32 - 1))
+def test_properties_of_components(n_split, n_init, seed):
+    scores = as_table(np.random.default_rng(seed).integers(0, 5, (n_split, n_init)) / 10)
+    names = ["split", "initialisation"]
+    table = variance_components(scores, names, n_draws=100)
+    assert (table["variance"] >= 0).all()
+    assert (table["variance_low"] <= table["variance_high"]).all()
+    mixed = scores.sample(frac=1, random_state=1)
+    mixed["score"] += 3
+    again = variance_components(mixed, names, n_draws=100)
+    assert again["variance"].to_numpy() == pytest.approx(table["variance"].to_numpy(), abs=1e-12)
+    # the same seed gives the same bounds
+    assert variance_components(scores, names, n_draws=100).equals(table)
+
+
+GRID = as_table(np.array([[0.1, 0.2], [0.3, 0.5]]))
+RUNS = pd.DataFrame({"source": ["a"] * 3, "seed": [0, 1, 2], "score": [0.1, 0.2, 0.3]})
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: variance_by_source(RUNS.drop(columns="seed")), "scores: no column 'seed'"),
+        (lambda: variance_by_source(RUNS.assign(score=[0.1, np.nan, 0.2])), "nan at source a, seed 1"),
+        (lambda: variance_by_source(RUNS.assign(seed=[0, 0, 1])), "source a, seed 0 is there twice"),
+        (lambda: variance_by_source(RUNS.assign(source=["a", "a", None])), "name all"),
+        (lambda: variance_by_source(RUNS.iloc[:1]), "source 'a' has a setting with one seed"),
+        (lambda: variance_by_source(RUNS, confidence=0), "confidence: 0"),
+        (lambda: variance_components(GRID, ["split"]), r"sources: \['split'\]"),
+        (lambda: variance_components(GRID, ["split", "split"]), "two different columns"),
+        (lambda: variance_components(GRID, ["split", "fold"]), "no column 'fold'"),
+        (lambda: variance_components(GRID.iloc[:-1], ["split", "initialisation"]), "3 of 4 combinations"),
+        (lambda: variance_components(GRID.iloc[:2], ["split", "initialisation"]), "'split' has one level"),
+        (
+            lambda: variance_components(pd.concat([GRID] * 2), ["split", "initialisation"]),
+            "split 0.*initialisation 0.* is there twice",
+        ),
+        (lambda: variance_components(GRID, ["split", "initialisation"], n_draws=1), "n_draws: 1"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, word):
+    with pytest.raises(ValueError, match=word):
+        call()
