@@ -1,6 +1,7 @@
 """The console script: one Hydra application a command."""
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,6 +16,9 @@ USAGE = f"""harness {__version__}: which significance test can I trust?
   harness run        measures size and power of the tests
                        harness run
                        harness run experiment=nips2005 corpus=lyrl corpus.path=FOLDER
+  harness compare    compares learning algorithms on a data set
+                       harness compare
+                       harness compare data=csv data.path=FILE data.target=COLUMN
   harness figures    redraws the figures of a finished run
                        harness figures from=FOLDER
 
@@ -38,6 +42,25 @@ Examples:
   harness run -m seed=0,1,2
 
 `harness run --cfg job` prints every setting; `out=FOLDER` is where a run writes.
+""",
+    "compare": """harness compare: compare learning algorithms on a data set.
+
+It trains each algorithm on a hold-out split and in five two-fold cross-validations, for many seeds, and
+tests every pair: McNemar's test, the 5x2cv paired t test and the combined F test. With nothing else it
+compares four classifiers on the wine data, offline.
+
+Choices (NAME=MEMBER, or NAME=[MEMBER,MEMBER] for estimator):
+
+{groups}
+
+Examples:
+  harness compare
+  harness compare experiment=wine
+  harness compare data=csv data.path=FILE data.target=COLUMN estimator=[svm_rbf_scaled,random_forest]
+  harness compare data=digits scorer=f1_macro n_seeds=50
+  harness compare +estimator.knn._target_=sklearn.neighbors.KNeighborsClassifier
+
+`harness compare --cfg job` prints every setting; `out=FOLDER` is where it writes.
 """,
     "figures": """harness figures: redraw every figure of a finished run from its tables.
 
@@ -80,12 +103,23 @@ def _help(command: str) -> str:
     """Return a command's help; Hydra's own takes seconds to list the groups."""
     from harness.config import conf_folder
 
-    groups = [
-        f"  {folder.name}: {', '.join(sorted(path.stem for path in folder.glob('*.yaml')))}"
-        for folder in sorted(conf_folder().iterdir())
-        if folder.is_dir()
-    ]
+    primary = (conf_folder() / f"{command}.yaml").read_text(encoding="utf-8")
+    groups = []
+    for name in sorted(re.findall(r"^  - (\w+):", primary, re.MULTILINE)):
+        members = sorted((conf_folder() / name).glob("*.yaml"))
+        mine = [path.stem for path in members if name != "experiment" or _preset_command(path) == command]
+        groups.append(f"  {name}: {', '.join(mine)}")
     return HELP[command].format(groups="\n".join(groups))
+
+
+def _preset_command(path: Path) -> str | None:
+    """Return the command that a preset, or the one it builds on, names; read as text, without Hydra."""
+    text = path.read_text(encoding="utf-8")
+    found = re.search(r"^command: *(\w+)", text, re.MULTILINE)
+    if found:
+        return found.group(1)
+    parents = [path.with_name(f"{name}.yaml") for name in re.findall(r"^  - (\w+)$", text, re.MULTILINE)]
+    return next((_preset_command(parent) for parent in parents if parent.is_file()), None)
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):
@@ -116,6 +150,7 @@ def _launch(command: str, overrides: list[str]) -> int:
     before = sys.argv
     sys.argv = [f"harness {command}", *overrides]
     try:
+        _check_named_presets(command, overrides)
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
     except KeyboardInterrupt:
         print(f"harness {command}: interrupted; the same command goes on where it was", file=sys.stderr)
@@ -141,17 +176,51 @@ def _sentence(error: BaseException) -> str:
 
 def _check_preset(command: str, cfg: Any) -> None:
     """Refuse a preset that was made for another command."""
-    if cfg.get("command") != command:
-        raise UserError(
-            f"experiment: this preset is one of `harness {cfg.get('command')}`, not of `harness {command}`"
-        )
+    _refuse_unless(command, str(cfg.get("command")))
+
+
+def _check_named_presets(command: str, overrides: list[str]) -> None:
+    """Do so before Hydra, which stops at groups that the other command lacks."""
+    from harness.config import conf_folder
+
+    for override in overrides:
+        key, _, names = override.partition("=")
+        for name in names.split(",") if key == "experiment" else ():
+            path = conf_folder() / "experiment" / f"{name}.yaml"
+            if re.fullmatch(r"\w+", name) and path.is_file():
+                _refuse_unless(command, _preset_command(path))
+
+
+def _refuse_unless(command: str, named: object) -> None:
+    if named is not None and named != command:
+        raise UserError(f"experiment: this preset is one of `harness {named}`, not of `harness {command}`")
 
 
 def _run(cfg: Any) -> None:
+    if cfg.get("category_sets") is not None:
+        _run_category_sets(cfg)
+        return
     from harness.config import run_arguments
     from harness.study import run_study
 
     run_study(out=_output_folder(), say=_say, **run_arguments(cfg))
+
+
+def _run_category_sets(cfg: Any) -> None:
+    from harness.config import category_set_arguments
+    from harness.study_category_sets import run_category_sets
+
+    run_category_sets(out=_output_folder(), say=_say, **category_set_arguments(cfg))
+
+
+def _compare(cfg: Any) -> None:
+    from hydra.core.hydra_config import HydraConfig
+
+    from harness.compare import compare
+    from harness.config_compare import compare_arguments
+
+    overrides = list(HydraConfig.get().overrides.task)
+    compare(out=_output_folder(), say=_say, **compare_arguments(cfg, overrides))
 
 
 def _output_folder() -> Path:
@@ -184,4 +253,4 @@ def _remove_if_empty(out: Path) -> None:
             return
 
 
-COMMANDS: dict[str, Callable[[Any], None]] = {"run": _run, "figures": _figures}
+COMMANDS: dict[str, Callable[[Any], None]] = {"run": _run, "compare": _compare, "figures": _figures}

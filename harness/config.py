@@ -26,6 +26,7 @@ RUN_KEYS = {
     "command", "seed", "device", "population", "out", "cache", "n_documents", "split", "pairs", "tune",
     "n_meta_categories", "prevalences", "alphas", "n_replicates", "degenerate", "sets", "nulls", "corpus",
     "features", "model", "balance", "truth", "test", "parallel", "figure", "experiment",
+    "category_sets",
 }  # fmt: skip
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -61,41 +62,53 @@ def _hash(value: object) -> str:
 def identity(cfg: DictConfig) -> dict[str, Any]:
     """Return the resolved configuration without what only says where and how to run."""
     kept = [key for key in cfg if key not in PLACES]
-    return {str(key): _plain(cfg[key]) for key in kept}
+    return {str(key): to_plain(cfg[key]) for key in kept}
 
 
-def _plain(node: object) -> Any:
+def to_plain(node: object) -> Any:
+    """Return a node of the configuration as plain dicts, lists and values."""
     return OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
 
 
-def check_targets(node: object) -> None:
+def check_targets(node: object, libraries: Sequence[str] = ()) -> None:
     """Refuse a ``_target_`` that is not an object of this package.
+
+    Parameters
+    ----------
+    node : object
+        A part of the configuration.
+    libraries : sequence of str
+        Where given, classes of these libraries are allowed instead.
 
     Raises
     ------
     UserError
-        If a target lies outside ``harness.``, does not exist, or is only imported there.
+        If a target lies outside what is allowed, does not exist, or is only imported there.
     """
     if isinstance(node, Mapping):
         target = node.get("_target_")
         if target is not None:
-            _check_target(str(target))
+            _check_target(str(target), libraries)
         for value in node.values():
-            check_targets(value)
+            check_targets(value, libraries)
     elif isinstance(node, list):
         for value in node:
-            check_targets(value)
+            check_targets(value, libraries)
 
 
-def _check_target(target: str) -> None:
-    refusal = UserError(f"_target_: {target!r} is not allowed; functions and classes of harness are")
-    if not target.startswith("harness."):
+def _check_target(target: str, libraries: Sequence[str]) -> None:
+    allowed = f"classes of {', '.join(libraries)}" if libraries else "functions and classes of harness"
+    refusal = UserError(f"_target_: {target!r} is not allowed; {allowed} are")
+    packages = tuple(f"{package}." for package in libraries or ("harness",))
+    if not target.startswith(packages):
         raise refusal
     try:
         found = get_object(target)
     except Exception as error:
         raise refusal from error
-    if not callable(found) or not str(getattr(found, "__module__", "")).startswith("harness."):
+    if not callable(found) or not str(getattr(found, "__module__", "")).startswith(packages):
+        raise refusal
+    if libraries and not inspect.isclass(found):
         raise refusal
 
 
@@ -110,28 +123,26 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
     unknown = sorted(str(key) for key in cfg if key not in RUN_KEYS | {"hydra", "experiment_name"})
     if unknown:
         raise UserError(f"{unknown[0]}: there is no such key; `harness run --cfg job` prints those there are")
-    plain = {str(key): _plain(cfg[key]) for key in cfg if key != "hydra"}
+    plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
     check_targets(plain)
     _check_values(plain)
     sets, split = plain["sets"], plain["split"]
     training = {
-        "load_corpus": functools.partial(_build, cfg, "corpus"),
-        "features": _build(cfg, "features"),
-        "models": _build_group(cfg, "model"),
+        "load_corpus": functools.partial(build, cfg, "corpus"),
+        "features": build(cfg, "features"),
+        "models": build_group(cfg, "model"),
         "split": {key: split[key] for key in ("n_train", "n_test", "order")},
     }
-    truths = _build_group(cfg, "truth")
+    truths = build_group(cfg, "truth")
     rules = {name: truth for name, truth in truths.items() if _is_rule(truth)}
     nulls = {name: truth for name, truth in truths.items() if name not in rules}
     evaluation = {
-        "tests": [
-            _build_test(name, node, plain["degenerate"]) for name, node in _chosen(cfg, "test").items()
-        ],
+        "tests": [_build_test(name, node, plain["degenerate"]) for name, node in chosen(cfg, "test").items()],
         "rules": rules,
         "alphas": [float(alpha) for alpha in plain["alphas"]],
         **{key: sets[key] for key in ("sizes", "n_sets", "n_truth_sets", "replacement")},
     }
-    balances = _build_group(cfg, "balance")
+    balances = build_group(cfg, "balance")
     _check_replacement(sets["replacement"], balances, nulls)
     for name, rule in rules.items():
         _try_rule(name, rule, evaluation["tests"])
@@ -148,9 +159,22 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "population_file": None if plain["population"] is None else Path(str(plain["population"])),
         "figure": plain["figure"],
         "cache": None if plain["cache"] is None else Path(str(plain["cache"])),
-        "workers": _build(cfg, "parallel"),
+        "workers": build(cfg, "parallel"),
         "config": identity(cfg),
     }
+
+
+def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.study_category_sets.run_category_sets`.
+
+    Raises
+    ------
+    UserError
+        As :func:`run_arguments`.
+    """
+    not_used = ("evaluation", "nulls")
+    arguments = {key: value for key, value in run_arguments(cfg).items() if key not in not_used}
+    return arguments | {"options": to_plain(cfg["category_sets"]), "n_replicates": cfg["n_replicates"]}
 
 
 def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
@@ -161,20 +185,22 @@ def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
     UserError
         As :func:`run_arguments`.
     """
-    plain = {group: _plain(cfg[group]) for group in ("figure", "parallel")}
+    plain = {group: to_plain(cfg[group]) for group in ("figure", "parallel")}
     check_targets(plain)
-    return {"figure": plain["figure"], "workers": _build(cfg, "parallel")}
+    return {"figure": plain["figure"], "workers": build(cfg, "parallel")}
 
 
-def _build(cfg: DictConfig, group: str, **options: Any) -> Any:
-    return _instantiate(group, cfg[group], **options)
+def build(cfg: DictConfig, group: str, **options: Any) -> Any:
+    """Return the object that the chosen member of `group` describes."""
+    return make(group, cfg[group], **options)
 
 
-def _build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
-    return {name: _instantiate(f"{group}.{name}", node) for name, node in _chosen(cfg, group).items()}
+def build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
+    """Return the objects that the chosen members of `group` describe, by name."""
+    return {name: make(f"{group}.{name}", node) for name, node in chosen(cfg, group).items()}
 
 
-def _chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
+def chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
     """Return the chosen members of a group; Hydra leaves the group out where none is."""
     node = cfg.get(group)
     if not node:
@@ -182,13 +208,16 @@ def _chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
     return {str(name): member for name, member in node.items()}
 
 
-def _instantiate(where: str, node: Any, **options: Any) -> Any:
-    """Instantiate a node; lists arrive as tuples, so that configured objects can be hashed and compared."""
+def make(where: str, node: Any, *, convert: str = "none", **options: Any) -> Any:
+    """Instantiate a node; lists arrive as tuples, so that configured objects can be hashed and compared.
+
+    With ``convert="all"`` they arrive as lists, as other libraries want them.
+    """
     if not isinstance(node, DictConfig) or "_target_" not in node:
         raise UserError(f"{where}: it has no _target_; choose a member of the group")
     try:
         plain = _tuples(OmegaConf.to_container(node, resolve=True, throw_on_missing=True))
-        return instantiate(plain, **options, _convert_="none")
+        return instantiate(plain, **options, _convert_=convert)
     except InstantiationException as error:
         cause = error.__cause__
         if isinstance(cause, UserError | ValueError | OSError | MemoryError):
@@ -219,7 +248,7 @@ def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
     parameters = inspect.signature(target).parameters
     given = {"measure": measure} if "measure" in parameters else {}
     given |= {"degenerate": degenerate} if "degenerate" in parameters else {}
-    made = _instantiate(f"test.{name}", OmegaConf.create(options | {"_partial_": True}), **given)
+    made = make(f"test.{name}", OmegaConf.create(options | {"_partial_": True}), **given)
     pvalue = functools.partial(made.func, **made.keywords)  # without Hydra's checks at every call
     unknown = sorted(set(pvalue.keywords) - set(parameters))
     if unknown:
@@ -323,61 +352,64 @@ def _check_replacement(
 
 
 def _check_values(plain: Mapping[str, Any]) -> None:
-    _whole("seed", plain["seed"], 0)
+    check_whole("seed", plain["seed"], 0)
     if plain["n_replicates"] is not None:  # null: the limit of infinitely many, for tests that have it
-        _whole("n_replicates", plain["n_replicates"], 1)
-    _member("device", plain["device"], DEVICES)
+        check_whole("n_replicates", plain["n_replicates"], 1)
+    check_member("device", plain["device"], DEVICES)
     if plain["device"] == "cuda":
         from harness.models.mlp import resolve_device
 
         resolve_device("cuda")  # before any work is done
-    _member("degenerate", plain["degenerate"], ("accept", "reject"))
-    _keys("split", plain["split"], ("n_train", "n_test", "order"))
-    _keys("sets", plain["sets"], ("sizes", "n_sets", "n_truth_sets", "replacement"))
-    _keys("tune", plain["tune"], ("enabled", "criterion"))
-    _whole("split.n_train", plain["split"]["n_train"], 2)
-    _whole("split.n_test", plain["split"]["n_test"], 0)
-    _whole("sets.n_sets", plain["sets"]["n_sets"], 1)
-    _whole("sets.n_truth_sets", plain["sets"]["n_truth_sets"], 100)
+    check_member("degenerate", plain["degenerate"], ("accept", "reject"))
+    check_keys("split", plain["split"], ("n_train", "n_test", "order"))
+    check_keys("sets", plain["sets"], ("sizes", "n_sets", "n_truth_sets", "replacement"))
+    check_keys("tune", plain["tune"], ("enabled", "criterion"))
+    check_whole("split.n_train", plain["split"]["n_train"], 2)
+    check_whole("split.n_test", plain["split"]["n_test"], 0)
+    check_whole("sets.n_sets", plain["sets"]["n_sets"], 1)
+    check_whole("sets.n_truth_sets", plain["sets"]["n_truth_sets"], 100)
     for node, key in (("sets", "replacement"), ("tune", "enabled")):
         if not isinstance(plain[node][key], bool):
             raise UserError(f"{node}.{key}: {plain[node][key]!r} is not allowed; true or false is")
-    _list("sets.sizes", plain["sets"]["sizes"])
+    check_list("sets.sizes", plain["sets"]["sizes"])
     for size in plain["sets"]["sizes"]:
-        _whole("sets.sizes", size, 1)
-    _list("alphas", plain["alphas"])
+        check_whole("sets.sizes", size, 1)
+    check_list("alphas", plain["alphas"])
     for alpha in plain["alphas"]:
         if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
             raise UserError(f"alphas: {alpha!r} is not allowed; numbers between 0 and 1 are")
-    _list("pairs", plain["pairs"])
+    check_list("pairs", plain["pairs"])
     _check_nulls(plain["nulls"])
 
 
 def _check_nulls(node: Any) -> None:
-    _keys("nulls", node, ("n_pooled", "h", "path_sizes", "prevalence_sizes"))
-    _whole("nulls.n_pooled", node["n_pooled"], 1)
-    _list("nulls.h", node["h"])
+    check_keys("nulls", node, ("n_pooled", "h", "path_sizes", "prevalence_sizes"))
+    check_whole("nulls.n_pooled", node["n_pooled"], 1)
+    check_list("nulls.h", node["h"])
     for h in node["h"]:
         if isinstance(h, bool) or not isinstance(h, int | float) or not 0 <= h < float("inf"):
             raise UserError(f"nulls.h: {h!r} is not allowed; numbers of at least 0 are")
     for key in ("path_sizes", "prevalence_sizes"):
         if key == "path_sizes" or node[key] is not None:
-            _list(f"nulls.{key}", node[key])
+            check_list(f"nulls.{key}", node[key])
             for size in node[key]:
-                _whole(f"nulls.{key}", size, 1)
+                check_whole(f"nulls.{key}", size, 1)
 
 
-def _whole(key: str, value: object, least: int) -> None:
+def check_whole(key: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UserError(f"{key}: {value!r} is not allowed; a whole number of at least {least} is")
 
 
-def _member(key: str, value: object, allowed: tuple[str, ...]) -> None:
+def check_member(key: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse what is not one of `allowed`."""
     if value not in allowed:
         raise UserError(f"{key}: {value!r} is not allowed; choose one of {', '.join(allowed)}")
 
 
-def _keys(key: str, node: object, allowed: tuple[str, ...]) -> None:
+def check_keys(key: str, node: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a node with another part than those `allowed`."""
     if not isinstance(node, Mapping):
         raise UserError(f"{key}: {node!r} is not allowed; its parts are {', '.join(allowed)}")
     for part in node:
@@ -385,7 +417,8 @@ def _keys(key: str, node: object, allowed: tuple[str, ...]) -> None:
             raise UserError(f"{key}.{part}: there is no such key; {', '.join(allowed)} are allowed")
 
 
-def _list(key: str, value: object) -> None:
+def check_list(key: str, value: object) -> None:
+    """Refuse what is no list, an empty one, or one that names an item twice."""
     if not isinstance(value, list) or not value:
         raise UserError(f"{key}: {value!r} is not allowed; a list of at least one is, as in {key}=[...]")
     if len({json.dumps(item) for item in value}) != len(value):

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from harness import figures, findings, report
 from harness.balance import Balance, Categories
+from harness.category_sets import report as category_set_report
 from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
 from harness.outcomes import Population, read_outcomes, write_outcomes
@@ -125,7 +128,7 @@ def run_study(
         populations, facts, warnings = read_populations(population_file, balances, pairs)
         n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
     warnings += check_grid(evaluation, n_true)
-    facts = _describe(config, identity, evaluation["n_sets"]) | facts | {"warnings": warnings}
+    facts = describe_run(config, identity, evaluation["n_sets"]) | facts | {"warnings": warnings}
     write_provenance(out, facts)
     for warning in warnings:
         say(f"note: {warning}")
@@ -141,7 +144,7 @@ def run_study(
         drawn = figures.draw_figures(out, workers=workers, **figure)
         report.write_report(out)
     write_provenance(out, facts | {"finished": True})
-    _announce(out, drawn, say)
+    announce(out, drawn, findings.main_findings(out), say)
 
 
 def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:
@@ -152,6 +155,8 @@ def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list
     UserError
         If `folder` is not a run's, or has no tables yet.
     """
+    if (folder / "table3.csv").is_file():
+        return category_set_report.draw_figures(folder, **figure)
     if not (folder / "size_power.csv").is_file():
         raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
     return figures.draw_figures(folder, workers=workers, **figure)
@@ -166,6 +171,7 @@ def prepare(
     balances: Mapping[str, Balance],
     seed: int,
     features_key: object,
+    keep_test: bool = False,
 ) -> Source:
     """Load the corpus, split it, make the document vectors and choose the categories.
 
@@ -177,12 +183,15 @@ def prepare(
     seed : int
     features_key : object
         JSON description of the features, part of every key.
+    keep_test : bool
+        Let the documents of D_te follow those of D_true, so that the models decide on both.
     """
     corpus = load_corpus()
     parts = split_documents(corpus.n_documents, seed=seed, chronological=corpus.chronological, **split)
     fingerprint = corpus.fingerprint()
-    key = digest(fingerprint, dict(split), seed, features_key)
-    documents = make_documents(corpus, parts, features, key)
+    key = digest(fingerprint, dict(split), seed, features_key, *(["D_true, D_te"] if keep_test else []))
+    judged = np.concatenate([parts.true, parts.test]) if keep_test else parts.true
+    documents = make_documents(corpus, parts._replace(true=judged), features, key)
     categories = choose_categories(documents, corpus.topic_names, balances, seed)
     left_out = sorted(set(corpus.topic_names) - set(categories["natural"].names))
     warnings = [
@@ -286,7 +295,8 @@ def _hash_input(path: Path) -> str:
         raise UserError(f"population={path}: {error.strerror}; a run's outcomes.csv is needed") from error
 
 
-def _describe(config: Mapping[str, Any], identity: Mapping[str, Any], n_sets: int) -> dict[str, Any]:
+def describe_run(config: Mapping[str, Any], identity: Mapping[str, Any], n_sets: int) -> dict[str, Any]:
+    """Return what ``provenance.json`` says of a run before its work begins."""
     return {
         "finished": False,
         "identity": digest(dict(identity)),
@@ -299,12 +309,13 @@ def _describe(config: Mapping[str, Any], identity: Mapping[str, Any], n_sets: in
     }
 
 
-def _announce(out: Path, drawn: Sequence[Path], say: Say) -> None:
+def announce(out: Path, drawn: Sequence[Path], found: Sequence[str], say: Say) -> None:
+    """Show the figures, the findings and where the summary is."""
     say("\nFigures:")
     for path in drawn:
         if path.suffix == ".png":
             say(f"  {path}")
     say("\nFindings:")
-    for number, finding in enumerate(findings.main_findings(out), start=1):
+    for number, finding in enumerate(found, start=1):
         say(f"  {number}. {finding}")
     say(f"\nSummary: {out / 'summary.md'}")

@@ -72,7 +72,7 @@ def test_alone_it_prints_the_commands(capfd):
 def test_unknown_command(capfd):
     code, _, err = run(capfd, "runn")
     assert code == 2
-    assert "'runn' is no command; run, figures are" in err
+    assert "'runn' is no command; run, compare, figures are" in err
 
 
 def test_help_is_quick_to_import_and_tells_the_choices():
@@ -261,3 +261,6 @@ def test_figures_of_nothing(capfd, here):
 
 def test_a_preset_of_another_command_is_refused(capfd, here):
     assert "is one of `harness figures`" in refused(capfd, here, "run", "command=figures")
+    assert "not of `harness run`" in refused(capfd, here, "run", "experiment=wine")
+    for preset in ("nips2005", "nips2005_dissimilar"):
+        assert "is one of `harness run`" in refused(capfd, here, "compare", f"experiment={preset}")

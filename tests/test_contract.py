@@ -14,6 +14,7 @@ from scipy import sparse
 
 from harness.balance import Balance
 from harness.config import conf_folder, register_resolvers, run_arguments
+from harness.config_compare import compare_arguments
 from harness.corpora.corpus import Corpus, check_corpus
 from harness.evaluation import judge_truth
 from harness.figures import draw_figures
@@ -30,10 +31,10 @@ def members(group):
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
-def configure(*overrides):
+def configure(*overrides, command="run"):
     register_resolvers()
     with warnings.catch_warnings(), initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("run", overrides=["out=unused", "parallel=sequential", *overrides])
+        return compose(command, overrides=["out=unused", "parallel=sequential", *overrides])
 
 
 def arguments(*overrides):
@@ -43,6 +44,7 @@ def arguments(*overrides):
 def test_every_group_has_members_and_is_known_here():
     groups = {path.name for path in CONF.iterdir() if path.is_dir()}
     covered = {"test", "truth", "balance", "model", "corpus", "features", "parallel", "experiment", "figure"}
+    covered |= {"data", "estimator"}  # of harness compare; see test_compare.py
     assert groups == covered
     assert all(members(group) for group in groups)
 
@@ -292,12 +294,16 @@ def _square(number):
     return {"x": np.array(number**2)}
 
 
+OF_COMPARE = {"wine", "dietterich1998", "dietterich_rcv1"}
+
+
 @pytest.mark.parametrize("name", members("experiment"))
 def test_presets_compose_and_name_their_command(name):
-    cfg = configure(f"experiment={name}")
+    command = "compare" if name in OF_COMPARE else "run"
+    cfg = configure(f"experiment={name}", command=command)
     assert cfg.experiment_name == name
-    assert cfg.command == "run"
-    run_arguments(cfg)
+    assert cfg.command == command
+    (compare_arguments if name in OF_COMPARE else run_arguments)(cfg)
 
 
 @pytest.mark.parametrize("name", members("figure"))

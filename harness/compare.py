@@ -1,0 +1,93 @@
+"""The command ``harness compare``: one function a study, in a common shell."""
+
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.algorithms.comparison import compare_learners
+from harness.algorithms.simulated_null_study import simulated_null
+from harness.algorithms.training_sets_study import training_sets
+from harness.errors import UserError
+from harness.parallel import Workers, make_run
+from harness.provenance import NAME, Clock, check_folder, describe_software, write_provenance
+from harness.store import Store, digest
+
+Say = Callable[[str], None]
+
+
+def compare(
+    *,
+    study: str,
+    out: Path,
+    config: Mapping[str, Any],
+    seed: int,
+    figure: Mapping[str, Any],
+    cache: Path | None,
+    workers: Workers,
+    options: Mapping[str, Any],
+    say: Say = print,
+) -> None:
+    """Run one study of learning algorithms and leave its tables, figures and summary in `out`.
+
+    Parameters
+    ----------
+    study : str
+        A key of `STUDIES`.
+    out : Path
+        Where the run writes; new, empty, or of the same configuration.
+    config : mapping
+        JSON types that make two runs the same run; written to ``provenance.json``.
+    seed : int
+    figure : mapping
+        `formats`, `dpi` and `width`.
+    cache : Path or None
+        Folder of kept units of work.
+    workers : Workers
+    options : mapping
+        The study's own keywords.
+    say : callable
+        Shows a line to the user.
+
+    Raises
+    ------
+    UserError
+        If the input cannot be used; `out` is left as it was.
+    """
+    state = check_folder(out, config)
+    if state == "finished":
+        say(f"{out} holds this very run, finished; summary: {out / 'summary.md'}")
+        return
+    clock = Clock(say)
+    facts: dict[str, Any] = {
+        "finished": False,
+        "identity": digest(dict(config)),
+        "command": " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]]),
+        "study": study,
+        "seed": seed,
+        "config": dict(config),
+        **describe_software(),
+    }
+    write_provenance(out, facts)
+    stage_run = functools.partial(make_run, workers, Store(cache))
+    try:
+        found, lines = STUDIES[study](
+            out=out, seed=seed, stage_run=stage_run, clock=clock, figure=figure, say=say, **options
+        )
+    except UserError:
+        if state == "new":
+            (out / NAME).unlink(missing_ok=True)
+        raise
+    facts |= dict(found) | {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
+    write_provenance(out, facts | {"finished": True})
+    say("\n" + "\n".join(lines))
+    say(f"\nSummary: {out / 'summary.md'}")
+
+
+# study -> function(out, seed, stage_run, clock, figure, say, **options) -> (facts for provenance.json, lines)
+STUDIES: dict[str, Callable[..., tuple[Mapping[str, Any], list[str]]]] = {
+    "learners": compare_learners,
+    "simulated_null": simulated_null,
+    "training_sets": training_sets,
+}

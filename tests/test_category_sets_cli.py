@@ -1,0 +1,115 @@
+"""``harness run experiment=rr0434`` on a small synthetic corpus: what it leaves, and what it refuses."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+from harness.category_sets.choice import disjoint_sets
+from harness.cli import main
+from harness.study_category_sets import warn
+
+TINY = [
+    "experiment=rr0434", "corpus.n_documents=1500", "split.n_train=300", "split.n_test=300",
+    "tune.enabled=false", "n_replicates=300", "category_sets.n_subsets=200", "category_sets.size=5",
+    "category_sets.calibration.n_draws=70", "category_sets.calibration.n_replicates=30",
+    "category_sets.calibration.n_truth_sets=200", "category_sets.calibration.n_random=2", "figure=draft",
+]  # fmt: skip
+TABLES = ("table3.csv", "histograms.csv", "calibration.csv", "outcomes.csv", "models.csv", "categories.csv")
+
+
+def run(out, *overrides):
+    return main(["run", f"out={out}", *TINY, *overrides])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rr0434")
+    assert (
+        run(folder / "one", "parallel=sequential", f"cache={folder / 'cache'}", "figure.formats=[pdf,png]")
+        == 0
+    )
+    return folder / "one"
+
+
+def test_it_leaves_tables_figures_and_a_summary(finished):
+    for name in (
+        *TABLES, "summary.md", "provenance.json", "tables/table3.md", "tables/table3.tex",
+        "figures/captions.md", "figures/figure1.png", "figures/figure1.pdf", "figures/calibration.png",
+        "figures/calibration.pdf",
+    ):  # fmt: skip
+        assert (finished / name).stat().st_size > 0
+    summary = (finished / "summary.md").read_text()
+    for words in ("95.6", "82.5", "0.3996", "+0.56", "Verdicts", "Set X, 5 categories", "p = 0.80"):
+        assert words in summary
+    facts = json.loads((finished / "provenance.json").read_text())
+    assert facts["finished"] is True
+    assert {len(members) for members in facts["category_sets"].values()} == {5}
+    assert facts["split"] == {"n_train": 300, "n_test": 300, "n_true": 900}
+    assert facts["seconds"]
+    assert any("D_true is small" in warning for warning in facts["warnings"])
+    table = pd.read_csv(finished / "table3.csv")
+    assert (table["n_te"] == 300).all()
+    assert (table["n_true"] == 900).all()
+    outcomes = pd.read_csv(finished / "outcomes.csv")
+    assert (outcomes[[f"e{i}" for i in range(1, 9)]].sum(axis=1) == 900).all()
+
+
+def test_two_workers_and_kept_models_give_the_same_bytes(finished, tmp_path):
+    cache = tmp_path / "cache"
+    shutil.copytree(finished.parent / "cache", cache, ignore=shutil.ignore_patterns("category_sets*"))
+    assert run(tmp_path / "two", "parallel=loky", "parallel.n_jobs=2", f"cache={cache}") == 0
+    for name in TABLES:
+        assert (tmp_path / "two" / name).read_bytes() == (finished / name).read_bytes(), name
+    assert sorted(p.name for p in cache.rglob("*.npz")) == sorted(
+        p.name for p in (finished.parent / "cache").rglob("*.npz")
+    )
+
+
+def test_figures_are_drawn_again_from_the_tables(finished, capfd):
+    before = (finished / "figures" / "figure1.png").read_bytes()
+    assert main(["figures", f"from={finished}", "figure=draft"]) == 0
+    assert "figure1.png" in capfd.readouterr().out
+    assert (finished / "figures" / "figure1.png").read_bytes() == before
+
+
+def test_the_same_command_again_says_that_it_is_finished(finished, capfd):
+    assert run(finished, "parallel=sequential", "figure.formats=[pdf,png]") == 0
+    assert "finished" in capfd.readouterr().out
+
+
+def test_too_few_categories_make_smaller_sets():
+    options = {"size": 10, "calibration": {"n_draws": 500}}
+    (warning,) = warn({"n_test": 10, "n_true": 1000}, disjoint_sets(14, 10, seed=0), options, 14)
+    assert "hold 4 categories each, not 10" in warning
+    assert warn({"n_test": 10, "n_true": 1000}, disjoint_sets(30, 10, seed=0), options, 30) == []
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("split.n_test=0", "split.n_test: 0 is not allowed"),
+        ("category_sets.size=0", "category_sets.size: 0 is not allowed"),
+        ("category_sets.size=1000", "category_sets.size: 1000 is not allowed"),
+        ("category_sets.averages=[mean]", "category_sets.averages: 'mean' is not allowed"),
+        ("category_sets.averages=[]", "category_sets.averages: [] is not allowed"),
+        ("category_sets.resampling=[word]", "category_sets.resampling: 'word' is not allowed"),
+        ("category_sets.costs.prior=2", "prior: 2 is not allowed"),
+        ("category_sets.costs.prior=x", "category_sets.costs.prior: 'x' is not allowed"),
+        ("category_sets.n_subsets=0", "category_sets.n_subsets: 0 is not allowed"),
+        ("category_sets.calibration.n_draws=1", "category_sets.calibration.n_draws: 1 is not allowed"),
+        ("+category_sets.sizes=3", "category_sets.sizes: there is no such key"),
+        ("population=outcomes.csv", "population: a stored outcomes table does not hold single documents"),
+        ("pairs=[linear_svm-rbf_svm,rbf_svm-linear_svm]", "pairs: 2 pairs are not allowed"),
+        ("balance=[natural,meta]", "balance: natural, meta is not allowed"),
+        ("n_replicates=null", "n_replicates: None is not allowed"),
+    ],
+)
+def test_wrong_input_is_one_sentence(tmp_path, capfd, override, words):
+    assert run(tmp_path / "out", "cache=null", "parallel=sequential", override) == 2
+    err = capfd.readouterr().err
+    assert words in err
+    assert "Traceback" not in err
+    assert len(err.strip().splitlines()) == 1, err
+    assert not (tmp_path / "out").exists()

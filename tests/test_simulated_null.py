@@ -1,0 +1,240 @@
+"""Size and power of tests of learning algorithms on simulated data sets."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binom, hypergeom
+
+from harness.algorithms.algorithm_rates import meets
+from harness.algorithms.designs import fold_sizes, held_out
+from harness.algorithms.learner_tests import HOLD_OUT, TESTS
+from harness.algorithms.simulated_null import (
+    Point,
+    check_point,
+    deal,
+    draw_differences,
+    enumerate_hold_out,
+    hold_out_law,
+    region_errors,
+    simulate_block,
+)
+from harness.algorithms.simulated_references import ENUMERATED, REFERENCES, STANDARD
+from harness.cli import main
+from harness.significance.cross_validation import resampled_t
+
+FALSE_ALARM = 1e-6
+SMALL = [
+    "experiment=dietterich1998", "n_trials=1200", "simulated_null.differences=[0.04]",
+    "simulated_null.sizes=[60]", "figure.dpi=40", "figure.formats=[png]",
+]  # fmt: skip
+
+
+def test_enumeration_gives_the_published_values():
+    found = enumerate_hold_out(STANDARD["random"], HOLD_OUT, [0.05])["rejected"][:, 0]
+    assert dict(zip(HOLD_OUT, found.round(4).tolist(), strict=True)) == ENUMERATED
+
+
+@pytest.mark.parametrize("halves", ["exact", "random"])
+def test_law_of_the_hold_out_by_brute_force(halves):
+    point = Point(halves, 0.1, 0.3, 0.1, 12, 0.5, 2, 2)
+    (a1, a2), (b1, b2) = region_errors(point)
+    expected = {}
+    for first in range(7):
+        weight = hypergeom.pmf(first, 12, 6, 6) if halves == "exact" else binom.pmf(first, 6, 0.5)
+        chances = [(a1, b1)] * first + [(a2, b2)] * (6 - first)
+        ways = {(0, 0, 0): weight}
+        for a, b in chances:
+            step = {(1, 0, 0): a * (1 - b), (0, 1, 0): b * (1 - a), (0, 0, 1): a * b}
+            step[0, 0, 0] = 1 - sum(step.values())
+            after = {}
+            for (have, p), (more, q) in itertools.product(ways.items(), step.items()):
+                key = tuple(np.add(have, more).tolist())
+                after[key] = after.get(key, 0) + p * q
+            ways = after
+        for key, p in ways.items():
+            expected[key] = expected.get(key, 0) + p
+    cells, weight = hold_out_law(point)
+    found = dict(zip(map(tuple, cells.tolist()), weight, strict=True))
+    for key in expected:
+        assert found.get(key, 0) == pytest.approx(expected[key], abs=1e-12)
+
+
+@pytest.mark.parametrize("halves", ["exact", "random"])
+def test_type_i_errors_near_the_references(halves):
+    n_trials = 3000
+    tests = list(TESTS)
+    counts = sum(
+        simulate_block(STANDARD[halves], tests, [0.05], 11, block, 1000)["rejected"][:, 0]
+        for block in range(3)
+    )
+    exact = enumerate_hold_out(STANDARD[halves], HOLD_OUT, [0.05])["rejected"][:, 0]
+    expected = REFERENCES[halves] | dict(zip(HOLD_OUT, exact, strict=True))
+    for test, count in zip(tests, counts, strict=True):
+        slack = 0.0 if test in HOLD_OUT else 4 * np.sqrt(expected[test] * (1 - expected[test]) / 20_000)
+        low = binom.ppf(FALSE_ALARM / 2, n_trials, expected[test] - slack)
+        high = binom.isf(FALSE_ALARM / 2, n_trials, expected[test] + slack)
+        assert low <= count <= high, test
+
+
+def test_power_of_the_hold_out_is_the_enumerated_one():
+    point = STANDARD["exact"]._replace(difference=0.06)
+    counts = simulate_block(point, HOLD_OUT, [0.05], 3, 0, 1000)
+    exact = enumerate_hold_out(point, HOLD_OUT, [0.05])
+    for name in ("rejected", "for_a"):
+        for count, chance in zip(counts[name][:, 0], exact[name][:, 0], strict=True):
+            low, high = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 1000, chance)
+            assert low <= count <= high
+    assert (exact["for_a"] > 0.9 * exact["rejected"]).all()
+
+
+def test_counts_behave_as_examples_that_are_shuffled():
+    # the same data sets with an example each, and splits as permutations
+    generator = np.random.default_rng(5)
+    a = np.repeat([0.05, 0.15], 150)
+    wrong = (generator.random((1000, 300)) < a).astype(int) - (generator.random((1000, 300)) < a[::-1])
+    shares = []
+    for _ in range(30):
+        order = generator.permuted(np.tile(np.arange(300), (1000, 1)), axis=1)
+        shares.append(np.take_along_axis(wrong, order[:, :100], axis=1).mean(axis=1))
+    explicit = np.stack(shares, axis=1)
+    counted = draw_differences(STANDARD["exact"], 1000, generator).resamples
+    for value in (
+        lambda d: (d**2).mean(axis=1),
+        lambda d: d.var(axis=1, ddof=1),
+        lambda d: 1.0 * (resampled_t(d).pvalue <= 0.05),
+    ):
+        one, other = value(explicit), value(counted)
+        error = np.sqrt((one.var() + other.var()) / 1000)
+        assert abs(one.mean() - other.mean()) < 4.9 * error
+
+
+def test_examples_are_dealt_once():
+    cells = np.array([[30, 20, 5], [0, 7, 0]])
+    dealt = deal(cells, 100, fold_sizes(100, 10), np.random.default_rng(0))
+    assert (dealt >= 0).all()
+    assert (dealt.sum(axis=1) == cells).all()
+    assert (dealt.sum(axis=-1) <= 10).all()
+    some = deal(cells, 100, [40], np.random.default_rng(0))
+    assert some.shape == (2, 1, 3)
+    assert (some[:, 0] <= cells).all()
+
+
+def test_structure_of_the_designs():
+    rows = held_out(46, 3, 15, 10, np.random.default_rng(0))
+    resamples, folds, halves = rows[:3], rows[3:13], rows[13:].reshape(5, 2, 46)
+    assert (resamples.sum(axis=1) == 15).all()
+    assert len({tuple(row) for row in resamples}) == 3
+    assert (folds.sum(axis=0) == 1).all()
+    assert sorted(folds.sum(axis=1)) == [4] * 4 + [5] * 6
+    assert (halves.sum(axis=1) == 1).all()
+    assert (halves.sum(axis=2) == 23).all()
+
+
+def test_fewer_trials_are_the_first_of_more():
+    point = STANDARD["exact"]._replace(n_examples=60)
+    few = simulate_block(point, ["kfold_t"], [0.5], 0, 0, 100)["rejected"]
+    more = simulate_block(point, ["kfold_t"], [0.5], 0, 0, 1000)["rejected"]
+    assert 0 < few[0, 0] < more[0, 0] <= few[0, 0] + 900
+
+
+def test_what_meets_a_reference():
+    row = {
+        "method": "simulation",
+        "rate": 0.05,
+        "n_trials": 20_000,
+        "reference": 0.0555,
+        "reference_se": 0.0016,
+    }
+    assert meets(row) == "yes"
+    assert meets(row | {"reference": 0.060}) == "no"
+    assert meets(row | {"reference": np.nan}) == ""
+    exact = {"method": "enumeration", "rate": 0.02567, "reference": 0.0257, "reference_se": 0.0}
+    assert meets(exact) == "yes"
+    assert meets(exact | {"reference": 0.0258}) == "no"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"halves": "thirds"}, "halves: 'thirds'"),
+        ({"n_examples": 301}, "n_examples: 301"),
+        ({"n_folds": 400}, "n_folds: 400"),
+        ({"difference": 0.2}, "difference: 0.2"),
+        ({"low": 0.5, "high": 0.1}, "errors: 0.5, 0.1"),
+        ({"test_share": 0.001}, "test_share: 0.001"),
+        ({"n_resamples": 1}, "n_resamples: 1"),
+    ],
+)
+def test_impossible_points(change, words):
+    with pytest.raises(ValueError, match=words):
+        check_point(STANDARD["exact"]._replace(**change))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The same small study, one worker, two workers, and taken up again from kept units."""
+    folder = tmp_path_factory.mktemp("simulated")
+    ways = {
+        "one": ["parallel=sequential", "cache=null"],
+        "two": ["parallel.n_jobs=2", f"cache={folder / 'kept'}"],
+        "again": ["parallel=sequential", f"cache={folder / 'kept'}"],
+    }
+    for name, way in ways.items():
+        if name == "again":  # as if the run had been stopped: half of the kept units are gone
+            for path in sorted((folder / "kept").rglob("*.npz"))[::2]:
+                path.unlink()
+        assert main(["compare", *SMALL, *way, f"out={folder / name}"]) == 0
+    return folder
+
+
+def test_same_bytes_however_it_is_run(runs):
+    tables = [(runs / name / "algorithm_size_power.csv").read_bytes() for name in ("one", "two", "again")]
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_what_a_run_leaves(runs):
+    import pandas as pd
+
+    table = pd.read_csv(runs / "one" / "algorithm_size_power.csv")
+    assert set(table["test"]) == set(TESTS)
+    assert set(table["kind"]) == {"size", "power"}
+    assert (table["mc_low"] <= table["rate"]).all()
+    assert (table["rate"] <= table["mc_high"]).all()
+    assert table.loc[table["kind"] == "size", "verdict"].notna().all()
+    assert table.loc[table["kind"] == "power", "difference"].unique().tolist() == [-0.04]
+    for name in (
+        "summary.md",
+        "provenance.json",
+        "tables/algorithm_size_power.tex",
+        "figures/captions.md",
+        "figures/power.png",
+        "figures/type_i_errors.png",
+    ):
+        assert (runs / "one" / name).stat().st_size > 100
+    assert "0.612" in (runs / "one" / "tables" / "algorithm_size_power.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("n_trials=0", "n_trials: 0"),
+        ("alphas=[2]", "alphas: 2"),
+        ("simulated_null.n_examples=301", "n_examples: 301"),
+        ("simulated_null.n_folds=400", "n_folds: 400"),
+        ("tests=[sign]", "tests: 'sign'"),
+        ("simulated_null.differences=[0.3]", "difference: 0.3"),
+        ("simulated_null.halves=[thirds]", "'thirds'"),
+        ("simulated_null.errors=[0.1]", "errors: [0.1]"),
+        ("+simulated_null.colour=red", "simulated_null.colour"),
+        ("alpha=0.1", "alpha: it has no meaning"),
+    ],
+)
+def test_wrong_input_is_told_in_one_sentence(override, words, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", *SMALL, "cache=null", override, "out=new"]) == 2
+    told = capfd.readouterr().err.strip()
+    assert words in told
+    assert "allowed" in told
+    assert len(told.splitlines()) == 1
+    assert not (tmp_path / "new").exists()
