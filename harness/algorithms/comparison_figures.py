@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCORES, REJECTIONS = "figure_scores", "figure_rejections"
+MEAN: dict[str, Any] = {
+    "marker": "D", "linestyle": "none", "color": "white", "markeredgecolor": "0.1", "markersize": 4,
+    "markeredgewidth": 0.9,
+}  # fmt: skip
+PUBLISHED: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": "#d0103a", "markersize": 6}
 
 
 def draw_comparison(
@@ -83,6 +88,7 @@ def _draw_scores(
     trials: DataFrame, scorer: str, published: Mapping[str, Sequence[float]], width: float
 ) -> Any:
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     names = list(dict.fromkeys(trials["estimator"]))
     figure = Figure(figsize=(width, 0.55 * width), layout="constrained")
@@ -92,7 +98,7 @@ def _draw_scores(
             values = trials.loc[trials["estimator"] == name, design].dropna().to_numpy()
             _draw_box(panel, place, values, PAPER_LOOKS[place % len(PAPER_LOOKS)].color, (design, name))
             if name in published:
-                panel.plot(place, published[name][column], "x", color="#d0103a", markersize=6, zorder=5)
+                panel.plot(place, published[name][column], zorder=5, **PUBLISHED)
         panel.set_title(label)
         panel.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
         panel.set_xlim(-0.6, len(names) - 0.4)
@@ -101,6 +107,10 @@ def _draw_scores(
     axes[0].set_ylabel(_score_words(scorer))
     if scorer == "error":
         axes[0].set_ylim(bottom=-0.004)
+    handles = [Line2D([], [], label="mean", **MEAN)]
+    if set(published) & set(names):
+        handles.append(Line2D([], [], label="published", **PUBLISHED))
+    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False)
     return figure
 
 
@@ -115,9 +125,7 @@ def _draw_box(panel: Any, place: int, values: np.ndarray, color: str, names: tup
         values, positions=[place], widths=0.6, whis=(5, 95), showfliers=False, manage_ticks=False,
         boxprops=thin, whiskerprops=thin, capprops=thin, medianprops=thin | {"linewidth": 1.6},
     )  # fmt: skip
-    panel.plot(
-        place, values.mean(), "D", color="white", markeredgecolor="0.1", markersize=4, markeredgewidth=0.9
-    )
+    panel.plot(place, values.mean(), **MEAN)
 
 
 def _draw_rejections(rejections: DataFrame, alpha: float, width: float) -> Any:
