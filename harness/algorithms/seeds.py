@@ -83,7 +83,9 @@ def seeds_table(
     The test of each algorithm against the baseline is the paired t test over the seeds where both ran
     with the same ones, Welch's t test where they share none. (Pairing costs degrees of freedom and is
     never wrong; it gains where a seed means the same split or data for both.) Holm's adjustment is over
-    the comparisons with the baseline.
+    the comparisons with the baseline. Null hypothesis: equal mean scores over seeds that are independent.
+    Seeds that split one data set anew are not: there the test answers for these samples alone, and
+    :func:`harness.significance.cross_validation.corrected_resampled_t` for others of their kind.
 
     Parameters
     ----------

@@ -20,7 +20,9 @@ def seeds_notes(table: DataFrame, *, confidence: float = 0.95, alpha: float = 0.
     notes = [
         f"Intervals are t intervals at {100 * confidence:g} %, that of Cohen's d inverts the noncentral t; "
         f"they are not adjusted for the number of comparisons. Verdicts: Holm-adjusted p at most {alpha:g}. "
-        "Differences are algorithm minus baseline; the d of paired tests is mean over sd of the differences."
+        "Differences are algorithm minus baseline; the d of paired tests is mean over sd of the differences.",
+        "The tests take seeds for independent. Seeds that split one data set anew share its samples: the "
+        "verdict is then on these samples, and the corrected resampled t test answers for new ones.",
     ]
     for name, n, n_missing, missing, sd, degenerate in _columns(table):
         if n_missing:
