@@ -111,6 +111,26 @@ def test_failed_seeds_are_counted_and_named(wide):
     assert "10 (+2 missing)" in display_table(table.reset_index())["seeds"].tolist()
 
 
+def test_seeds_that_split_one_data_set(wide):
+    from harness.significance.cross_validation import corrected_resampled_t
+
+    table = seeds_table(wide, "svm", splits=(142, 36)).set_index("algorithm")
+    plain = seeds_table(wide, "svm").set_index("algorithm")
+    for name in ("mlp", "forest", "logistic"):
+        row, d = table.loc[name], (wide[name] - wide["svm"]).to_numpy()
+        expected = corrected_resampled_t(d, 142, 36)
+        assert row["test"] == "corrected_resampled_t"
+        assert row["pvalue"] == pytest.approx(float(expected.pvalue), rel=1e-9)
+        assert row["statistic"] == pytest.approx(float(expected.statistic), rel=1e-9)
+        half = t.ppf(0.975, 11) * np.sqrt((1 / 12 + 36 / 142) * d.var(ddof=1))
+        assert row["difference_high"] - row["difference"] == pytest.approx(half, rel=1e-9)
+        assert row["difference"] - row["difference_low"] == pytest.approx(half, rel=1e-9)
+        assert row["pvalue"] > plain.loc[name, "pvalue"]
+    assert "corrected resampled t, n = 12" in display_table(table.reset_index())["test"].tolist()
+    with pytest.raises(ValueError, match="splits"):
+        seeds_table(wide, "svm", pairing="unpaired", splits=(142, 36))
+
+
 def test_algorithms_without_spread(wide):
     wide["copy"], wide["still"] = wide["svm"] + 1e-17, 0.91
     table = seeds_table(wide, "svm").set_index("algorithm")

@@ -12,6 +12,8 @@ from harness.algorithms import comparison_tables as tables
 from harness.algorithms import wine_tables
 from harness.algorithms.comparison_figures import draw_comparison
 from harness.algorithms.datasets import Dataset, facts_of_data
+from harness.algorithms.seeds import seeds_table
+from harness.algorithms.seeds_text import display_table, seeds_notes, write_seeds_table
 from harness.algorithms.trials import Trials, run_trials
 from harness.algorithms.verdicts import tabulate_rejections, tabulate_verdicts
 from harness.captions import sentence
@@ -27,6 +29,8 @@ FILES = (
     "scores.csv, rejections.csv: the same over the seeds, with intervals",
     "failures.csv: every fit that failed",
     "tables/: tables 4, 5 and 6 as Markdown and LaTeX, 4 and 5 as CSV",
+    "tables/seeds: every estimator beside the first one over the hold-outs of all seeds, with the corrected "
+    "resampled t test",
 )
 
 
@@ -118,6 +122,7 @@ def _write_learners(
         write_table(table, out / f"{name}.csv")
     seconds = tables.tabulate_seconds(trials)
     shown = _write_shown(out / "tables", kept, seconds, data, scorer)
+    shown += _write_seeds(out / "tables", kept["trials"], facts)
     about = report.describe(facts, seed)
     is_report = wine_tables.is_wine_report(data, scorer)
     drawn = draw_comparison(
@@ -145,6 +150,27 @@ def _write_learners(
         "seconds_of_estimators": seconds.to_dict("records"),
     }
     return facts, found
+
+
+def _write_seeds(folder: Path, trials: Any, facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Write the table of seeds, where two estimators have scores for it, and return it with its caption."""
+    scores = trials.pivot(index="seed", columns="estimator", values="hold_out")[facts["estimators"]]
+    scores = scores.loc[:, scores.count() >= 2]
+    both = scores.dropna()
+    if scores.shape[1] < 2 or len(both) < 2:
+        return []
+    baseline, scorer = str(scores.columns[0]), facts["scorer"]
+    table = seeds_table(
+        scores,
+        baseline,
+        higher_is_better=scorer != "error",
+        alpha=facts["alpha"],
+        splits=(facts["data"]["n_train"], facts["data"]["n_test"]),
+    )
+    name = "Error rate" if scorer == "error" else f"Score ({scorer})"
+    caption = " ".join([f"{name} on the hold-outs of all seeds; baseline {baseline}.", *seeds_notes(table)])
+    write_seeds_table(folder, table, caption)
+    return [(caption, display_table(table))]
 
 
 def _write_shown(

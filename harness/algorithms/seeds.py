@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.significance.cross_validation import corrected_resampled_t
 from harness.significance.effect_size import (
     cohens_d,
     cohens_d_unpaired,
@@ -77,6 +78,7 @@ def seeds_table(
     alpha: float = 0.05,
     degenerate: str = "accept",
     best: bool = False,
+    splits: tuple[float, float] | None = None,
 ) -> DataFrame:
     """Return one row per algorithm: mean, spread, worst seed, and its difference from the baseline.
 
@@ -84,8 +86,8 @@ def seeds_table(
     with the same ones, Welch's t test where they share none. (Pairing costs degrees of freedom and is
     never wrong; it gains where a seed means the same split or data for both.) Holm's adjustment is over
     the comparisons with the baseline. Null hypothesis: equal mean scores over seeds that are independent.
-    Seeds that split one data set anew are not: there the test answers for these samples alone, and
-    :func:`harness.significance.cross_validation.corrected_resampled_t` for others of their kind.
+    Seeds that split one data set anew are not: give `splits`, and the test and the difference's interval
+    are those of :func:`harness.significance.cross_validation.corrected_resampled_t`.
 
     Parameters
     ----------
@@ -106,6 +108,8 @@ def seeds_table(
     best : bool
         Whether to report each algorithm's best seed; the larger the number of seeds, the better it is,
         whatever the algorithm: see :func:`harness.algorithms.seeds_text.seeds_notes`.
+    splits : (n_train, n_test), optional
+        Samples in the training and in the test set of a seed, where each seed splits one data set anew.
 
     Returns
     -------
@@ -143,7 +147,11 @@ def seeds_table(
     for name, part in parts.items():
         row = _summary(name, part, higher_is_better, confidence, best)
         if name != baseline:
-            row |= _against(part, parts[baseline], (name, baseline), pairing, confidence, degenerate)
+            names, reference = (name, baseline), parts[baseline]
+            pair = _against(part, reference, names, pairing, confidence, degenerate)
+            if splits is not None:
+                pair |= _corrected(part, reference, names, pair, splits, degenerate)
+            row |= pair
         rows.append(row)
     table = pd.DataFrame(rows)
     other = (table["algorithm"] != baseline).to_numpy()
@@ -254,6 +262,28 @@ def _against(
         "cohens_d_high": float(effect.high),
         "degenerate": bool(result.degenerate),
     }  # fmt: skip
+
+
+def _corrected(
+    part: Any,
+    reference: Any,
+    names: tuple[str, str],
+    pair: Mapping[str, Any],
+    splits: tuple[float, float],
+    degenerate: str,
+) -> dict[str, Any]:
+    """Return what changes in a paired comparison with the variance of splits that share samples."""
+    if pair["test"] != "paired_t":
+        raise ValueError("splits: two algorithms that share no seed are not allowed; the same splits are")
+    d = _shared_differences(part, reference, names)
+    result = corrected_resampled_t(d, *splits, degenerate=degenerate)
+    wider = np.sqrt(1 + len(d) * splits[1] / splits[0])
+    middle = pair["difference"]
+    ends = {
+        f"difference_{end}": middle + wider * (pair[f"difference_{end}"] - middle) for end in ("low", "high")
+    }
+    tested = {"statistic": float(result.statistic), "pvalue": float(result.pvalue)}
+    return ends | tested | {"test": "corrected_resampled_t", "degenerate": bool(result.degenerate)}
 
 
 def _is_paired(own: Any, other: Any, names: tuple[str, str], pairing: str) -> bool:

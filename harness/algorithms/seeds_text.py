@@ -12,7 +12,19 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 FEW_SEEDS = 5
-TESTS = {"paired_t": "paired t", "welch_t": "Welch's t"}
+TESTS = {
+    "paired_t": "paired t",
+    "welch_t": "Welch's t",
+    "corrected_resampled_t": "corrected resampled t",
+}
+CORRECTED = (
+    "The corrected resampled t test allows for the samples that the seeds' splits share; the intervals of means "
+    "and of Cohen's d do not."
+)
+INDEPENDENT = (
+    "The tests take seeds for independent. Seeds that split one data set anew share its samples: the verdict is "
+    "then on these samples, and the corrected resampled t test answers for new ones."
+)
 
 
 def seeds_notes(table: DataFrame, *, confidence: float = 0.95, alpha: float = 0.05) -> list[str]:
@@ -21,8 +33,7 @@ def seeds_notes(table: DataFrame, *, confidence: float = 0.95, alpha: float = 0.
         f"Intervals are t intervals at {100 * confidence:g} %, that of Cohen's d inverts the noncentral t; "
         f"they are not adjusted for the number of comparisons. Verdicts: Holm-adjusted p at most {alpha:g}. "
         "Differences are algorithm minus baseline; the d of paired tests is mean over sd of the differences.",
-        "The tests take seeds for independent. Seeds that split one data set anew share its samples: the "
-        "verdict is then on these samples, and the corrected resampled t test answers for new ones.",
+        CORRECTED if "corrected_resampled_t" in set(table["test"]) else INDEPENDENT,
     ]
     for name, n, n_missing, missing, sd, degenerate in _columns(table):
         if n_missing:
