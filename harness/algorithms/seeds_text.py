@@ -18,12 +18,12 @@ TESTS = {
     "corrected_resampled_t": "corrected resampled t",
 }
 CORRECTED = (
-    "The corrected resampled t test allows for the samples that the seeds' splits share; the intervals of means "
-    "and of Cohen's d do not."
+    "The corrected resampled t test allows for the samples that the seeds' splits share; the intervals of "
+    "means and of Cohen's d do not."
 )
 INDEPENDENT = (
-    "The tests take seeds for independent. Seeds that split one data set anew share its samples: the verdict is "
-    "then on these samples, and the corrected resampled t test answers for new ones."
+    "The tests take seeds for independent. Seeds that split one data set anew share its samples: the verdict "
+    "is then on these samples, and the corrected resampled t test answers for new ones."
 )
 
 
