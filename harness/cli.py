@@ -59,6 +59,8 @@ Examples:
   harness compare data=csv data.path=FILE data.target=COLUMN estimator=[svm_rbf_scaled,random_forest]
   harness compare data=digits scorer=f1_macro n_seeds=50
   harness compare +estimator.knn._target_=sklearn.neighbors.KNeighborsClassifier
+  harness compare experiment=dietterich1998
+  harness compare experiment=dietterich_rcv1 corpus=lyrl corpus.path=FOLDER
 
 `harness compare --cfg job` prints every setting; `out=FOLDER` is where it writes.
 """,
