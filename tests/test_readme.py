@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
+from harness.cli import HELP, main
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCKS = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -16,13 +16,17 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith("harness ")
 ]
+OF_HELP = [
+    line.strip() for text in HELP.values() for line in text.splitlines() if line.startswith("  harness ")
+]
 
 
 def test_readme_shows_commands():
     assert len(COMMANDS) >= 5
+    assert len(OF_HELP) >= 10
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", dict.fromkeys([*COMMANDS, *OF_HELP]))
 def test_shown_commands_compose(command, capfd, tmp_path, monkeypatch):
     """`--cfg job` composes the whole configuration, and refuses any name that does not exist."""
     monkeypatch.chdir(tmp_path)
