@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
+from three_ways import run_three_ways
 
 from harness.algorithms.algorithm_rates import meets
 from harness.algorithms.designs import fold_sizes, held_out
@@ -173,19 +174,7 @@ def test_impossible_points(change, words):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same small study, one worker, two workers, and taken up again from kept units."""
-    folder = tmp_path_factory.mktemp("simulated")
-    ways = {
-        "one": ["parallel=sequential", "cache=null"],
-        "two": ["parallel.n_jobs=2", f"cache={folder / 'kept'}"],
-        "again": ["parallel=sequential", f"cache={folder / 'kept'}"],
-    }
-    for name, way in ways.items():
-        if name == "again":  # as if the run had been stopped: half of the kept units are gone
-            for path in sorted((folder / "kept").rglob("*.npz"))[::2]:
-                path.unlink()
-        assert main(["compare", *SMALL, *way, f"out={folder / name}"]) == 0
-    return folder
+    return run_three_ways(tmp_path_factory.mktemp("simulated"), SMALL)
 
 
 def test_same_bytes_however_it_is_run(runs):

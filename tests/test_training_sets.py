@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import binom
+from three_ways import run_three_ways
 
 from harness.algorithms.learner_tests import TESTS
 from harness.algorithms.learners import LEARNERS, naive_bayes
@@ -112,19 +113,7 @@ def test_batches_change_nothing(population):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same small study, one worker, two workers, and taken up again from kept units."""
-    folder = tmp_path_factory.mktemp("training")
-    ways = {
-        "one": ["parallel=sequential", "cache=null"],
-        "two": ["parallel.n_jobs=2", f"cache={folder / 'kept'}"],
-        "again": ["parallel=sequential", f"cache={folder / 'kept'}"],
-    }
-    for name, way in ways.items():
-        if name == "again":  # as if the run had been stopped: half of the kept units are gone
-            for path in sorted((folder / "kept").rglob("*.npz"))[::2]:
-                path.unlink()
-        assert main(["compare", *SMALL, *way, f"out={folder / name}"]) == 0
-    return folder
+    return run_three_ways(tmp_path_factory.mktemp("training"), SMALL)
 
 
 @pytest.mark.parametrize("table", ["algorithm_size_power.csv", "true_differences.csv"])
