@@ -2,9 +2,13 @@
 
     python scripts/bench.py models [--data FOLDER]
     python scripts/bench.py engine [--population FILE]
+    python scripts/bench.py scale
+    python scripts/bench.py loaders --folder FOLDER
+    python scripts/bench.py device [--device cuda]
 
 Each subcommand prints its ratios from one run on this machine. FOLDER holds the LYRL2004 files; without
-it documents come from the synthetic corpus. FILE is an outcomes table; by default that of results/.
+it documents come from the synthetic corpus. Some 3 GB are written
+to the FOLDER of loaders. FILE is an outcomes table; by default that of results/.
 """
 
 import argparse
@@ -16,6 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from bench_device import bench_device
+from bench_loaders import bench_loaders
+from bench_scale import bench_scale
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -270,6 +277,24 @@ def main() -> None:
     engine.add_argument("--n-peers", type=int, default=5, help="sets on which scipy is measured")
     engine.add_argument("--seed", type=int, default=0)
     engine.set_defaults(function=bench_engine)
+    scale = commands.add_parser("scale", help="growth with the documents of D_true and the categories")
+    scale.add_argument("--n-documents", type=int, nargs="+", default=[25_000, 100_000, 400_000])
+    scale.add_argument("--n-topics", type=int, nargs="+", default=[25, 50, 101], help="categories")
+    scale.add_argument("--n-train", type=int, default=N_TRAIN)
+    scale.add_argument("--n-generated", type=int, default=804_414, help="documents of the generator alone")
+    scale.add_argument("--seed", type=int, default=0)
+    scale.set_defaults(function=bench_scale)
+    loaders = commands.add_parser("loaders", help="RCV1 at its true size against scikit-learn's readers")
+    loaders.add_argument("--folder", type=Path, required=True, help="scratch; kept for the next call")
+    loaders.add_argument("--n-documents", type=int, default=804_414)
+    loaders.add_argument("--seed", type=int, default=0)
+    loaders.set_defaults(function=bench_loaders)
+    device = commands.add_parser("device", help="prediction by torch beside the processor's")
+    device.add_argument("--device", default="cuda", help="cuda, or cpu:0 for torch on the processor")
+    device.add_argument("--n-documents", type=int, default=50_000)
+    device.add_argument("--n-train", type=int, default=N_TRAIN)
+    device.add_argument("--seed", type=int, default=0)
+    device.set_defaults(function=bench_device)
     options = parser.parse_args()
     options.function(options)
 

@@ -11,8 +11,9 @@ from harness.errors import UserError
 from harness.models import mlp as mlp_module
 from harness.models import mlp_network
 from harness.models.cross_validation import count_cells, score
+from harness.models.device import resolve_device
 from harness.models.lazy_adam import LazyAdam
-from harness.models.mlp import MLP, resolve_device
+from harness.models.mlp import MLP
 from harness.models.mlp_network import (
     Examples,
     Settings,

@@ -1,5 +1,6 @@
 """RCV1-v2 from a folder of the official LYRL2004 files."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,13 +19,15 @@ from harness.corpora.lyrl_files import (
     read_tokens,
 )
 from harness.corpora.opening import line_of_record
-from harness.corpora.svmlight_text import Rows, join_rows, read_vectors
+from harness.corpora.svmlight_text import Rows, join_rows, read_vector_blocks
 from harness.corpora.term_counts import recover_counts
 from harness.errors import UserError
 
 SOURCES = ("auto", "tokens", "vectors")
 QRELS = "rcv1-v2.topics.qrels"
 HIERARCHY = "rcv1.topics.hier.orig"
+MAX_TERM = 10_000_000
+"""RCV1 has 47,236 terms; far larger numbers are damage, and would take memory by their size."""
 
 
 def load_lyrl(path: str | Path, source: str = "auto") -> Corpus:
@@ -147,30 +150,40 @@ def _document_files(folder: Path, source: str) -> tuple[list[Path], str]:
     return files, kind
 
 
-def _join(files: list[Path], parts: list[Rows]) -> Rows:
-    """Join the files' rows; refuse an empty file and a document that occurs twice."""
-    for file, part in zip(files, parts, strict=True):
-        if len(part.ids) == 0:
-            raise UserError(f"{file}: holds no document")
-    rows = join_rows(parts)
+def _join(files: list[Path], read: Callable[[Path], Iterable[Rows]]) -> tuple[Rows, int]:
+    """Return the rows of all files, and how many the first has.
+
+    Refuses an empty file and a document that occurs twice.
+    """
+    ends = [0]
+
+    def each() -> Iterator[Rows]:
+        for file in files:
+            ends.append(ends[-1])
+            for part in read(file):
+                ends[-1] += len(part.ids)
+                yield part
+            if ends[-1] == ends[-2]:
+                raise UserError(f"{file}: holds no document")
+
+    rows = join_rows(each())
     order = np.argsort(rows.ids, kind="stable")
     twice = order[1:][np.diff(rows.ids[order]) == 0]
     if len(twice):
         row = int(twice.min())
-        ends = np.cumsum([len(part.ids) for part in parts])
-        which = int(np.searchsorted(ends, row, side="right"))
-        record = row - int(ends[which]) + len(parts[which].ids)
+        which = int(np.searchsorted(ends, row, side="right")) - 1
+        record = row - ends[which]
         where = f"document {record + 1}"
         if "_vectors_" in files[which].name:
             where = f"line {line_of_record(files[which], record)}"
         raise UserError(f"{files[which]}, {where}: document id {rows.ids[row]} occurs more than once")
-    return rows
+    return rows, ends[1]
 
 
 def _read_tokens(files: list[Path]) -> _Documents:
     """Read term counts; terms sorted by length and text, so that t9 stands before t10."""
     vocabulary = Vocabulary()
-    rows = _join(files, [read_tokens(file, vocabulary) for file in files])
+    rows, _ = _join(files, lambda file: [read_tokens(file, vocabulary)])
     words = sorted(vocabulary, key=lambda word: (len(word), word))
     column = np.empty(len(words), dtype=np.int32)
     column[[vocabulary[word] for word in words]] = np.arange(len(words), dtype=np.int32)
@@ -182,17 +195,22 @@ def _read_tokens(files: list[Path]) -> _Documents:
 
 def _read_vectors(files: list[Path]) -> _Documents:
     """Read weights and recover the term counts; terms are those that occur, named by their number."""
-    parts = [read_vectors(file) for file in files]
-    rows = _join(files, parts)
-    keep = rows.weights > 0
-    if not keep.any():
+    rows, n_train = _join(files, read_vector_blocks)
+    largest = int(rows.terms.max(initial=0))
+    if largest > MAX_TERM:
+        raise UserError(
+            f"{files[0].parent}: term number {largest} in the vectors; up to {MAX_TERM} is allowed"
+        )
+    weights = rows.matrix(largest + 1)
+    weights.eliminate_zeros()
+    if not weights.nnz:
         raise UserError(f"{files[0]}: no document has a weight above 0")
-    owner = np.repeat(np.arange(len(rows.ids)), rows.n_terms)[keep]
-    terms = np.unique(rows.terms[keep])
-    column = np.searchsorted(terms, rows.terms[keep]).astype(np.int32)
-    n_terms = np.bincount(owner, minlength=len(rows.ids))
-    weights = Rows(rows.ids, n_terms, column, rows.weights[keep]).matrix(len(terms))
-    recovered = recover_counts(weights, len(parts[0].ids))
+    occurs = np.zeros(weights.shape[1], dtype=bool)
+    occurs[weights.indices] = True
+    terms = np.flatnonzero(occurs)
+    column = (np.cumsum(occurs) - 1).astype(np.int32)
+    parts = (weights.data, column[weights.indices], weights.indptr)
+    recovered = recover_counts(sparse.csr_array(parts, shape=(len(rows.ids), len(terms))), n_train)
     notes = ["Term counts were recovered from the vectors' log tf-idf weights."]
     if not recovered.idf_known:
         notes.append(

@@ -2,14 +2,15 @@
 
 import io
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.opening import line_of_record, read_blocks, shorten
+from harness.corpora.opening import read_blocks, shorten
 from harness.errors import UserError
 
 _NUMBER = rb"(?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d{1,3})?+"
@@ -46,10 +47,23 @@ class Rows(NamedTuple):
         return sparse.csr_array((self.weights, self.terms, starts), shape=(len(self.ids), n_columns))
 
 
-def join_rows(parts: list[Rows]) -> Rows:
-    """Return the rows of all parts, one after the other."""
-    empty = Rows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
-    return Rows(*(np.concatenate(columns) for columns in zip(empty, *parts, strict=True)))
+def join_rows(parts: Iterable[Rows]) -> Rows:
+    """Return the rows of all parts, one after the other.
+
+    The parts may be made one by one: the columns grow in place, so that nothing is held twice.
+    """
+    columns: list[NDArray[Any]] = [np.empty(0, kind) for kind in (np.int64, np.int64, np.int32, np.float32)]
+    filled = [0] * len(columns)
+    for part in parts:
+        pieces: tuple[NDArray[Any], ...] = part
+        for i, piece in enumerate(pieces):
+            start, filled[i] = filled[i], filled[i] + len(piece)
+            if filled[i] > len(columns[i]):
+                columns[i].resize(max(filled[i], len(columns[i]) * 9 // 8), refcheck=False)
+            columns[i][start : filled[i]] = piece
+    for column, n in zip(columns, filled, strict=True):
+        column.resize(n, refcheck=False)
+    return Rows(*columns)
 
 
 def read_vectors(path: str | Path) -> Rows:
@@ -81,18 +95,32 @@ def read_vectors(path: str | Path) -> Rows:
     array([[0.  , 0.5 , 0.  , 0.25],
            [0.  , 0.  , 0.  , 0.  ]], dtype=float32)
     """
-    rows = join_rows([_parse(path, first_line, block) for first_line, block in read_blocks(path)])
+    return join_rows(read_vector_blocks(path))
+
+
+def read_vector_blocks(path: str | Path) -> Iterator[Rows]:
+    """Yield what :func:`read_vectors` returns, some thousand lines at a time."""
+    for first_line, block in read_blocks(path):
+        rows = _parse(path, first_line, block)
+        _check_order(path, first_line, block, rows)
+        yield rows
+
+
+def _check_order(path: str | Path, first_line: int, block: bytes, rows: Rows) -> None:
+    """Refuse a line whose term numbers do not increase."""
     starts = np.concatenate([[0], np.cumsum(rows.n_terms)])
-    increases = np.diff(rows.terms, prepend=-1) > 0
+    increases = np.ones(len(rows.terms), dtype=bool)
+    np.greater(rows.terms[1:], rows.terms[:-1], out=increases[1:])
     increases[starts[:-1][rows.n_terms > 0]] = True
-    if not increases.all():
-        entry = int(np.argmin(increases))
-        record = int(np.searchsorted(starts, entry, side="right")) - 1
-        raise UserError(
-            f"{path}, line {line_of_record(path, record)}: term {rows.terms[entry]} stands after term "
-            f"{rows.terms[entry - 1]}; term numbers must increase along a line"
-        )
-    return rows
+    if increases.all():
+        return
+    entry = int(np.argmin(increases))
+    record = int(np.searchsorted(starts, entry, side="right")) - 1
+    lines = [i for i, line in enumerate(block.split(b"\n")) if line.strip()]
+    raise UserError(
+        f"{path}, line {first_line + lines[record]}: term {rows.terms[entry]} stands after term "
+        f"{rows.terms[entry - 1]}; term numbers must increase along a line"
+    )
 
 
 def _parse(path: str | Path, first_line: int, block: bytes) -> Rows:

@@ -161,12 +161,22 @@ def prepare(machines: Machines) -> Prepared:
     )
 
 
-def decide(prepared: Prepared, x: sparse.csr_array) -> NDArray[np.bool_]:
+def decide(
+    prepared: Prepared, x: sparse.csr_array, values: NDArray[np.float32] | None = None
+) -> NDArray[np.bool_]:
     """Decide a batch of documents, shape (n_documents, n_categories), categories in their own order.
 
-    A decision value of exactly 0 counts as positive, as in scikit-learn's ``SVC.predict``.
+    Values near 0 are computed again in double precision, on the processor. A decision value of exactly 0
+    counts as positive, as in scikit-learn's ``SVC.predict``.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    x : csr_array, shape (n_documents, n_terms)
+    values : float32 array, optional
+        Decision values in single precision that were computed elsewhere, columns in the prepared order.
     """
-    values = _single_precision(prepared, x)
+    values = _single_precision(prepared, x) if values is None else values
     near = np.abs(values) < prepared.close
     positive = values >= 0
     rows = np.flatnonzero(near.any(axis=1))

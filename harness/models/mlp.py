@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from harness.errors import UserError
 from harness.models.cross_validation import (
     check_grid,
     check_tuning,
@@ -18,6 +17,7 @@ from harness.models.cross_validation import (
     partition,
     score,
 )
+from harness.models.device import resolve_device
 from harness.models.fitted import Fitted
 from harness.models.mlp_network import (
     DOCUMENTS_PER_BATCH,
@@ -33,44 +33,8 @@ from harness.models.mlp_network import (
 from harness.parallel import Arrays, Run, run_here
 from harness.seeding import rng
 
-DEVICES = ("auto", "cpu", "cuda")
 # Single precision erred by 1.5e-5 at most on RCV1; outputs this close to 0 are computed again in double.
 NEAR_THRESHOLD = 1e-3
-
-
-def resolve_device(device: str) -> str:
-    """Return the torch device that ``device=`` asks for.
-
-    Parameters
-    ----------
-    device : {"auto", "cpu", "cuda"}
-        ``"auto"`` is CUDA where torch finds a GPU, else the processor.
-
-    Returns
-    -------
-    str
-        ``"cpu"`` or ``"cuda"``.
-
-    Raises
-    ------
-    UserError
-        If `device` is none of these, or ``"cuda"`` where there is no GPU.
-
-    Examples
-    --------
-    >>> resolve_device("cpu")
-    'cpu'
-    """
-    if device not in DEVICES:
-        raise UserError(f"device={device} is unknown; choose one of {', '.join(DEVICES)}")
-    if device == "cpu":
-        return device
-    import torch
-
-    available = torch.cuda.is_available()
-    if device == "cuda" and not available:
-        raise UserError("device=cuda: torch finds no CUDA GPU on this machine; use device=cpu or device=auto")
-    return "cuda" if available else "cpu"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from harness.models.cross_validation import chunks, count_cells, score
+from harness.models.device import rows_times
 from harness.models.lazy_adam import LazyAdam
 
 DOCUMENTS_PER_BATCH = 4096
@@ -121,14 +122,7 @@ def outputs(parameters: list[Any], x: sparse.csr_array) -> Any:
     import torch
 
     hidden_weights, hidden_bias, output_weights, output_bias = parameters
-    device = hidden_weights.device
-    hidden = torch.nn.functional.embedding_bag(
-        torch.from_numpy(x.indices.astype(np.int64)).to(device),
-        hidden_weights,
-        torch.from_numpy(x.indptr[:-1].astype(np.int64)).to(device),
-        mode="sum",
-        per_sample_weights=torch.from_numpy(x.data.astype(np.float32)).to(device),
-    )
+    hidden = rows_times(x, hidden_weights)
     return torch.nn.functional.linear(torch.tanh(hidden + hidden_bias), output_weights, output_bias)
 
 

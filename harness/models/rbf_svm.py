@@ -20,6 +20,7 @@ from harness.models.cross_validation import (
     score,
     usable_folds,
 )
+from harness.models.device import kernel_values, resolve_device
 from harness.models.fitted import Fitted
 from harness.models.gaussian_kernel import (
     Machines,
@@ -109,7 +110,7 @@ class RBFSVM:
         run : callable
             How units of work are computed.
         device : str
-            Ignored: this model runs on the processor.
+            Ignored: training runs on the processor.
 
         Returns
         -------
@@ -176,17 +177,22 @@ class RBFSVM:
         -------
         bool array, shape (n_documents, n_categories)
 
+        Raises
+        ------
+        UserError
+            If `device` is unknown or absent.
+
         See Also
         --------
         harness.models.gaussian_kernel.prepare : How the categories share the work.
         """
-        machines = machines_of(fitted)
+        machines, device = machines_of(fitted), resolve_device(device)
         units = list(chunks(x.shape[0], DOCUMENTS_PER_UNIT))
         parts = run(
             _predict_batch,
             units,
             [f"predict documents {start}-{stop}" for start, stop in units],
-            shared=lambda: (prepare(machines), sparse.csr_array(x)),
+            shared=lambda: (prepare(machines), sparse.csr_array(x), device),
             threads=True,
             description="RBF SVM: prediction",
         )
@@ -346,7 +352,9 @@ def _train_chunk(
     }
 
 
-def _predict_batch(shared: tuple[Prepared, sparse.csr_array], start: int, stop: int) -> Arrays:
+def _predict_batch(shared: tuple[Prepared, sparse.csr_array, str], start: int, stop: int) -> Arrays:
     """Decide a batch of documents for all categories."""
-    prepared, x = shared
-    return {"decisions": decide(prepared, x[start:stop])}
+    prepared, x, device = shared
+    some = x[start:stop]
+    values = None if device == "cpu" else kernel_values(prepared, some, device)
+    return {"decisions": decide(prepared, some, values)}
