@@ -36,6 +36,7 @@ from harness.papers import (
 from harness.provenance import read_provenance
 from harness.ranking import rank_tests
 from harness.report_tables import write_report_tables
+from harness.store import write_atomically
 from harness.table_text import escape_markdown, to_markdown
 from harness.truth_scores import score_truth_rules, total_scores, truth_name
 
@@ -84,7 +85,7 @@ def write_report(out: Path) -> None:
         *_how_to_read(truth),
         *_look_and_rerun(out, provenance),
     ]
-    (out / "summary.md").write_text("\n".join(parts), encoding="utf-8")
+    write_atomically(out / "summary.md", "\n".join(parts).encode())
 
 
 def _section(heading: str, lines: list[str]) -> list[str]:
@@ -259,7 +260,7 @@ def _look_and_rerun(out: Path, provenance: Mapping[str, Any]) -> list[str]:
         lines.append("Seconds: " + ", ".join(f"{stage} {value:g}" for stage, value in seconds.items()) + ".")
     peak = provenance.get("peak_mib") or {}
     if peak:
-        lines.append(f"Peak memory of the main process: {max(peak.values()):g} MiB.")
+        lines.append(f"Peak memory over all processes: {max(peak.values()):g} MiB.")
     commands = [provenance.get("command") or "(command not recorded)", *REDRAW]
     again = ["```", *(" ".join(str(command).split()) for command in commands), "```", "", *_bullets(lines)]
     return [*_section("What to look at", _bullets(look)), *_section("How to run this again", again)]

@@ -13,7 +13,7 @@ from harness.balance import Balance, Categories
 from harness.category_sets import report as category_set_report
 from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
-from harness.outcomes import Population, read_outcomes, write_outcomes
+from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
 from harness.parallel import Workers, make_run
 from harness.provenance import Clock, check_folder, describe_software, write_provenance
 from harness.size_power import write_table
@@ -138,7 +138,7 @@ def run_study(
         )
     write_outcomes(populations, out / "outcomes.csv")
     evaluate_all(populations, balances, config, evaluation, nulls, seed, stage_run, clock, warnings, out)
-    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "peak_worker_mib": clock.peak_worker_mib}
+    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
     write_provenance(out, facts)
     with clock.stage("figures and summary"):
         drawn = figures.draw_figures(out, workers=workers, **figure)
@@ -238,16 +238,16 @@ def train_all(
         if not is_needed(categories_name, balances):
             continue
         for name in (name for name in models if name in used):
-            with clock.stage(f"{name} on {len(categories.names)} {categories_name} categories"):
-                trained[categories_name, name] = train(
-                    name,
-                    models[name],
-                    source.documents,
-                    categories,
-                    make_run=stage_run,
-                    seed=seed,
-                    device=device,
-                )
+            trained[categories_name, name] = train(
+                name,
+                models[name],
+                source.documents,
+                categories,
+                make_run=stage_run,
+                seed=seed,
+                device=device,
+                stage=clock.steps(f"{name} on {len(categories.names)} {categories_name} categories"),
+            )
     write_table(tabulate_models(trained, source.documents, source.categories), out / "models.csv")
     write_table(tabulate_categories(source.categories, source.topic_names), out / "categories.csv")
     return count_populations(trained, source.documents, source.categories, balances, chosen)
@@ -290,6 +290,7 @@ def read_populations(
 
 def _hash_input(path: Path) -> str:
     try:
+        check_file(path)
         return hash_file(path)
     except OSError as error:
         raise UserError(f"population={path}: {error.strerror}; a run's outcomes.csv is needed") from error

@@ -105,7 +105,7 @@ def run_category_sets(
         clock=clock,
     ).items():
         write_table(table, out / f"{stem}.csv")
-    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "peak_worker_mib": clock.peak_worker_mib}
+    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
     write_provenance(out, facts)
     with clock.stage("figures and summary"):
         drawn = draw_figures(out, **figure)
@@ -230,10 +230,16 @@ def decide_both(
     n_true = source.facts["split"]["n_true"]
     decisions, on_true = [], {}
     for name in pair[1:]:
-        with clock.stage(f"{name} on {len(categories.names)} categories"):
-            trained = train(
-                name, models[name], documents, categories, make_run=stage_run, seed=seed, device=device
-            )
+        trained = train(
+            name,
+            models[name],
+            documents,
+            categories,
+            make_run=stage_run,
+            seed=seed,
+            device=device,
+            stage=clock.steps(f"{name} on {len(categories.names)} categories"),
+        )
         decisions.append(trained.decisions)
         on_true[NATURAL, name] = Trained(trained.fitted, trained.decisions[:n_true])
     truth = label_documents(documents.topics_true, categories)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -119,6 +120,7 @@ def train(
     make_run: MakeRun,
     seed: int,
     device: str,
+    stage: Callable[[str], AbstractContextManager[Any]] = nullcontext,
 ) -> Trained:
     """Tune and fit one model for all categories and decide on every document of D_true.
 
@@ -134,6 +136,8 @@ def train(
         (stage, *inputs) -> Run; units are kept under what made them.
     seed : int
     device : str
+    stage : callable
+        Times the block of "training" and that of "prediction".
     """
     labels = label_documents(documents.topics_train, categories)
     made_from = (
@@ -144,8 +148,11 @@ def train(
         seed,
         device,
     )
-    fitted = model.fit(documents.x_train, labels, seed=seed, run=make_run("fit", *made_from), device=device)
-    decisions = model.predict(fitted, documents.x_true, run=make_run("decisions", *made_from), device=device)
+    fit_run, decision_run = make_run("fit", *made_from), make_run("decisions", *made_from)
+    with stage("training"):
+        fitted = model.fit(documents.x_train, labels, seed=seed, run=fit_run, device=device)
+    with stage("prediction"):
+        decisions = model.predict(fitted, documents.x_true, run=decision_run, device=device)
     return Trained(fitted, decisions)
 
 

@@ -19,6 +19,7 @@ from harness.category_sets.variants import METHODS, quantity_words, records
 from harness.figure_style import check_options, figure_style, save_figure
 from harness.papers import read_table
 from harness.provenance import read_provenance
+from harness.store import write_atomically
 from harness.table_text import escape_markdown, to_markdown, write_tables
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def write_report(out: Path) -> None:
         *_section("Verdicts", _bullets(verdict_sentences(calibration))),
         *_section("How to run this again", _again(provenance)),
     ]
-    (out / "summary.md").write_text("\n".join(parts), encoding="utf-8")
+    write_atomically(out / "summary.md", "\n".join(parts).encode())
 
 
 def table3_shown(table: DataFrame) -> DataFrame:
@@ -184,7 +185,7 @@ def _again(provenance: Mapping[str, Any]) -> list[str]:
     if seconds:
         lines.append("Seconds: " + ", ".join(f"{stage} {value:g}" for stage, value in seconds.items()) + ".")
     if peak:
-        lines.append(f"Peak memory of the main process: {max(peak.values()):g} MiB.")
+        lines.append(f"Peak memory over all processes: {max(peak.values()):g} MiB.")
     commands = [provenance.get("command") or "(command not recorded)", "harness figures from=FOLDER"]
     return ["```", *(" ".join(str(command).split()) for command in commands), "```", "", *_bullets(lines)]
 
