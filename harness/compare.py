@@ -6,12 +6,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.algorithms import simulated_null_report, training_sets_report
 from harness.algorithms.comparison import compare_learners
+from harness.algorithms.comparison_figures import draw_comparison
 from harness.algorithms.simulated_null_study import simulated_null
 from harness.algorithms.training_sets_study import training_sets
 from harness.errors import UserError
+from harness.figure_style import check_options
 from harness.parallel import Workers, make_run
-from harness.provenance import NAME, Clock, check_folder, describe_software, write_provenance
+from harness.provenance import (
+    NAME,
+    Clock,
+    check_folder,
+    describe_software,
+    read_provenance,
+    write_provenance,
+)
 from harness.store import Store, digest
 
 Say = Callable[[str], None]
@@ -85,9 +95,43 @@ def compare(
     say(f"\nSummary: {out / 'summary.md'}")
 
 
+def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
+    """Draw the figures of a finished comparison again, from its tables; None where `folder` holds none.
+
+    Parameters
+    ----------
+    folder : Path
+    figure : mapping
+        `formats`, `dpi` and `width`; other keys are for figures of ``harness run``.
+
+    Raises
+    ------
+    UserError
+        If the comparison is not finished.
+    """
+    facts = read_provenance(folder)
+    if facts is None or facts.get("study") not in FIGURES:
+        return None
+    if not facts.get("finished"):
+        raise UserError(f"from={folder}: its run is not finished; the folder of a finished run is needed")
+    check_options(figure["formats"], "log", figure["dpi"], figure["width"])
+    options = {key: figure[key] for key in ("formats", "dpi", "width")}
+    return FIGURES[facts["study"]](folder, facts, **options)
+
+
 # study -> function(out, seed, stage_run, clock, figure, say, **options) -> (facts for provenance.json, lines)
 STUDIES: dict[str, Callable[..., tuple[Mapping[str, Any], list[str]]]] = {
     "learners": compare_learners,
     "simulated_null": simulated_null,
     "training_sets": training_sets,
+}
+# study -> function(folder, what provenance.json holds, formats, dpi, width) -> paths
+FIGURES: dict[str, Callable[..., list[Path]]] = {
+    "learners": draw_comparison,
+    "simulated_null": lambda folder, facts, **figure: simulated_null_report.draw_figures(
+        folder, facts["config"]["simulated_null"], **figure
+    ),
+    "training_sets": lambda folder, facts, **figure: training_sets_report.draw_figures(
+        folder, facts, facts["config"]["training_sets"], **figure
+    ),
 }

@@ -4,11 +4,21 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.config import build, check_keys, check_list, check_member, check_whole
+from harness.config import build_corpus
+from harness.config_checks import (
+    check_keys,
+    check_level,
+    check_list,
+    check_member,
+    check_names,
+    check_whole,
+)
 from harness.errors import UserError
 
-FOREIGN = ("data", "estimator", "n_seeds", "alpha", "scorer", "test_share")
+FOREIGN = ("data", "estimator", "n_seeds", "alpha", "scorer", "test_share", "baseline", "variance")
 """Keys of ``study=learners``; they stand in the composed configuration, but mean nothing here."""
+MOST_TRIALS, MOST_EXAMPLES, MOST_RESAMPLES = 100_000_000, 1_000_000, 10_000
+"""Beyond them no machine has the memory."""
 COMMON = {*FOREIGN, "n_trials", "alphas", "tests"}
 SIMULATED_KEYS = COMMON | {"simulated_null"}
 TRAINING_KEYS = COMMON | {"training_sets", "corpus", "n_documents"}
@@ -29,7 +39,7 @@ def simulated_options(cfg: Any, plain: Mapping[str, Any], overrides: Sequence[st
     check_list("simulated_null.errors", node["errors"])
     _numbers("simulated_null.errors", node["errors"])
     _numbers("simulated_null.differences", node["differences"])
-    check_whole("simulated_null.n_examples", node["n_examples"], 4)
+    check_whole("simulated_null.n_examples", node["n_examples"], 4, MOST_EXAMPLES)
     return common | node
 
 
@@ -50,7 +60,7 @@ def training_options(cfg: Any, plain: Mapping[str, Any], overrides: Sequence[str
         check_member("training_sets.nulls", name, NULLS)
     _numbers("training_sets.kept_terms", node["kept_terms"])
     check_list("training_sets.sizes", node["sizes"])
-    return common | node | {"load_corpus": functools.partial(build, cfg, "corpus")}
+    return common | node | {"load_corpus": functools.partial(build_corpus, cfg)}
 
 
 def _common(plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,12 +72,11 @@ def _common(plain: Mapping[str, Any]) -> dict[str, Any]:
     for key in FOREIGN:
         if plain.get(key) is not None:
             raise UserError(f"{key}: it has no meaning in study={plain['study']}; null is allowed")
-    check_whole("n_trials", plain["n_trials"], 1)
-    check_list("tests", plain["tests"])
+    check_whole("n_trials", plain["n_trials"], 1, MOST_TRIALS)
+    check_names("tests", plain["tests"])
     check_list("alphas", plain["alphas"])
     for alpha in plain["alphas"]:
-        if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
-            raise UserError(f"alphas: {alpha!r} is not allowed; numbers between 0 and 1 are")
+        check_level("alphas", alpha)
     return {key: plain[key] for key in ("n_trials", "alphas", "tests")}
 
 
@@ -80,8 +89,8 @@ def _part(plain: Mapping[str, Any], name: str, keys: tuple[str, ...]) -> dict[st
         raise UserError(f"{name}.{missing[0]}: it is missing; choose a preset, which sets it")
     _list_or_none(f"{name}.sizes", node["sizes"])
     for n in node["sizes"]:
-        check_whole(f"{name}.sizes", n, 4)
-    check_whole(f"{name}.n_resamples", node["n_resamples"], 2)
+        check_whole(f"{name}.sizes", n, 4, MOST_EXAMPLES)
+    check_whole(f"{name}.n_resamples", node["n_resamples"], 2, MOST_RESAMPLES)
     check_whole(f"{name}.n_folds", node["n_folds"], 2)
     return dict(node)
 

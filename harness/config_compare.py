@@ -5,23 +5,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.config import (
-    build,
-    check_keys,
-    check_list,
-    check_member,
-    check_targets,
-    check_whole,
-    chosen,
-    identity,
-    make,
-    to_plain,
-)
+from harness.config import build_group, build_workers, check_targets, chosen, identity, make, to_plain
 from harness.config_algorithms import (
     SIMULATED_KEYS,
     TRAINING_KEYS,
     simulated_options,
     training_options,
+)
+from harness.config_checks import (
+    check_figure,
+    check_keys,
+    check_level,
+    check_list,
+    check_member,
+    check_numbers,
+    check_parts,
+    check_places,
+    check_there,
+    check_whole,
 )
 from harness.errors import UserError
 
@@ -32,7 +33,11 @@ COMMON_KEYS = {
     "command", "study", "seed", "out", "cache", "device", "parallel", "figure", "experiment",
     "experiment_name", "hydra",
 }  # fmt: skip
-LEARNERS_KEYS = {"data", "estimator", "n_seeds", "alpha", "scorer", "test_share"}
+LEARNERS_KEYS = {
+    "data", "estimator", "n_seeds", "alpha", "scorer", "test_share", "baseline", "variance",
+}  # fmt: skip
+MOST_SEEDS = 1_000_000
+VARIANCE = ("n_splits", "n_initialisations", "n_hyperparameters", "hyperparameters")
 
 
 def compare_arguments(cfg: Any, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -58,51 +63,37 @@ def compare_arguments(cfg: Any, overrides: Sequence[str] = ()) -> dict[str, Any]
             "`harness compare --cfg job` prints those there are"
         )
     plain = {str(key): to_plain(cfg[key]) for key in cfg if key in COMMON_KEYS | keys and key != "hydra"}
-    check_whole("seed", plain["seed"], 0)
-    _check_figure(plain["figure"])
+    check_there(plain, ("seed", "out", "cache", "parallel", "figure"))
+    check_numbers("", plain)
+    check_whole("seed", plain["seed"], 0, most=None)
+    check_places(plain["out"], plain["cache"])
+    check_figure(plain["figure"], ("width", "dpi", "formats"))
     check_targets({key: node for key, node in plain.items() if key != "estimator"})
     chosen_options = options(cfg, plain, overrides)
     # what the configuration does not say: whether a library is installed, what is in a file
     found: dict[str, Any] = {"estimators": list(chosen_options.get("estimators", ()))}
     if "data" in chosen_options:
-        found["data"] = chosen_options["data"].fingerprint()
+        found["data"] = {one.name: one.fingerprint() for one in chosen_options["data"]}
     return {
         "study": plain["study"],
         "seed": plain["seed"],
         "figure": plain["figure"],
         "cache": None if plain["cache"] is None else Path(str(plain["cache"])),
-        "workers": build(cfg, "parallel"),
+        "workers": build_workers(cfg),
         "config": identity(cfg) | {"found": found},
         "options": chosen_options,
     }
 
 
-def _check_figure(node: Any) -> None:
-    from harness.figure_style import check_options
-
-    check_keys("figure", node, ("width", "dpi", "formats"))
-    check_list("figure.formats", node["formats"])
-    for key in ("width", "dpi"):
-        if isinstance(node[key], bool) or not isinstance(node[key], int | float):
-            raise UserError(f"figure.{key}: {node[key]!r} is not allowed; a number is")
-    check_options(node["formats"], "log", node["dpi"], node["width"])
-
-
 def _learners(cfg: Any, plain: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     """Return the keywords of :func:`harness.algorithms.comparison.compare_learners`."""
-    from harness.algorithms.datasets import Dataset, check_dataset
-    from harness.algorithms.estimators import check_estimator, check_scorer
+    from harness.algorithms.estimators import check_estimator
 
-    check_whole("n_seeds", plain["n_seeds"], 1)
+    check_there(plain, sorted(LEARNERS_KEYS - {"data", "estimator"}))
+    check_whole("n_seeds", plain["n_seeds"], 1, MOST_SEEDS)
     for key in ("alpha", "test_share"):
-        value = plain[key]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-            raise UserError(f"{key}: {value!r} is not allowed; a number between 0 and 1 is")
-    data = build(cfg, "data")
-    if not isinstance(data, Dataset):
-        raise UserError(f"data._target_: {type(data).__name__} is what it makes; a Dataset is needed")
-    check_dataset(data, plain["test_share"])
-    check_scorer(str(plain["scorer"]), data)
+        check_level(key, plain[key])
+    data = _data_sets(cfg, plain, overrides)
     nodes, missing = _installed(chosen(cfg, "estimator"), overrides)
     estimators = {}
     for name, node in nodes.items():
@@ -111,12 +102,61 @@ def _learners(cfg: Any, plain: Mapping[str, Any], overrides: Sequence[str]) -> d
         check_estimator(name, estimators[name])
     if len(estimators) < 2:
         raise UserError(f"estimator: {', '.join(estimators) or 'none'} is left; at least two are needed")
+    if plain["baseline"] is not None:
+        check_member("baseline", plain["baseline"], tuple(estimators))
     return {
         "data": data,
         "estimators": estimators,
         "missing": missing,
         "descriptions": {name: to_plain(node) for name, node in nodes.items()},
-        **{key: plain[key] for key in ("n_seeds", "alpha", "scorer", "test_share")},
+        **{key: plain[key] for key in ("n_seeds", "alpha", "scorer", "test_share", "baseline")},
+        **_variance(plain["variance"], estimators, plain["seed"]),
+    }
+
+
+def _data_sets(cfg: Any, plain: Mapping[str, Any], overrides: Sequence[str]) -> list[Any]:
+    """Return the data sets, each fit to be split and scored."""
+    from harness.algorithms.datasets import Dataset, check_dataset, check_names
+    from harness.algorithms.estimators import check_scorer
+
+    for text in overrides:  # Hydra would take one named twice as named once
+        if text.startswith("data=["):
+            check_list("data", [name.strip() for name in text[6:].rstrip("] ").split(",")])
+    data = build_group(cfg, "data")
+    for name, one in data.items():
+        if not isinstance(one, Dataset):
+            raise UserError(
+                f"data.{name}._target_: {type(one).__name__} is what it makes; a Dataset is needed"
+            )
+        check_dataset(one, plain["test_share"])
+        check_scorer(str(plain["scorer"]), one)
+    check_names(list(data.values()))
+    return list(data.values())
+
+
+def _variance(node: Any, estimators: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return splits, random states and settings for the variance by source."""
+    from harness.algorithms.variance_trials import draw_settings
+
+    check_parts("variance", node, VARIANCE)
+    if node["n_splits"] != 0:
+        check_whole("variance.n_splits", node["n_splits"], 2, MOST_SEEDS)
+    for key in ("n_initialisations", "n_hyperparameters"):
+        check_whole(f"variance.{key}", node[key], 2, MOST_SEEDS)
+    grids = node["hyperparameters"]
+    check_keys("variance.hyperparameters", grids, tuple(estimators))
+    for name, grid in grids.items():
+        where = f"variance.hyperparameters.{name}"
+        check_keys(where, grid, tuple(estimators[name].get_params(deep=True)))
+        for key, values in grid.items():
+            check_list(f"{where}.{key}", values)
+    return {
+        "n_splits": node["n_splits"],
+        "n_initialisations": node["n_initialisations"],
+        "settings": {
+            name: draw_settings(grids.get(name, {}), node["n_hyperparameters"], seed, name)
+            for name in estimators
+        },
     }
 
 

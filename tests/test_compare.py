@@ -265,7 +265,7 @@ def test_every_estimator_that_is_offered_learns():
 
 @pytest.mark.parametrize("name", ["wine", "iris", "digits", "breast_cancer"])
 def test_every_data_set_that_is_offered_loads(name):
-    data = composed(f"data={name}", TWO)["options"]["data"]
+    (data,) = composed(f"data={name}", TWO)["options"]["data"]
     assert data.name == name
     assert np.isfinite(data.x).all()
     assert len(data.x) == len(data.y)
@@ -275,7 +275,7 @@ def test_every_data_set_that_is_offered_loads(name):
 def test_the_preset_of_the_wine_report():
     options = composed("experiment=wine")["options"]
     assert options["n_seeds"] == 200
-    assert options["data"].name == "wine"
+    assert [data.name for data in options["data"]] == ["wine"]
     assert {"logistic_regression", "random_forest", "svm"} <= set(options["estimators"])
 
 
@@ -317,7 +317,7 @@ def test_the_command_leaves_everything(capfd, here):
     assert "cannot be reproduced" in summary
     facts = json.loads((folder / "provenance.json").read_text())
     assert facts["finished"] is True
-    assert facts["data"]["n_test"] == 36
+    assert facts["data"][0]["n_test"] == 36
     assert len(facts["seconds_of_estimators"]) == 3
     assert "seeds that reject" in out
 
@@ -376,7 +376,14 @@ def test_a_table_of_ones_own(capfd, here):
     wine = load_shipped("wine")
     rows = [",".join([*(f"{v:g}" for v in x[:4]), f"kind {k}"]) for x, k in zip(wine.x, wine.y, strict=True)]
     (here.parent / "own.csv").write_text("a,b,c,d,label\n" + "\n".join(rows) + "\n")
-    own = ["data=csv", "data.path=../own.csv", "data.target=label", "scorer=balanced_accuracy", TWO, *FAST]
+    own = [
+        "data=csv",
+        "data.csv.path=../own.csv",
+        "data.csv.target=label",
+        "scorer=balanced_accuracy",
+        TWO,
+        *FAST,
+    ]
     code, _, err = run(capfd, *own, "out=own")
     assert code == 0, err
     summary = (here / "own" / "summary.md").read_text()
@@ -392,7 +399,8 @@ def test_a_table_of_ones_own(capfd, here):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b,y\n1,2,u\n1,,v\n", "row 3 has no value in column 'b'"),
+        ("a,b,y\n1,2,u\n1,,v\n", "row 3 has no value in column 'b' (1 value is missing in all)"),
+        ("a,b,y\n,2,u\n1,,v\n", "(2 values are missing in all)"),
         ("a,b,y\n1,2,u\n1,nan,v\n", "row 3 has no value in column 'b'"),
         ("a,b,y\n1,2,u\n1,inf,v\n", "'inf' in row 3"),
         ("a,b,y\n1,2,u\n1,red,v\n", "column 'b' holds 'red' in row 3"),
@@ -408,7 +416,7 @@ def test_a_table_of_ones_own(capfd, here):
 def test_wrong_tables(text, said, capfd, here):
     if text is not None:
         (here.parent / "t.csv").write_text(text)
-    code, _, err = run(capfd, *FAST, TWO, "data=csv", "data.path=../t.csv", "data.target=y")
+    code, _, err = run(capfd, *FAST, TWO, "data=csv", "data.csv.path=../t.csv", "data.csv.target=y")
     assert (code, list(here.iterdir())) == (2, [])
     assert said in err
     assert len(err.strip().splitlines()) == 1
@@ -439,10 +447,10 @@ def test_wrong_tables(text, said, capfd, here):
         (["+estimator.bad._target_=sklearn.preprocessing.StandardScaler"], "a classifier is"),
         (["+estimator.bad=3"], "estimator.bad: it has no _target_"),
         (["+estimator.svm.colour=red", "estimator=[svm,naive_bayes]"], "colour"),
-        (["data._target_=sklearn.datasets.load_iris"], "functions and classes of harness are"),
+        (["data.wine._target_=sklearn.datasets.load_iris"], "functions and classes of harness are"),
         (["data=nowhere"], "nowhere"),
-        (["data.name=moons"], "choose one of wine, iris"),
-        (["data=csv", "data.target=y"], "path"),
+        (["data.wine.name=moons"], "data.wine: name: 'moons' is not allowed; choose one of wine, iris"),
+        (["data=csv", "data.csv.target=y"], "path"),
         (["figure.formats=[gif]"], "'gif' is not allowed"),
         (["+nonsense=1"], "nonsense: there is no such key"),
         (["seed=-1"], "seed: -1"),

@@ -1,27 +1,29 @@
-"""The study that compares estimators on one data set, as the wine report does."""
+"""The study that compares estimators on one data set, as the wine report does, or on several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.algorithms import comparison_report as report
-from harness.algorithms import comparison_tables as tables
 from harness.algorithms import wine_tables
 from harness.algorithms.comparison_figures import draw_comparison
+from harness.algorithms.comparison_ranks import rank_estimators, write_ranks
+from harness.algorithms.comparison_shown import Parts, write_seeds, write_shown
+from harness.algorithms.comparison_tables import join_data_sets, tabulate_comparison, tabulate_seconds
 from harness.algorithms.datasets import Dataset, facts_of_data
-from harness.algorithms.seeds import seeds_table
-from harness.algorithms.seeds_text import display_table, seeds_notes, write_seeds_table
 from harness.algorithms.trials import Trials, run_trials
-from harness.algorithms.verdicts import tabulate_rejections, tabulate_verdicts
-from harness.captions import sentence
+from harness.algorithms.variance_report import describe_design, split_variance, write_variance
+from harness.algorithms.variance_trials import Settings, run_variance
 from harness.parallel import Run
 from harness.provenance import Clock
 from harness.size_power import write_table
 from harness.store import write_atomically
-from harness.table_text import write_tables
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FILES = (
     "trials.csv: every score of every estimator and seed",
@@ -29,8 +31,17 @@ FILES = (
     "scores.csv, rejections.csv: the same over the seeds, with intervals",
     "failures.csv: every fit that failed",
     "tables/: tables 4, 5 and 6 as Markdown and LaTeX, 4 and 5 as CSV",
-    "tables/seeds: every estimator beside the first one over the hold-outs of all seeds, with the corrected "
+    "tables/seeds: every estimator beside the baseline over the hold-outs of all seeds, with the corrected "
     "resampled t test",
+)
+FILES_OF_RANKS = (
+    "tables/mean_scores.csv: the mean score of every estimator on every data set",
+    "tables/ranks: average ranks over the data sets, Friedman's test, Nemenyi's critical difference, Holm's "
+    "comparisons with the baseline",
+)
+FILES_OF_VARIANCE = (
+    "variance.csv: every score over splits, random states and settings",
+    "tables/variance: variance components, and (variance_alone) one source at a time",
 )
 
 
@@ -42,7 +53,7 @@ def compare_learners(
     clock: Clock,
     figure: Mapping[str, Any],
     say: Callable[[str], None],
-    data: Dataset,
+    data: Sequence[Dataset],
     estimators: Mapping[str, Any],
     descriptions: Mapping[str, Any],
     missing: list[str],
@@ -50,14 +61,19 @@ def compare_learners(
     alpha: float,
     scorer: str,
     test_share: float,
+    baseline: str | None,
+    n_splits: int,
+    n_initialisations: int,
+    settings: Mapping[str, Settings],
 ) -> tuple[dict[str, Any], list[str]]:
-    """Compare estimators on one data set by a hold-out and 5x2cv, over many seeds.
+    """Compare estimators by a hold-out and 5x2cv, over many seeds; over several data sets by ranks too.
 
     Parameters
     ----------
     out, seed, stage_run, clock, figure, say
         As every study of :func:`harness.compare.compare` gets them.
-    data : Dataset
+    data : sequence of Dataset
+        Names differ.
     estimators : mapping of str to estimator
     descriptions : mapping of str to JSON types
         What each estimator was made from: part of the key of what is kept.
@@ -67,6 +83,10 @@ def compare_learners(
     alpha : float
     scorer : str
     test_share : float
+    baseline : str or None
+        Name of an estimator; None takes the first.
+    n_splits, n_initialisations, settings
+        As in :func:`harness.algorithms.variance_trials.run_variance`; no split, no variance by source.
 
     Returns
     -------
@@ -77,25 +97,34 @@ def compare_learners(
     """
     for note in missing:
         say(f"note: {note}")
-    facts = {
-        "data": facts_of_data(data, test_share), "estimators": list(estimators), "n_seeds": n_seeds,
-        "alpha": alpha, "scorer": scorer,
-    }  # fmt: skip
-    made_from = [data.fingerprint(), seed, scorer, test_share, version("scikit-learn")]
     libraries = {name: _libraries(descriptions[name]) for name in estimators}
-    with clock.stage("trials"):
-        trials = run_trials(
-            data,
-            estimators,
-            make_run=lambda name: stage_run("trials", *made_from, libraries[name], name, descriptions[name]),
-            n_seeds=n_seeds,
-            seed=seed,
-            scorer=scorer,
-            test_share=test_share,
-        )
+    common: dict[str, Any] = {"seed": seed, "scorer": scorer, "test_share": test_share}
+
+    def runs(stage: str, one: Dataset) -> Callable[[str], Run]:
+        """Return what gives each estimator the run of its units on one data set."""
+        made_from = [one.fingerprint(), seed, scorer, test_share, version("scikit-learn")]
+        return lambda name: stage_run(stage, *made_from, libraries[name], name, descriptions[name])
+
+    trials, spread = {}, {}
+    for one in data:
+        where = f" on {one.name}" if len(data) > 1 else ""
+        with clock.stage(f"trials{where}"):
+            trials[one.name] = run_trials(
+                one, estimators, make_run=runs("trials", one), n_seeds=n_seeds, **common
+            )
+        if n_splits:
+            sizes: dict[str, Any] = {"n_splits": n_splits, "n_initialisations": n_initialisations}
+            with clock.stage(f"variance by source{where}"):
+                spread[one.name] = run_variance(
+                    one, estimators, settings, make_run=runs("variance", one), **sizes, **common
+                )
+    facts = {
+        "data": [facts_of_data(one, test_share) for one in data], "estimators": list(estimators),
+        "n_seeds": n_seeds, "seed": seed, "alpha": alpha, "scorer": scorer, "baseline": baseline,
+        "xgboost": next((found for found in libraries.values() if found), None),
+    }  # fmt: skip
     with clock.stage("tables, figures and summary"):
-        facts["xgboost"] = next((found for found in libraries.values() if found), None)
-        return _write_learners(out, trials, data, facts, seed, figure, missing)
+        return _write_learners(out, trials, spread, estimators, facts, figure, missing)
 
 
 def _libraries(description: object) -> str | None:
@@ -105,97 +134,95 @@ def _libraries(description: object) -> str | None:
 
 def _write_learners(
     out: Path,
-    trials: Mapping[str, Trials],
-    data: Dataset,
+    trials: Mapping[str, Mapping[str, Trials]],
+    spread: Mapping[str, DataFrame],
+    estimators: Mapping[str, Any],
     facts: dict[str, Any],
-    seed: int,
     figure: Mapping[str, Any],
     missing: list[str],
 ) -> tuple[dict[str, Any], list[str]]:
     """Write tables, figures and summary; return the facts for ``provenance.json`` and the findings."""
-    scorer, alpha = facts["scorer"], facts["alpha"]
-    kept = {"trials": tables.tabulate_trials(trials), "failures": tables.tabulate_failures(trials)}
-    kept["verdicts"] = tabulate_verdicts(trials)
-    kept["scores"] = tables.tabulate_scores(kept["trials"], lower_is_better=scorer == "error")
-    kept["rejections"] = tabulate_rejections(kept["verdicts"], alpha)
-    for name, table in kept.items():
-        write_table(table, out / f"{name}.csv")
-    seconds = tables.tabulate_seconds(trials)
-    shown = _write_shown(out / "tables", kept, seconds, data, scorer)
-    shown += _write_seeds(out / "tables", kept["trials"], facts)
-    about = report.describe(facts, seed)
-    is_report = wine_tables.is_wine_report(data, scorer)
-    drawn = draw_comparison(
-        out / "figures",
-        kept["trials"],
-        kept["rejections"],
-        scorer=scorer,
-        alpha=alpha,
-        published=wine_tables.ERROR_RATES if is_report else {},
-        about=" ".join(sentence(line) for line in about),
-        **figure,
-    )
-    warnings = missing + report.count_warnings({name: found.warnings for name, found in trials.items()})
-    found = report.findings(kept["rejections"], kept["verdicts"], alpha)
+    alpha, scorer, n = facts["alpha"], facts["scorer"], len(trials)
+    kept = {name: tabulate_comparison(found, alpha, scorer) for name, found in trials.items()}
+    joined = {
+        file: join_data_sets({name: own[file] for name, own in kept.items()}, n)
+        for file in next(iter(kept.values()))
+    }
+    for file, table in joined.items():
+        write_table(table, out / f"{file}.csv")
+    seconds = join_data_sets({name: tabulate_seconds(found) for name, found in trials.items()}, n)
+    shown = write_shown(out / "tables", kept, seconds, scorer)
+    seeds, warnings = write_seeds(out / "tables", {name: own["trials"] for name, own in kept.items()}, facts)
+    warnings = missing + _count_warnings(trials) + warnings
+    found, files = _findings(kept, alpha), list(FILES)
+    parts, lines, notes = _write_ranks(out / "tables", joined["scores"], facts) if n > 1 else ([], [], [])
+    parts += shown + seeds
+    found, warnings, files = lines + found, warnings + notes, files + list(FILES_OF_RANKS if n > 1 else ())
+    if spread:
+        more, lines, notes = _write_variance(out, spread, estimators, scorer)
+        parts, found, warnings = parts + more, found + lines, warnings + notes
+        files += FILES_OF_VARIANCE
     published: list[str] = []
-    if is_report:
-        found += wine_tables.rate_sentences(kept["scores"])
-        published = [*wine_tables.WHAT_CANNOT_BE, wine_tables.one_sided_sentence(kept["verdicts"])]
-    files = [*FILES, *(f"figures/{path.name}" for path in drawn if path.suffix == ".png")]
-    text = report.write_summary(about, found, shown, kept["failures"], warnings, published, files)
+    if wine_tables.is_wine_report(list(trials), scorer):
+        found += wine_tables.rate_sentences(joined["scores"])
+        published = [*wine_tables.WHAT_CANNOT_BE, wine_tables.one_sided_sentence(joined["verdicts"])]
+    drawn = draw_comparison(out, facts, **figure)
+    files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
+    text = report.write_summary(
+        report.describe(facts), found, parts, joined["failures"], warnings, published, files
+    )
     write_atomically(out / "summary.md", text.encode())
     facts |= {
         "warnings": warnings,
-        "n_failed_fits": len(kept["failures"]),
+        "n_failed_fits": len(joined["failures"]),
         "seconds_of_estimators": seconds.to_dict("records"),
     }
     return facts, found
 
 
-def _write_seeds(folder: Path, trials: Any, facts: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Write the table of seeds, where two estimators have scores for it, and return it with its caption."""
-    scores = trials.pivot(index="seed", columns="estimator", values="hold_out")[facts["estimators"]]
-    scores = scores.loc[:, scores.count() >= 2]
-    both = scores.dropna()
-    if scores.shape[1] < 2 or len(both) < 2:
-        return []
-    baseline, scorer = str(scores.columns[0]), facts["scorer"]
-    table = seeds_table(
-        scores,
-        baseline,
-        higher_is_better=scorer != "error",
-        alpha=facts["alpha"],
-        splits=(facts["data"]["n_train"], facts["data"]["n_test"]),
+def _count_warnings(trials: Mapping[str, Mapping[str, Trials]]) -> list[str]:
+    """Return the sentences on fits that warned; with several data sets each names its own."""
+    return report.count_warnings(
+        {
+            f"{estimator} on {data}" if len(trials) > 1 else estimator: one.warnings
+            for data, found in trials.items()
+            for estimator, one in found.items()
+        }
     )
-    name = "Error rate" if scorer == "error" else f"Score ({scorer})"
-    caption = " ".join([f"{name} on the hold-outs of all seeds; baseline {baseline}.", *seeds_notes(table)])
-    write_seeds_table(folder, table, caption)
-    return [(caption, display_table(table))]
 
 
-def _write_shown(
-    folder: Path, kept: Mapping[str, Any], seconds: Any, data: Dataset, scorer: str
-) -> list[tuple[str, Any]]:
-    """Write tables 4, 5 and 6 and return them with their captions."""
-    rates, verdicts = tables.table_of_scores(kept["scores"]), tables.table_of_verdicts(kept["rejections"])
-    if wine_tables.is_wine_report(data, scorer):
-        rates = wine_tables.add_published_rates(rates)
-        pairs = kept["rejections"]
-        verdicts = wine_tables.add_published_verdicts(
-            verdicts, list(pairs["a"]), list(pairs["b"]), list(pairs["test"])
-        )
-    name = "Error rates" if scorer == "error" else f"Scores ({scorer})"
-    shown = [
-        (f"Table 4. {name} on the hold-out and in 5x2cv, over the seeds.", rates),
-        ("Table 5. Does the test reject, for each pair?", verdicts),
-        (
-            "Table 6. Seconds of training and predicting, of one seed on one core. They differ from run to "
-            "run, and so this table alone has no CSV.",
-            seconds,
-        ),
+def _findings(kept: Mapping[str, Mapping[str, DataFrame]], alpha: float) -> list[str]:
+    """Return the findings on each pair; with several data sets each begins with its name."""
+    return [
+        _prefixed(line, name, len(kept))
+        for name, own in kept.items()
+        for line in report.findings(own["rejections"], own["verdicts"], alpha)
     ]
-    for number, (caption, table) in enumerate(shown, start=4):
-        write_tables(folder, f"table{number}", [(caption, table)])
-        if table is not seconds:
-            write_table(table, folder / f"table{number}.csv")
-    return shown
+
+
+def _write_ranks(
+    folder: Path, scores: DataFrame, facts: Mapping[str, Any]
+) -> tuple[Parts, list[str], list[str]]:
+    """Write the ranks over data sets; return tables for the summary, findings and warnings."""
+    found = rank_estimators(scores, scorer=facts["scorer"], baseline=facts["baseline"], alpha=facts["alpha"])
+    write_ranks(folder, found)
+    return list(found.parts), [found.finding] if found.finding else [], found.warnings
+
+
+def _write_variance(
+    out: Path, spread: Mapping[str, DataFrame], estimators: Mapping[str, Any], scorer: str
+) -> tuple[Parts, list[str], list[str]]:
+    """Write the variance by source; return tables for the summary, findings and warnings."""
+    write_table(join_data_sets(spread, len(spread)), out / "variance.csv")
+    found = {name: split_variance(scores, estimators) for name, scores in spread.items()}
+    design = describe_design(next(iter(spread.values())))
+    parts = write_variance(out / "tables", found, scorer, design)
+    lines, notes = (
+        [_prefixed(line, name, len(found)) for name, one in found.items() for line in getattr(one, kind)]
+        for kind in ("findings", "warnings")
+    )
+    return parts, lines, notes
+
+
+def _prefixed(line: str, data: str, n: int) -> str:
+    return f"{data}: {line}" if n > 1 else line

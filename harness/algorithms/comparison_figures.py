@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.algorithms.comparison_tables import DESIGNS
+from harness.algorithms.comparison_report import data_facts, describe
+from harness.algorithms.comparison_tables import DESIGNS, of_data_set
+from harness.algorithms.datasets import file_stem
+from harness.algorithms.figure_critical_difference import critical_difference_figure
+from harness.algorithms.report_parts import draw, read_table
 from harness.algorithms.verdicts import TESTS
-from harness.captions import write_captions
-from harness.figure_style import PAPER_LOOKS, figure_style, nominal_handle, save_figure
+from harness.algorithms.wine_tables import ERROR_RATES, is_wine_report
+from harness.captions import sentence
+from harness.figure_style import PAPER_LOOKS, nominal_handle
 from harness.seeding import rng
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SCORES, REJECTIONS = "figure_scores", "figure_rejections"
+SCORES, REJECTIONS, CRITICAL = "figure_scores", "figure_rejections", "figure_critical_difference"
+RANKS = "tables/ranks.csv"
 MEAN: dict[str, Any] = {
     "marker": "D", "linestyle": "none", "color": "white", "markeredgecolor": "0.1", "markersize": 4,
     "markeredgewidth": 0.9,
@@ -26,58 +32,65 @@ PUBLISHED: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": "#d010
 
 
 def draw_comparison(
-    folder: Path,
-    trials: DataFrame,
-    rejections: DataFrame,
-    *,
-    scorer: str,
-    alpha: float,
-    published: Mapping[str, Sequence[float]],
-    about: str,
-    formats: Sequence[str],
-    dpi: float,
-    width: float,
+    out: Path, facts: Mapping[str, Any], *, formats: Sequence[str], dpi: float, width: float
 ) -> list[Path]:
-    """Draw the scores of all seeds and the share of seeds that reject; write both captions.
+    """Draw all figures of a comparison from the tables in its folder, and write their captions.
+
+    For each data set the scores of all seeds and the share of seeds that reject; over several data sets the
+    critical-difference diagram.
 
     Parameters
     ----------
-    folder : Path
-        Where the figures go.
-    trials, rejections : DataFrame
-        The tables ``trials.csv`` and ``rejections.csv``.
-    scorer : str
-    alpha : float
-    published : mapping of str to (hold-out, 5x2cv)
-        Scores of a report, by estimator, that are marked; may be empty.
-    about : str
-        What was run, for the captions.
+    out : Path
+        Folder that holds ``trials.csv``, ``rejections.csv`` and, where there are ranks, ``tables/ranks.csv``.
+    facts : mapping
+        What ``provenance.json`` holds.
     formats, dpi, width
         As :func:`harness.figure_style.save_figure` has them; inches.
     """
-    n_seeds = int(trials["seed"].nunique())
+    trials, rejections = read_table(out / "trials.csv"), read_table(out / "rejections.csv")
+    data = data_facts(facts)
+    figures: dict[str, tuple[Any, str]] = {}
+    for one in data:
+        end = "" if len(data) == 1 else f"_{file_stem(one['name'])}"
+        about = " ".join(sentence(line) for line in describe({**facts, "data": [one]}))
+        own = of_data_set(trials, one["name"]), of_data_set(rejections, one["name"])
+        figures |= _figures_of_data(*own, facts, end, about, width)
+    if (out / RANKS).is_file():
+        about = " ".join(sentence(line) for line in describe(facts))
+        figures[CRITICAL] = _critical(read_table(out / RANKS), about, width)
+    return draw(out, figures, formats, dpi)
+
+
+def _figures_of_data(
+    trials: DataFrame, rejections: DataFrame, facts: Mapping[str, Any], end: str, about: str, width: float
+) -> dict[str, tuple[Any, str]]:
+    """Return the two figures of one data set: what makes each, and its caption."""
+    scorer, alpha = facts["scorer"], facts["alpha"]
+    is_report = is_wine_report([one["name"] for one in data_facts(facts)], scorer)
+    published = ERROR_RATES if is_report else {}
     cross = "Red cross: the value that the report on these data printed. " if published else ""
-    paths = []
-    with figure_style():
-        for stem, figure in (
-            (SCORES, _draw_scores(trials, scorer, published, width)),
-            (REJECTIONS, _draw_rejections(rejections, alpha, width)),
-        ):
-            paths += save_figure(figure, folder, stem, formats, dpi)
-    write_captions(
-        folder,
-        {
-            SCORES: f"{_score_words(scorer)} of each estimator over {n_seeds} seeds, on the hold-out and as "
-            "the mean of the ten halves of 5x2cv. Every dot is a seed (moved sideways at random within its "
-            "box's width); box: quartiles and median, whiskers: 5 and 95 %, diamond: mean. On a hold-out of "
-            f"few samples only few values are possible, and dots lie in rows. {cross}{about}",
-            REJECTIONS: f"Share of the seeds on which each test rejects at the {alpha:g} level, two-sided, "
-            "per pair, with its Clopper-Pearson interval of 95 %. Whether the two differ in truth is not "
-            "known: the share is neither a size nor a power, but how much the verdict on these data hangs on "
-            f"the seed. {about}",
-        },
+    scores = (
+        f"{_score_words(scorer)} of each estimator over {trials['seed'].nunique()} seeds, on the hold-out "
+        "and as the mean of the ten halves of 5x2cv. Every dot is a seed (moved sideways at random within "
+        "its box's width); box: quartiles and median, whiskers: 5 and 95 %, diamond: mean. On a hold-out of "
+        f"few samples only few values are possible, and dots lie in rows. {cross}{about}"
     )
-    return paths
+    shares = (
+        f"Share of the seeds on which each test rejects at the {alpha:g} level, two-sided, "
+        "per pair, with its Clopper-Pearson interval of 95 %. Whether the two differ in truth is not "
+        "known: the share is neither a size nor a power, but how much the verdict on these data hangs on "
+        f"the seed. {about}"
+    )
+    return {
+        f"{SCORES}{end}": (lambda: _draw_scores(trials, scorer, published, width), scores),
+        f"{REJECTIONS}{end}": (lambda: _draw_rejections(rejections, alpha, width), shares),
+    }
+
+
+def _critical(ranks: DataFrame, about: str, width: float) -> tuple[Any, str]:
+    _, caption = critical_difference_figure(ranks, width=width)
+    return lambda: critical_difference_figure(ranks, width=width)[0], f"{caption} {about}"
 
 
 def _score_words(scorer: str) -> str:

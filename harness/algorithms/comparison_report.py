@@ -140,7 +140,8 @@ def write_summary(
 def _failures(failures: DataFrame) -> list[str]:
     if failures.empty:
         return _section("Failures", ["None: every fit was trained and scored."])
-    counted = failures.groupby(["estimator", "reason"], sort=False).size().reset_index(name="fits")
+    keys = [key for key in ("data", "estimator", "reason") if key in failures]
+    counted = failures.groupby(keys, sort=False).size().reset_index(name="fits")
     lines = [
         f"{len(failures)} fits failed; their seeds have no verdict where they were needed. All are in "
         "failures.csv.\n",
@@ -172,15 +173,37 @@ def count_warnings(warned: Mapping[str, Sequence[tuple[int, str, str]]]) -> list
     return [f"{name}: {n} fits warned: {text}" for (name, text), n in counted.items()]
 
 
-def describe(facts: Mapping[str, Any], seed: int) -> list[str]:
-    """Return what was run, a sentence each."""
-    data = facts["data"]
-    classes = ", ".join(f"{name} ({n})" for name, n in data["classes"].items())
+def data_facts(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what ``provenance.json`` says of each data set; older ones hold a single one, not a list."""
+    return [facts["data"]] if isinstance(facts["data"], Mapping) else list(facts["data"])
+
+
+def describe(facts: Mapping[str, Any]) -> list[str]:
+    """Return what was run, a sentence each.
+
+    Parameters
+    ----------
+    facts : mapping
+        `data`, `estimators`, `n_seeds`, `seed`, `scorer` and `alpha`, as ``provenance.json`` holds them.
+    """
+    data = data_facts(facts)
+    sizes = ", ".join(
+        f"{one['n_train']} samples to train and {one['n_test']} to test on"
+        + (f" ({one['name']})" if len(data) > 1 else "")
+        for one in data
+    )
     return [
-        f"Data {data['name']}: {data['n_samples']} samples, {data['n_features']} features, classes {classes}",
+        *(_describe_data(one) for one in data),
         f"Estimators: {', '.join(facts['estimators'])}",
-        f"{facts['n_seeds']} seeds (from seed {seed}); each draws one hold-out, {data['n_train']} samples to "
-        f"train and {data['n_test']} to test on, and five halvings, all stratified by class",
+        f"{facts['n_seeds']} seeds (from seed {facts['seed']}); each draws one hold-out, {sizes}, and five "
+        "halvings, all stratified by class",
         f"Scorer {facts['scorer']}; level {facts['alpha']:g}, two-sided",
         "All differences are A minus B, A the first estimator of the pair",
     ]
+
+
+def _describe_data(data: Mapping[str, Any]) -> str:
+    classes = ", ".join(f"{name} ({n})" for name, n in data["classes"].items())
+    return (
+        f"Data {data['name']}: {data['n_samples']} samples, {data['n_features']} features, classes {classes}"
+    )

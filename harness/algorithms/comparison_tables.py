@@ -1,4 +1,4 @@
-"""Tables of a comparison of estimators: trials, failures, error rates, seconds."""
+"""Tables of a comparison of estimators: trials, failures, error rates, seconds; one data set or several."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.algorithms.splits import N_HALVINGS
 from harness.algorithms.trials import Trials
-from harness.algorithms.verdicts import TESTS
+from harness.algorithms.verdicts import TESTS, tabulate_rejections, tabulate_verdicts
 from harness.significance.effect_size import mean_interval
 
 if TYPE_CHECKING:
@@ -18,6 +18,50 @@ if TYPE_CHECKING:
 FOLDS = [f"half_{i + 1}_{j + 1}" for i in range(N_HALVINGS) for j in range(2)]
 DESIGNS = {"hold_out": "hold-out", "five_by_two": "5x2cv"}
 QUANTILES = (0.05, 0.5, 0.95)
+
+
+def tabulate_comparison(trials: Mapping[str, Trials], alpha: float, scorer: str) -> dict[str, DataFrame]:
+    """Return the tables of one data set, by the names of their files."""
+    kept = {"trials": tabulate_trials(trials), "failures": tabulate_failures(trials)}
+    kept["verdicts"] = tabulate_verdicts(trials)
+    kept["scores"] = tabulate_scores(kept["trials"], lower_is_better=scorer == "error")
+    kept["rejections"] = tabulate_rejections(kept["verdicts"], alpha)
+    return kept
+
+
+def join_data_sets(tables: Mapping[str, DataFrame], n_data_sets: int) -> DataFrame:
+    """Return tables of several data sets as one whose first column, data, names them.
+
+    Where only one data set is compared its table is returned as it is, without that column.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        A table for each data set that has one, all of the same columns; at least one.
+    n_data_sets : int
+        How many are compared.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1, 2]})
+    >>> join_data_sets({"wine": table, "iris": table[:1]}, 2)["data"].tolist()
+    ['wine', 'wine', 'iris']
+    """
+    import pandas as pd
+
+    if n_data_sets == 1:
+        return next(iter(tables.values()))
+    named = [table.assign(data=name) for name, table in tables.items()]
+    joined = pd.concat([table for table in named if len(table)] or named[:1], ignore_index=True)
+    return joined[["data", *(column for column in joined if column != "data")]]
+
+
+def of_data_set(table: DataFrame, name: str) -> DataFrame:
+    """Return the rows of one data set of a table of :func:`join_data_sets`, without the column data."""
+    if "data" not in table:
+        return table
+    return table[table["data"] == name].drop(columns="data").reset_index(drop=True)
 
 
 def tabulate_trials(trials: Mapping[str, Trials]) -> DataFrame:

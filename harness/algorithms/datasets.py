@@ -1,6 +1,8 @@
 """Data sets for comparing learning algorithms: those that scikit-learn ships, or a table of one's own."""
 
 import hashlib
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +58,7 @@ def load_shipped(name: str) -> Dataset:
     from sklearn import datasets
 
     if name not in SHIPPED:
-        raise UserError(f"data.name: {name!r} is not allowed; choose one of {', '.join(SHIPPED)}")
+        raise UserError(f"name: {name!r} is not allowed; choose one of {', '.join(SHIPPED)}")
     found = getattr(datasets, f"load_{name}")()
     classes = tuple(str(label) for label in found.target_names)
     return Dataset(name, np.asarray(found.data, dtype=float), found.target.astype(np.int64), classes)
@@ -78,22 +80,23 @@ def read_csv(path: str, target: str) -> Dataset:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=True, skipinitialspace=True)
     except OSError as error:
-        raise UserError(f"data.path={path}: {error.strerror or error}; a CSV file is needed") from error
+        raise UserError(f"path={path}: {error.strerror or error}; a CSV file is needed") from error
     except (ValueError, UnicodeError) as error:  # pandas' parser errors are ValueErrors
-        raise UserError(f"data.path={path}: it cannot be read as a CSV table ({error})") from error
+        raise UserError(f"path={path}: it cannot be read as a CSV table ({error})") from error
     if str(target) not in table.columns:
         columns = ", ".join(str(column) for column in table.columns[:20])
-        raise UserError(f"data.target: {target!r} is no column of {path}; it has {columns}")
+        raise UserError(f"target: {target!r} is no column of {path}; it has {columns}")
     missing = table.isna()
     if missing.to_numpy().any():
         row, column = (int(place) for place in np.argwhere(missing.to_numpy())[0])
+        n = int(missing.to_numpy().sum())
         raise UserError(
-            f"data.path={path}: row {row + 2} has no value in column {table.columns[column]!r} "
-            f"({int(missing.to_numpy().sum())} values are missing in all); fill them or leave the rows out"
+            f"path={path}: row {row + 2} has no value in column {table.columns[column]!r} "
+            f"({n} {'value is' if n == 1 else 'values are'} missing in all); fill in or leave out"
         )
     labels = table.pop(str(target)).to_numpy(dtype=str)
     if table.shape[1] == 0:
-        raise UserError(f"data.path={path}: it has no column but {target!r}; at least one feature is needed")
+        raise UserError(f"path={path}: it has no column but {target!r}; at least one feature is needed")
     x = np.column_stack([_numbers(path, table[column]) for column in table.columns])
     classes, y = np.unique(labels, return_inverse=True)
     return Dataset(Path(path).name, x, y.astype(np.int64), tuple(str(label) for label in classes))
@@ -108,7 +111,7 @@ def _numbers(path: str, column) -> NDArray[np.float64]:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise UserError(
-            f"data.path={path}: column {column.name!r} holds {column.iloc[row]!r} in row {row + 2}; "
+            f"path={path}: column {column.name!r} holds {column.iloc[row]!r} in row {row + 2}; "
             "features must be finite numbers"
         )
     return values
@@ -152,6 +155,36 @@ def check_dataset(data: Dataset, test_share: float) -> None:
                 f"test_share: {test_share} of the {len(data.y)} samples of {data.name} leaves {n} in the "
                 f"{side} set; at least one for each of the {len(data.classes)} classes is needed"
             )
+
+
+def check_names(data: Sequence[Dataset]) -> None:
+    """Refuse data sets that tables and files of figures could not tell apart.
+
+    Raises
+    ------
+    UserError
+        If two have the same name, or names that differ only in signs that no file name has.
+    """
+    names = [one.name for one in data]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"data: two data sets are called {name}; each name is allowed once")
+    stems = {file_stem(name): name for name in names}
+    for name in names:
+        last = stems[file_stem(name)]
+        if last != name:
+            raise UserError(f"data: names of figures cannot tell {name} and {last} apart; rename one")
+
+
+def file_stem(name: str) -> str:
+    """Return a data set's name as a part of file names.
+
+    Examples
+    --------
+    >>> file_stem("my data.csv")
+    'my_data_csv'
+    """
+    return re.sub(r"\W+", "_", name)
 
 
 def facts_of_data(data: Dataset, test_share: float) -> dict[str, object]:

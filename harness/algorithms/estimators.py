@@ -52,14 +52,28 @@ def fresh(estimator: Any, seed: int, *names: object) -> Any:
     copy = clone(estimator)
     state = int(rng(seed, "compare", "estimator", *names).integers(2**31))
     found = copy.get_params(deep=True)
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = dict.fromkeys(open_random_states(copy), state)
     for key, value in found.items():
         owner, _, last = key.rpartition("__")
-        if last == "random_state" and value is None:
-            settings[key] = state
-        elif last == "n_jobs" and (value is not None or _takes_all_cores(found.get(owner, copy))):
+        if last == "n_jobs" and (value is not None or _takes_all_cores(found.get(owner, copy))):
             settings[key] = 1
     return copy.set_params(**settings)
+
+
+def open_random_states(estimator: Any) -> list[str]:
+    """Return the parameters called ``random_state`` that :func:`fresh` sets.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> open_random_states(DecisionTreeClassifier()), open_random_states(GaussianNB())
+    (['random_state'], [])
+    """
+    found = estimator.get_params(deep=True)
+    return [
+        key for key, value in found.items() if key.rpartition("__")[2] == "random_state" and value is None
+    ]
 
 
 def _takes_all_cores(estimator: object) -> bool:

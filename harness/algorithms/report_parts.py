@@ -1,4 +1,4 @@
-"""What the reports of both studies of tests of learning algorithms share."""
+"""What the reports of the studies of learning algorithms share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ from harness.store import write_atomically
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+TABLE = "algorithm_size_power.csv"
+"""Sizes and powers of the tests of learning algorithms, of either study of them."""
+NAMES = dict.fromkeys(("data", "estimator", "algorithm", "a", "b", "test"), str)
 BARS = "Bars: 95 % Clopper-Pearson intervals of the share of data sets."
+
+
+def read_table(path: Path) -> DataFrame:
+    """Read a table as it was written: names as text, empty fields missing."""
+    import pandas as pd
+
+    return pd.read_csv(path, dtype=NAMES, keep_default_na=False, na_values=[""])
 
 
 def main_alpha(alphas: Sequence[float]) -> float:

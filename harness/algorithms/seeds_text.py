@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.store import write_atomically
 from harness.table_text import write_tables
 
 if TYPE_CHECKING:
@@ -73,10 +74,11 @@ def expected_maximum(n: int) -> float:
 
 
 def display_table(table: DataFrame) -> DataFrame:
-    """Return a table of :func:`harness.algorithms.seeds.seeds_table` for print."""
+    """Return a table of :func:`harness.algorithms.seeds.seeds_table` for print; a column data stays first."""
     import pandas as pd
 
-    shown: dict[str, list[str]] = {
+    shown: dict[str, list[str]] = {"data": list(table["data"])} if "data" in table else {}
+    shown |= {
         "algorithm": [str(name) for name in table["algorithm"]],
         "seeds": [
             f"{n}" if not missing else f"{n} (+{missing} missing)"
@@ -105,9 +107,8 @@ def display_table(table: DataFrame) -> DataFrame:
 
 def write_seeds_table(folder: Path, table: DataFrame, caption: str, stem: str = "seeds") -> list[Path]:
     """Write the table as CSV (all columns), Markdown and LaTeX (for print), and return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{stem}.csv"
-    table.to_csv(path, index=False, lineterminator="\n")
+    write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
     return [path, *write_tables(folder, stem, [(caption, display_table(table))])]
 
 

@@ -10,9 +10,11 @@ from harness.algorithms.figure_algorithm_rates import FLOOR, curve_figure, refer
 from harness.algorithms.learner_tests import TESTS
 from harness.algorithms.report_parts import (
     BARS,
+    TABLE,
     draw,
     main_alpha,
     name_tests,
+    read_table,
     records,
     wide_table,
     with_interval,
@@ -90,7 +92,7 @@ def write_report(
         parts.append((f"Power at level {alpha:g}, {first}, {n} examples, by B's excess error rate",
                       wide_table(power, "apart", "{:g}")))  # fmt: skip
     write_tables(out / "tables", "algorithm_size_power", parts)
-    draw(out, _figures(level, setting, alpha, float(figure["width"])), figure["formats"], figure["dpi"])
+    draw_figures(out, setting, **figure)
     lines = findings(table, n, alpha)
     source = SOURCE.format(low=setting["errors"][0], high=setting["errors"][1])
     body = "\n\n".join(f"{caption}\n\n{to_markdown(part)}".rstrip() for caption, part in parts)
@@ -98,6 +100,16 @@ def write_report(
     heading = "Size and power of tests of learning algorithms: simulated data sets"
     write_summary(out, heading, [source, NO_LEARNING, REFERENCE, found, body])
     return lines
+
+
+def draw_figures(
+    out: Path, setting: Mapping[str, Any], *, formats: Sequence[str], dpi: float, width: float
+) -> list[Path]:
+    """Draw every figure from the table in `out`, and write the captions."""
+    table = read_table(out / TABLE)
+    alpha = main_alpha(list(dict.fromkeys(table["alpha"])))
+    level = table[(table["method"] == "simulation") & (table["alpha"] == alpha)]
+    return draw(out, _figures(level, setting, alpha, float(width)), formats, dpi)
 
 
 def findings(table: DataFrame, n_examples: int, alpha: float) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.algorithms.algorithm_rates import exact_rows, rows, tabulate
 from harness.algorithms.learner_tests import HOLD_OUT, check_tests
+from harness.algorithms.report_parts import TABLE
 from harness.algorithms.simulated_null import BLOCK, Point, check_point, enumerate_hold_out, simulate_block
 from harness.algorithms.simulated_null_report import write_report
 from harness.algorithms.simulated_references import reference
@@ -19,8 +20,6 @@ from harness.size_power import write_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-TABLE = "algorithm_size_power.csv"
 
 
 def list_points(

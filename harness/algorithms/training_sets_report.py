@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,15 @@ import numpy as np
 
 from harness.algorithms.figure_algorithm_rates import FLOOR, curve_figure
 from harness.algorithms.learner_tests import TESTS
-from harness.algorithms.report_parts import BARS, draw, main_alpha, wide_table, write_summary
+from harness.algorithms.report_parts import (
+    BARS,
+    TABLE,
+    draw,
+    main_alpha,
+    read_table,
+    wide_table,
+    write_summary,
+)
 from harness.captions import sentence
 from harness.table_text import to_markdown, write_tables
 
@@ -58,7 +66,7 @@ def write_report(
     parts.append(("True differences of the error rates, A minus B", _truth_table(truth)))
     write_tables(out / "tables", "algorithm_size_power", parts)
     about = _about(facts, setting)
-    draw(out, _figures(level, about, facts, alpha, float(figure["width"])), figure["formats"], figure["dpi"])
+    draw_figures(out, facts, setting, **figure)
     lines = findings(level, truth, alpha)
     body = "\n\n".join(f"{caption}\n\n{to_markdown(part)}".rstrip() for caption, part in parts)
     notes = [f"- {note}" for note in (*facts["corpus"]["notes"], *facts["warnings"])]
@@ -68,6 +76,33 @@ def write_report(
         [about, NULLS, ALTERNATIVE, CONDITIONAL, "\n".join([*(f"- {line}" for line in lines), *notes]), body],
     )
     return lines
+
+
+def draw_figures(
+    out: Path,
+    facts: Mapping[str, Any],
+    setting: Mapping[str, Any],
+    *,
+    formats: Sequence[str],
+    dpi: float,
+    width: float,
+) -> list[Path]:
+    """Draw every figure from the table in `out`, and write the captions.
+
+    Parameters
+    ----------
+    out : Path
+    facts : mapping
+        What ``provenance.json`` holds.
+    setting : mapping
+        The study's own part of the configuration.
+    formats, dpi, width
+        As :func:`harness.figure_style.save_figure` has them; inches.
+    """
+    table = read_table(out / TABLE)
+    alpha = main_alpha(list(dict.fromkeys(table["alpha"])))
+    figures = _figures(table[table["alpha"] == alpha], _about(facts, setting), facts, alpha, float(width))
+    return draw(out, figures, formats, dpi)
 
 
 def _about(facts: Mapping[str, Any], setting: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from harness.algorithms.algorithm_rates import rows, tabulate
 from harness.algorithms.learner_tests import TESTS, check_tests
+from harness.algorithms.report_parts import TABLE
 from harness.algorithms.training_sets import (
     NULLS,
     TRAINED_ON,
@@ -30,7 +31,7 @@ from harness.size_power import write_table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TABLE, TRUTH = "algorithm_size_power.csv", "true_differences.csv"
+TRUTH = "true_differences.csv"
 TRIALS_PER_UNIT = 50
 MOST_OF_POOL = 0.05
 """A data set that holds a larger share of the documents it is drawn from is warned of."""

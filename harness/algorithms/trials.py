@@ -1,6 +1,5 @@
 """One trial of an estimator: trained and scored on one hold-out and in five two-fold cross-validations."""
 
-import functools
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from harness.parallel import Run
 from harness.store import Arrays
 
 Floats = NDArray[np.float64]
+_NOTHING: tuple[float, float, NDArray[np.int8] | None] = (np.nan, 0.0, None)
 
 
 class Trials(NamedTuple):
@@ -43,6 +43,29 @@ class Trials(NamedTuple):
     failures: list[tuple[int, str, str]]
     warnings: list[tuple[int, str, str]]
     seconds: Floats
+
+
+class Attempt(NamedTuple):
+    """One training and its score.
+
+    Attributes
+    ----------
+    score : float
+        NaN where it failed.
+    seconds : float
+        Training and prediction.
+    right : int array or None
+        1 where a sample of the test set was classified rightly, 0 where not.
+    failure : str
+        Why it failed; empty where it did not.
+    warned : list of str
+    """
+
+    score: float
+    seconds: float
+    right: NDArray[np.int8] | None
+    failure: str
+    warned: list[str]
 
 
 def run_trials(
@@ -93,24 +116,18 @@ def run_trial(
     A fit that raises, or a score that is not finite, leaves NaN and a line in `failures`.
     """
     parts = trial_splits(data.y, seed, place, n_test)
-    scores, seconds = np.full(len(parts), np.nan), np.zeros(len(parts))
-    right = np.full(n_test, -1, dtype=np.int8)
-    failures: list[tuple[str, str]] = []
-    warned: list[tuple[str, str]] = []
-    for i, (where, train, test) in enumerate(parts):
-        fit = functools.partial(_fit, data, fresh(estimator, seed, name, place, where), train, test, scorer)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                scores[i], seconds[i], seen = fit()
-                right = seen if i == 0 else right
-            except Exception as error:  # whatever an estimator raises is its failure, not the run's
-                failures.append((where, _one_line(f"{type(error).__name__}: {error}")))
-        warned += [(where, text) for text in sorted({_one_line(str(w.message)) for w in caught})]
+    tried = [
+        attempt(data, fresh(estimator, seed, name, place, where), train, test, scorer)
+        for where, train, test in parts
+    ]
+    names = [where for where, _, _ in parts]
+    failures = [(where, fit.failure) for where, fit in zip(names, tried, strict=True) if fit.failure]
+    warned = [(where, text) for where, fit in zip(names, tried, strict=True) for text in fit.warned]
+    nothing = np.full(n_test, -1, dtype=np.int8)
     return {
-        "right": right,
-        "scores": scores,
-        "seconds": np.array([seconds[0], seconds[1:].sum()]),
+        "right": nothing if tried[0].right is None else tried[0].right,
+        "scores": np.array([fit.score for fit in tried]),
+        "seconds": np.array([tried[0].seconds, np.sum([fit.seconds for fit in tried[1:]])]),
         "failures": np.array(failures, dtype=str).reshape(-1, 2),
         "warnings": np.array(warned, dtype=str).reshape(-1, 2),
     }
@@ -125,6 +142,20 @@ def trial_splits(
         folds = enumerate(halves(y, seed, place, repetition), start=1)
         parts += [(f"halving {repetition + 1}, fold {fold}", *split) for fold, split in folds]
     return parts
+
+
+def attempt(
+    data: Dataset, estimator: Any, train: NDArray[np.int64], test: NDArray[np.int64], scorer: str
+) -> Attempt:
+    """Train an estimator and score it; whatever it raises is its failure, not the run's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        failure, found = "", _NOTHING
+        try:
+            found = _fit(data, estimator, train, test, scorer)
+        except Exception as error:
+            failure = _one_line(f"{type(error).__name__}: {error}")
+    return Attempt(*found, failure, sorted({_one_line(str(w.message)) for w in caught}))
 
 
 def _fit(

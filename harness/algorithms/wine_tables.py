@@ -6,10 +6,10 @@ samples, a hold-out of 36) by McNemar's test and the 5x2cv paired t test. Only t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.algorithms.comparison_tables import DESIGNS, bounds
-from harness.algorithms.datasets import Dataset
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -55,9 +55,9 @@ WHAT_CANNOT_BE = (
 )
 
 
-def is_wine_report(data: Dataset, scorer: str) -> bool:
-    """Tell whether the published values belong beside the tables."""
-    return data.name == "wine" and scorer == "error"
+def is_wine_report(data: Sequence[str], scorer: str) -> bool:
+    """Tell from the names of the data sets whether the published values belong beside the tables."""
+    return list(data) == ["wine"] and scorer == "error"
 
 
 def one_sided_sentence(verdicts: DataFrame) -> str:
