@@ -1,12 +1,14 @@
 """Recompute published and simulated reference values with the library, and say which come out.
 
     python scripts/validate.py [--quick] [--only SECTION ...]
+    python scripts/validate.py advise [--n-populations N]
 
 Prints measured value, reference, tolerance and verdict of every row; exits with 1 if a row is outside.
 What can be enumerated must equal the reference to its printed digits; where such sizes are measured on
 100,000 drawn sets, the 99.9 % binomial interval must hold them. Where the reference is simulated itself, the
 difference is at most 3.5 of its standard errors, ``3.5 sqrt(SE_ref^2 + SE^2)``. The references, with their
-sources, are in ``reference_values.json`` beside this file. ``--quick`` simulates fewer sets.
+sources, are in ``reference_values.json`` beside this file. ``--quick`` simulates fewer sets. ``advise``
+proves the advice of ``harness advise`` instead, on populations that are known.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import validate_advise
 import validate_exact as exact
 import validate_simulated as simulated
 
@@ -173,6 +176,9 @@ def print_rows(rows: Iterator[Row]) -> list[Row]:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["advise"]:
+        return validate_advise.main(arguments[1:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,0 +1,140 @@
+"""``summary.md`` of the advice, and its findings in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.advice.points import Plan
+from harness.advice.recommend import Recommendation
+from harness.captions import sentence
+from harness.table_text import escape_markdown, to_markdown
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+HOW_TO_READ = (
+    "A size is measured where the truth is known: on sets drawn from the population nearest to the pair's "
+    "own outcomes (in Kullback-Leibler divergence) in which both systems are equally good.",
+    "The file is itself a sample: the range of a size is over populations drawn from "
+    "Dirichlet(counts + 1/2), each with its own null.",
+    "Power is for differences that are named, not for the one that was observed: power at the observed "
+    "difference is a function of the p-value and tells nothing new.",
+    "All of it holds for items drawn independently, like those of the file; where items come in groups "
+    "(sentences of a document, questions on one text) every test here is too sure.",
+    "The interval of a difference holds the central 95 % of the differences of Dirichlet(counts + 1/2).",
+)
+FILES = (
+    "verdicts.csv: every pair and test: difference, interval, statistic, p, Holm's p over the pairs",
+    "sizes.csv, power.csv, detectable.csv: what was measured, with error bars",
+    "recommendations.csv, needed.csv: the recommended test at each number of items; items needed",
+)
+
+
+def tabulate_recommendations(chosen: Mapping[tuple[str, int], Recommendation]) -> DataFrame:
+    """Return a row for each pair and number of items."""
+    import pandas as pd
+
+    rows = [(pair, n, *found) for (pair, n), found in chosen.items()]
+    return pd.DataFrame(rows, columns=["pair", "n_documents", *Recommendation._fields])
+
+
+def describe(
+    facts: Mapping[str, Any], about: str, measure: str, alpha: float, plan: Plan, seed: int
+) -> list[str]:
+    """Return what was run, a sentence each."""
+    return [
+        f"File {facts['name']}: {facts['n_items']:,} items, {about}; systems {', '.join(facts['systems'])}",
+        f"Measure {measure}; two-sided tests at level {alpha:g}; all differences are A minus B, A the first "
+        "of the pair",
+        f"{plan.n_sets:,} sets for a size, {plan.n_draws} populations of {plan.n_range_sets:,} sets for its "
+        f"range, {plan.n_power_sets:,} sets for a point of a power curve; seed {seed}",
+    ]
+
+
+def findings(
+    tables: Mapping[str, DataFrame], n_items: int, difference: float, alpha: float, measure: str
+) -> list[str]:
+    """Return what was found: per pair the recommendation, the verdict, and what can be seen."""
+    found = []
+    for row in _at(tables["recommendations"], n_items):
+        pair = row["pair"]
+        own = next(v for v in tables["verdicts"].to_dict("records") if v["pair"] == pair and v["recommended"])
+        seen = _one(tables["detectable"], pair, row["test"], 0.8, n_items)
+        word = "differ" if own["pvalue"] <= alpha else "do not differ significantly"
+        found += [
+            f"{pair}: use {row['test']}: {row['reason']}",
+            f"{pair}: they {word} in {measure} by it: difference {own['difference']:+.4f} "
+            f"[{own['low']:+.4f}, {own['high']:+.4f}], p = {own['pvalue']:.4g}, over all pairs (Holm) "
+            f"{own['pvalue_holm']:.4g}",
+            _seen(pair, seen, n_items),
+            _needed(pair, tables["needed"], difference),
+        ]
+        others = [r for r in tables["recommendations"].to_dict("records") if r["pair"] == pair]
+        changed = [f"{r['n_documents']:,} items: {r['test']}" for r in others if r["test"] != row["test"]]
+        if changed:
+            found.append(f"{pair}: at other numbers of items another test is better: {', '.join(changed)}")
+    return found
+
+
+def _at(table: DataFrame, n_items: int) -> list[dict[str, Any]]:
+    return table[table["n_documents"] == n_items].to_dict("records")  # type: ignore[return-value]
+
+
+def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) -> float:
+    rows = table[(table["pair"] == pair) & (table["test"] == test) & (table["n_documents"] == n_items)]
+    rows = rows[rows["power_wanted"] == wanted]
+    return float(rows["difference"].iloc[0]) if len(rows) else float("nan")
+
+
+def _seen(pair: str, seen: float, n_items: int) -> str:
+    if seen != seen:
+        return f"{pair}: with {n_items:,} items no difference that was tried is seen with a power of 80 %"
+    return f"{pair}: with {n_items:,} items it sees a true difference of {seen:.4f} with a power of 80 %"
+
+
+def _needed(pair: str, needed: DataFrame, difference: float) -> str:
+    words = []
+    for row in needed[needed["pair"] == pair].to_dict("records"):
+        known = row["n_items"] is not None and row["n_items"] == row["n_items"]
+        items = f"{int(row['n_items']):,}" if known else "more than ten million, or an impossible number of,"
+        words.append(f"{items} items for {100 * row['power_wanted']:.0f} %")
+    return f"{pair}: to see a true difference of {difference:g} it needs {' and '.join(words)}"
+
+
+def write_summary(
+    tables: Mapping[str, DataFrame],
+    about: Sequence[str],
+    *,
+    n_items: int,
+    difference: float,
+    alpha: float,
+    measure: str,
+    notes: Sequence[str],
+    drawn: Sequence[Path],
+) -> tuple[str, list[str]]:
+    """Return the text of ``summary.md``, and its findings."""
+    found = findings(tables, n_items, difference, alpha, measure)
+    sizes = tables["sizes"]
+    shown = {
+        "Verdicts on the file": tables["verdicts"],
+        f"Sizes at {n_items:,} items": sizes[sizes["n_documents"] == n_items],
+        "Recommended test by number of items": tables["recommendations"].drop(columns="reason"),
+        "Smallest difference seen": tables["detectable"].merge(
+            tables["recommendations"][["pair", "n_documents", "test"]]
+        ),
+        "Items needed": tables["needed"],
+    }
+    files = [*FILES, *(f"figures/{path.name}" for path in drawn if path.suffix == ".png")]
+    parts = ["# Which test may be trusted here", ""]
+    parts += _section("Findings", found) + _section("What was run", about)
+    parts += _section("Notes", list(dict.fromkeys(notes)) or ["None."])
+    for heading, table in shown.items():
+        parts += [f"## {heading}\n", to_markdown(table)]
+    parts += _section("How to read the numbers", HOW_TO_READ) + _section("Files", files)
+    return "\n".join(parts), found
+
+
+def _section(heading: str, lines: Sequence[str]) -> list[str]:
+    return [f"## {heading}\n", *(f"- {escape_markdown(sentence(line))}" for line in lines), ""]
