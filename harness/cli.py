@@ -1,5 +1,6 @@
 """The console script: one Hydra application a command."""
 
+import contextlib
 import os
 import re
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.errors import UserError
+from harness.errors import BROKEN, UserError, sentence
+from harness.interruption import until_told
 
 USAGE = f"""harness {__version__}: which significance test can I trust?
 
@@ -18,9 +20,16 @@ USAGE = f"""harness {__version__}: which significance test can I trust?
                        harness run experiment=nips2005 corpus=lyrl corpus.path=FOLDER
   harness compare    compares learning algorithms on a data set
                        harness compare
-                       harness compare data=csv data.path=FILE data.target=COLUMN
+                       harness compare data=csv data.csv.path=FILE data.csv.target=COLUMN
+  harness advise     says which test to trust on one's own predictions
+                       harness advise predictions=FILE
   harness figures    redraws the figures of a finished run
                        harness figures from=FOLDER
+  harness collect    joins the tables of a sweep into one
+                       harness collect FOLDER
+  harness cache      lists what is kept for the next run, and prunes it
+                       harness cache
+                       harness cache prune=true older_than_days=30
 
 `harness COMMAND --help` tells more. Settings are NAME=VALUE; -m NAME=VALUE,VALUE runs each in its turn.
 """
@@ -43,20 +52,23 @@ Examples:
 
 `harness run --cfg job` prints every setting; `out=FOLDER` is where a run writes.
 """,
-    "compare": """harness compare: compare learning algorithms on a data set.
+    "compare": """harness compare: compare learning algorithms on one data set or several.
 
 It trains each algorithm on a hold-out split and in five two-fold cross-validations, for many seeds, and
-tests every pair: McNemar's test, the 5x2cv paired t test and the combined F test. With nothing else it
-compares four classifiers on the wine data, offline.
+tests every pair: McNemar's test, the 5x2cv paired t test and the combined F test. Over several data sets
+it ranks them: Friedman's test, Nemenyi's critical difference, Holm's comparisons with the baseline. With
+nothing else it compares four classifiers on the wine data, offline.
 
-Choices (NAME=MEMBER, or NAME=[MEMBER,MEMBER] for estimator):
+Choices (NAME=MEMBER, or NAME=[MEMBER,MEMBER] for data and estimator):
 
 {groups}
 
 Examples:
   harness compare
   harness compare experiment=wine
-  harness compare data=csv data.path=FILE data.target=COLUMN estimator=[svm_rbf_scaled,random_forest]
+  harness compare data=csv data.csv.path=FILE data.csv.target=COLUMN estimator=[svm_rbf_scaled,random_forest]
+  harness compare data=[wine,iris,breast_cancer,digits] baseline=random_forest
+  harness compare variance.n_splits=20 +variance.hyperparameters.random_forest.max_depth=[2,4,8]
   harness compare data=digits scorer=f1_macro n_seeds=50
   harness compare +estimator.knn._target_=sklearn.neighbors.KNeighborsClassifier
   harness compare experiment=dietterich1998
@@ -64,13 +76,59 @@ Examples:
 
 `harness compare --cfg job` prints every setting; `out=FOLDER` is where it writes.
 """,
-    "figures": """harness figures: redraw every figure of a finished run from its tables.
+    "advise": """harness advise: which significance test may be trusted on these predictions?
+
+It takes a table of the truth and of what two systems or more predicted, measures each test's size where both
+of a pair are equally good and its power where they are not, on items like these, and recommends one.
+
+Choices (NAME=[MEMBER,MEMBER]):
+
+{groups}
+
+Examples:
+  harness advise predictions=FILE
+  harness advise predictions=FILE truth_column=gold systems=[svm,mlp] positive=spam measure=f1
+  harness advise predictions=FILE measure=error difference=0.005
+  harness advise predictions=FILE threshold=0.5 alpha=0.01
+
+`harness advise --cfg job predictions=FILE` prints every setting; `out=FOLDER` is where it writes.
+""",
+    "figures": """harness figures: redraw every figure of a finished run or comparison from its tables.
+
+Those of `harness compare` take figure.width, figure.dpi and figure.formats alone.
 
 Examples:
   harness figures from=FOLDER
   harness figures from=FOLDER figure.papers_minus_one=true
+  harness figures from=FOLDER figure.formats=[png] figure.dpi=300
 
 `harness figures --cfg job from=FOLDER` prints every setting.
+""",
+    "collect": """harness collect: one table of every finished run below a folder, joined into one tidy CSV.
+
+Its columns are `run`, the settings that differ between the runs, and those of the table. Runs that are not
+finished are named and left out.
+
+Examples:
+  harness collect FOLDER
+  harness collect FOLDER table=size_power_by_category to=all.csv
+  harness collect FOLDER table=verdicts
+
+`harness collect --cfg job from=FOLDER` prints every setting.
+""",
+    "cache": """harness cache: what is kept for the next run, by stage, and the removal of what is asked for.
+
+With prune=true it removes what no run can use: damaged entries, and what killed runs were writing.
+With older_than_days=N as well it removes whole entries, those made longer ago; 0 is all of them.
+Files that are not the cache's own are left alone.
+
+Examples:
+  harness cache
+  harness cache cache=FOLDER stage=[fit,decisions]
+  harness cache prune=true
+  harness cache prune=true older_than_days=30
+
+`harness cache --cfg job` prints every setting.
 """,
 }
 
@@ -98,7 +156,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_help(command), end="")
         return 0
     warnings.showwarning = _show_warning
-    return _launch(command, overrides)
+    warnings.filterwarnings("ignore", r"\d+ tasks (have been|which were)")  # of joblib
+    said = f"harness {command}: interrupted; the same command goes on where it was"
+    return until_told(lambda: _launch(command, overrides), lambda: print(said, file=sys.stderr, flush=True))
 
 
 def _help(command: str) -> str:
@@ -134,46 +194,116 @@ def _launch(command: str, overrides: list[str]) -> int:
     import hydra
 
     from harness.config import CONFIG_ERRORS, conf_folder, register_resolvers
+    from harness.sweep import JobsFailed, use_this_sweeper
 
+    expected = (UserError, OSError, *BROKEN, *CONFIG_ERRORS)
     failures: list[str] = []
+    sweeping = bool({"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(overrides))
+
+    begun: list[bool] = []
 
     def task(cfg: Any) -> None:
-        """Run one job of Hydra."""
+        """Run one job of Hydra; what fails in a sweep is told by the sweep."""
+        begun.append(True)
         try:
-            _check_preset(command, cfg)
-            COMMANDS[command](cfg)
-        except (UserError, OSError, *CONFIG_ERRORS) as error:
-            failures.append(_sentence(error))
+            _run_job(command, cfg)
+        except expected as error:
+            if sweeping:
+                raise
+            failures.append(sentence(error))
             print(f"harness {command}: {failures[-1]}", file=sys.stderr)
-        finally:
-            _remove_if_empty(_output_folder())
 
     register_resolvers()
+    use_this_sweeper()
     before = sys.argv
     sys.argv = [f"harness {command}", *overrides]
     try:
+        _check_flags(command, overrides)
+        _check_groups(overrides)
         _check_named_presets(command, overrides)
+        sys.argv[1:] = _name_bare_path(command, overrides)
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
-    except KeyboardInterrupt:
-        print(f"harness {command}: interrupted; the same command goes on where it was", file=sys.stderr)
-        return 130
-    except (UserError, OSError, *CONFIG_ERRORS) as error:
-        print(f"harness {command}: {_sentence(error)}", file=sys.stderr)
+    except JobsFailed:
+        return 1
+    except expected as error:
+        print(f"harness {command}: {sentence(error)}", file=sys.stderr)
+        return 2
+    except Exception as error:  # Hydra meets an override that it cannot read with any exception
+        if begun:
+            raise
+        print(f"harness {command}: {sentence(error)}", file=sys.stderr)
         return 2
     finally:
         sys.argv = before
-    if not failures:
-        return 0
-    return 1 if {"-m", "--multirun"} & set(overrides) else 2
+    return 2 if failures else 0
 
 
-def _sentence(error: BaseException) -> str:
-    """Return an error's text on one line, without Hydra's hints on how to see a traceback."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror or error}"
-    lines = [line.strip() for line in str(error).splitlines()]
-    kept = [line for line in lines if line and not line.startswith(("full_key", "object_type", "See https"))]
-    return " ".join(kept) or type(error).__name__
+def _run_job(command: str, cfg: Any) -> None:
+    """Do the command's work for one configuration, in whichever process a launcher put it."""
+    from harness.config import register_resolvers
+    from harness.folder_lock import hold_folder
+
+    warnings.showwarning = _show_warning
+    register_resolvers()
+    if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
+        sys.argv = [f"harness {command}", *_overrides()]
+    try:
+        _check_preset(command, cfg)
+        if "out" not in cfg:
+            COMMANDS[command](cfg)
+            return
+        with hold_folder(_output_folder()):
+            COMMANDS[command](cfg)
+            _note_overrides()
+    finally:
+        _remove_if_empty(_output_folder())
+
+
+def _note_overrides() -> None:
+    """Write the job's overrides to its provenance, where `harness collect` finds them."""
+    from harness.provenance import read_provenance, write_provenance
+
+    facts = read_provenance(_output_folder())
+    if facts is not None and "overrides" not in facts:
+        write_provenance(_output_folder(), facts | {"overrides": _overrides()})
+
+
+def _check_flags(command: str, overrides: list[str]) -> None:
+    """Refuse an option that Hydra does not have, in one line where Hydra prints its usage."""
+    from hydra._internal.utils import get_args_parser
+
+    def refuse(message: str) -> None:
+        raise UserError(f"{message}; settings are NAME=VALUE, and `harness {command} --help` tells more")
+
+    parser = get_args_parser()
+    parser.error = refuse  # type: ignore[assignment]
+    parser.parse_args(overrides)
+
+
+def _check_groups(overrides: list[str]) -> None:
+    """Refuse ``GROUP=null`` and ``=VALUE``, which Hydra would not name."""
+    from harness.config import conf_folder
+
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key == "":
+            raise UserError(f"{override!r} has no name before the =; settings are NAME=VALUE")
+        if value == "null" and key.isidentifier() and key != "experiment" and (conf_folder() / key).is_dir():
+            members = ", ".join(sorted(path.stem for path in (conf_folder() / key).glob("*.yaml")))
+            raise UserError(f"{key}: null is not allowed; choose from {members}")
+
+
+def _name_bare_path(command: str, overrides: list[str]) -> list[str]:
+    """Write the path that stands first, as in `harness collect FOLDER`, as the override that it is."""
+    key = BARE_PATHS.get(command)
+    if key is None or not overrides or overrides[0].startswith(("-", f"{key}=")):
+        return overrides
+    first, *others = overrides
+    if "=" in first and not Path(first).exists():
+        return overrides
+    from hydra.core.override_parser.types import Quote, QuotedString
+
+    return [f"{key}={QuotedString(first, Quote.single).with_quotes()}", *others]
 
 
 def _check_preset(command: str, cfg: Any) -> None:
@@ -216,13 +346,24 @@ def _run_category_sets(cfg: Any) -> None:
 
 
 def _compare(cfg: Any) -> None:
-    from hydra.core.hydra_config import HydraConfig
-
     from harness.compare import compare
     from harness.config_compare import compare_arguments
 
-    overrides = list(HydraConfig.get().overrides.task)
-    compare(out=_output_folder(), say=_say, **compare_arguments(cfg, overrides))
+    compare(out=_output_folder(), say=_say, **compare_arguments(cfg, _overrides()))
+
+
+def _advise(cfg: Any) -> None:
+    from harness.advise import advise
+    from harness.config_advise import advise_arguments
+
+    advise(out=_output_folder(), say=_say, **advise_arguments(cfg))
+
+
+def _overrides() -> list[str]:
+    """Return what was set on the command line of this job."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return [str(text) for text in HydraConfig.get().overrides.task]
 
 
 def _output_folder() -> Path:
@@ -233,12 +374,30 @@ def _output_folder() -> Path:
 
 
 def _figures(cfg: Any) -> None:
+    from harness import advise, compare, study
     from harness.config import figure_arguments
-    from harness.study import redraw
 
-    folder = Path(str(cfg["from"]))
-    for path in redraw(folder, **figure_arguments(cfg)):
+    folder, arguments = Path(str(cfg["from"])), figure_arguments(cfg)
+    drawn = compare.redraw(folder, arguments["figure"]) or advise.redraw(folder, arguments["figure"])
+    for path in study.redraw(folder, **arguments) if drawn is None else drawn:
         _say(str(path))
+
+
+def _collect(cfg: Any) -> None:
+    from harness.collect import collect
+    from harness.config import collect_arguments
+
+    found = collect(**collect_arguments(cfg))
+    for line in found.left_out:
+        print(f"warning: {line}; it is left out", file=sys.stderr)
+    _say(f"{found.path}: {found.n_rows} rows of {found.n_runs} runs")
+
+
+def _cache(cfg: Any) -> None:
+    from harness.cache_listing import show_cache
+    from harness.config import cache_arguments
+
+    show_cache(say=_say, **cache_arguments(cfg))
 
 
 def _say(text: str) -> None:
@@ -246,13 +405,22 @@ def _say(text: str) -> None:
 
 
 def _remove_if_empty(out: Path) -> None:
-    """Take back the folder that Hydra made before the input was checked."""
-    for folder in (out, out.parent):
-        try:
+    """Take back the folder that Hydra made before the input was checked, unless another run begins there."""
+    from harness.folder_lock import hold_folder
+
+    with contextlib.suppress(OSError, UserError), hold_folder(out):
+        for folder in (out, out.parent):
             if folder.resolve() != Path.cwd():
                 folder.rmdir()
-        except OSError:
-            return
 
 
-COMMANDS: dict[str, Callable[[Any], None]] = {"run": _run, "compare": _compare, "figures": _figures}
+COMMANDS: dict[str, Callable[[Any], None]] = {
+    "run": _run,
+    "compare": _compare,
+    "advise": _advise,
+    "figures": _figures,
+    "collect": _collect,
+    "cache": _cache,
+}
+# command -> the setting that a path in front of all others is
+BARE_PATHS = {"collect": "from"}

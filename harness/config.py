@@ -4,6 +4,7 @@ import functools
 import hashlib
 import inspect
 import json
+import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,21 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from harness import sweep_jobs
+from harness.config_checks import (
+    MOST_SETS,
+    check_figure,
+    check_keys,
+    check_level,
+    check_list,
+    check_member,
+    check_names,
+    check_numbers,
+    check_parts,
+    check_places,
+    check_there,
+    check_whole,
+)
 from harness.errors import UserError
 
 if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
@@ -21,14 +37,18 @@ if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
     from harness.rejections import Test
 
 # What may differ between two runs that are the same run: where and how, not what.
-PLACES = ("out", "cache", "parallel", "device", "hydra")
+PLACES = (*sweep_jobs.PLACES, "hydra")
 RUN_KEYS = {
     "command", "seed", "device", "population", "out", "cache", "n_documents", "split", "pairs", "tune",
     "n_meta_categories", "prevalences", "alphas", "n_replicates", "degenerate", "sets", "nulls", "corpus",
     "features", "model", "balance", "truth", "test", "parallel", "figure", "experiment",
     "category_sets",
 }  # fmt: skip
+GROUPS = {"model", "balance", "truth", "test"}
+"""Where none is chosen, Hydra leaves the key out."""
 DEVICES = ("auto", "cpu", "cuda")
+
+logging.getLogger("hydra.utils").disabled = True  # what it has to say reaches the user as a sentence
 
 
 def conf_folder() -> Path:
@@ -41,18 +61,12 @@ def conf_folder() -> Path:
 
 
 def register_resolvers() -> None:
-    """Teach OmegaConf the two folder names that are made from a configuration."""
+    """Teach OmegaConf the name of a folder that is made from a configuration."""
     OmegaConf.register_new_resolver("run_folder", _run_folder, replace=True)
-    OmegaConf.register_new_resolver("job_folder", _job_folder, replace=True)
 
 
 def _run_folder(*, _root_: DictConfig) -> str:
     return f"runs/{_root_.get('experiment_name') or 'run'}-{_hash(identity(_root_))[:8]}"
-
-
-def _job_folder(overrides: str) -> str:
-    readable = "".join(c if c.isalnum() or c in "=,._-" else "_" for c in overrides)[:60]
-    return f"{readable or 'job'}-{hashlib.sha256(overrides.encode()).hexdigest()[:8]}"
 
 
 def _hash(value: object) -> str:
@@ -124,25 +138,34 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
     if unknown:
         raise UserError(f"{unknown[0]}: there is no such key; `harness run --cfg job` prints those there are")
     plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
+    check_there(plain, sorted(RUN_KEYS - GROUPS - {"experiment", "category_sets"}))
     check_targets(plain)
+    check_numbers("", plain)
     _check_values(plain)
     sets, split = plain["sets"], plain["split"]
     training = {
-        "load_corpus": functools.partial(build, cfg, "corpus"),
-        "features": build(cfg, "features"),
-        "models": build_group(cfg, "model"),
+        "load_corpus": functools.partial(build_corpus, cfg),
+        "features": _made("features", build(cfg, "features"), ("fit", "transform")),
+        "models": {
+            name: _made(f"model.{name}", model, ("fit", "predict"))
+            for name, model in build_group(cfg, "model").items()
+        },
         "split": {key: split[key] for key in ("n_train", "n_test", "order")},
     }
     truths = build_group(cfg, "truth")
+    for name, truth in truths.items():
+        _made(f"truth.{name}", truth, ("__call__",))
     rules = {name: truth for name, truth in truths.items() if _is_rule(truth)}
     nulls = {name: truth for name, truth in truths.items() if name not in rules}
     evaluation = {
-        "tests": [_build_test(name, node, plain["degenerate"]) for name, node in chosen(cfg, "test").items()],
+        "tests": build_tests(cfg, plain["degenerate"]),
         "rules": rules,
         "alphas": [float(alpha) for alpha in plain["alphas"]],
         **{key: sets[key] for key in ("sizes", "n_sets", "n_truth_sets", "replacement")},
     }
     balances = build_group(cfg, "balance")
+    for name, balance in balances.items():
+        _made(f"balance.{name}", balance, ("unions", "stratified", "prevalence"))
     _check_replacement(sets["replacement"], balances, nulls)
     for name, rule in rules.items():
         _try_rule(name, rule, evaluation["tests"])
@@ -159,7 +182,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "population_file": None if plain["population"] is None else Path(str(plain["population"])),
         "figure": plain["figure"],
         "cache": None if plain["cache"] is None else Path(str(plain["cache"])),
-        "workers": build(cfg, "parallel"),
+        "workers": build_workers(cfg),
         "config": identity(cfg),
     }
 
@@ -185,9 +208,57 @@ def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
     UserError
         As :func:`run_arguments`.
     """
-    plain = {group: to_plain(cfg[group]) for group in ("figure", "parallel")}
+    plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
+    check_parts("figures", plain, ("command", "from", "figure", "parallel"))
+    if not isinstance(plain["from"], str) or not plain["from"].strip():
+        raise UserError(f"from: {plain['from']!r} is not allowed; the folder of a finished run is")
     check_targets(plain)
-    return {"figure": plain["figure"], "workers": build(cfg, "parallel")}
+    check_figure(plain["figure"])
+    return {"figure": plain["figure"], "workers": build_workers(cfg)}
+
+
+def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.collect.collect` for ``harness collect``.
+
+    Raises
+    ------
+    UserError
+        As :func:`run_arguments`.
+    """
+    allowed = ("command", "from", "table", "to")
+    check_keys("collect", {str(key): cfg[key] for key in cfg if key != "hydra"}, allowed)
+    to = None if cfg["to"] is None else Path(str(cfg["to"]))
+    return {"folder": Path(str(cfg["from"])), "table": str(cfg["table"]), "to": to}
+
+
+def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the arguments of :func:`harness.cache_listing.show_cache` for ``harness cache``.
+
+    Raises
+    ------
+    UserError
+        As :func:`run_arguments`.
+    """
+    allowed = ("command", "cache", "stage", "older_than_days", "prune", "check")
+    check_keys("cache", {str(key): cfg[key] for key in cfg if key != "hydra"}, allowed)
+    if cfg["cache"] is None:
+        raise UserError("cache: null keeps nothing; a folder is needed")
+    for key in ("prune", "check"):
+        if not isinstance(cfg[key], bool):
+            raise UserError(f"{key}: {cfg[key]!r} is not allowed; true or false is")
+    days, stage = cfg["older_than_days"], to_plain(cfg["stage"])
+    if days is not None and (isinstance(days, bool) or not isinstance(days, int | float) or not days >= 0):
+        raise UserError(f"older_than_days: {days!r} is not allowed; null or a number of at least 0 is")
+    stages = [stage] if isinstance(stage, str) else stage
+    if stages is not None:
+        check_list("stage", stages)
+    return {
+        "folder": Path(str(cfg["cache"])),
+        "stages": stages,
+        "older_than_days": days,
+        "prune": cfg["prune"],
+        "check": cfg["check"],
+    }
 
 
 def build(cfg: DictConfig, group: str, **options: Any) -> Any:
@@ -195,9 +266,35 @@ def build(cfg: DictConfig, group: str, **options: Any) -> Any:
     return make(group, cfg[group], **options)
 
 
+def build_corpus(cfg: DictConfig) -> Any:
+    """Return the Corpus that the chosen member of ``corpus`` describes."""
+    return _made("corpus", build(cfg, "corpus"), ("terms", "topics", "document_ids"))
+
+
+def build_workers(cfg: DictConfig) -> Any:
+    """Return the Workers that the chosen member of ``parallel`` describes."""
+    return _made("parallel", build(cfg, "parallel"), ("backend", "n_jobs"))
+
+
+def _made(where: str, thing: Any, parts: Sequence[str]) -> Any:
+    """Return what a ``_target_`` made, if it is of the kind that stands there."""
+    missing = [part for part in parts if not hasattr(thing, part)]
+    if missing:
+        raise UserError(
+            f"{where}._target_: {type(thing).__name__} is what it makes, without {missing[0]}; "
+            "a target as in the group's other members is needed"
+        )
+    return thing
+
+
 def build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
     """Return the objects that the chosen members of `group` describe, by name."""
     return {name: make(f"{group}.{name}", node) for name, node in chosen(cfg, group).items()}
+
+
+def build_tests(cfg: DictConfig, degenerate: str) -> "list[Test]":
+    """Return the chosen tests, each tried on one small set."""
+    return [_build_test(name, node, degenerate) for name, node in chosen(cfg, "test").items()]
 
 
 def chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
@@ -215,6 +312,8 @@ def make(where: str, node: Any, *, convert: str = "none", **options: Any) -> Any
     """
     if not isinstance(node, DictConfig) or "_target_" not in node:
         raise UserError(f"{where}: it has no _target_; choose a member of the group")
+    for key in sorted(OmegaConf.missing_keys(node)):
+        raise UserError(f"{where}.{key}: it is missing; give it, as in {where}.{key}=...")
     try:
         plain = _tuples(OmegaConf.to_container(node, resolve=True, throw_on_missing=True))
         return instantiate(plain, **options, _convert_=convert)
@@ -222,6 +321,8 @@ def make(where: str, node: Any, *, convert: str = "none", **options: Any) -> Any
         cause = error.__cause__
         if isinstance(cause, UserError | ValueError | OSError | MemoryError):
             raise UserError(_in_front(where, str(cause))) from error
+        if isinstance(cause, TypeError) and "not supported between" in str(cause):
+            raise UserError(f"{where}: one of its values is of the wrong type ({cause})") from error
         raise UserError(f"{where}: {cause or error}") from error
 
 
@@ -240,6 +341,8 @@ def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
     from harness.measures import COSTS
     from harness.rejections import Test
 
+    if not isinstance(node, DictConfig):
+        raise UserError(f"test.{name}: {node!r} is not allowed; both _target_ and measure are needed")
     options = dict(node)
     measure = str(options.pop("measure", ""))
     target = get_object(str(node["_target_"])) if "_target_" in node else None
@@ -352,22 +455,23 @@ def _check_replacement(
 
 
 def _check_values(plain: Mapping[str, Any]) -> None:
-    check_whole("seed", plain["seed"], 0)
+    check_whole("seed", plain["seed"], 0, most=None)
     if plain["n_replicates"] is not None:  # null: the limit of infinitely many, for tests that have it
-        check_whole("n_replicates", plain["n_replicates"], 1)
+        check_whole("n_replicates", plain["n_replicates"], 1, MOST_SETS)
     check_member("device", plain["device"], DEVICES)
     if plain["device"] == "cuda":
-        from harness.models.mlp import resolve_device
+        from harness.models.device import resolve_device
 
         resolve_device("cuda")  # before any work is done
     check_member("degenerate", plain["degenerate"], ("accept", "reject"))
-    check_keys("split", plain["split"], ("n_train", "n_test", "order"))
-    check_keys("sets", plain["sets"], ("sizes", "n_sets", "n_truth_sets", "replacement"))
-    check_keys("tune", plain["tune"], ("enabled", "criterion"))
+    check_places(plain["out"], plain["cache"])
+    check_parts("split", plain["split"], ("n_train", "n_test", "order"))
+    check_parts("sets", plain["sets"], ("sizes", "n_sets", "n_truth_sets", "replacement"))
+    check_parts("tune", plain["tune"], ("enabled", "criterion"))
     check_whole("split.n_train", plain["split"]["n_train"], 2)
     check_whole("split.n_test", plain["split"]["n_test"], 0)
-    check_whole("sets.n_sets", plain["sets"]["n_sets"], 1)
-    check_whole("sets.n_truth_sets", plain["sets"]["n_truth_sets"], 100)
+    check_whole("sets.n_sets", plain["sets"]["n_sets"], 1, MOST_SETS)
+    check_whole("sets.n_truth_sets", plain["sets"]["n_truth_sets"], 100, MOST_SETS)
     for node, key in (("sets", "replacement"), ("tune", "enabled")):
         if not isinstance(plain[node][key], bool):
             raise UserError(f"{node}.{key}: {plain[node][key]!r} is not allowed; true or false is")
@@ -376,14 +480,16 @@ def _check_values(plain: Mapping[str, Any]) -> None:
         check_whole("sets.sizes", size, 1)
     check_list("alphas", plain["alphas"])
     for alpha in plain["alphas"]:
-        if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
-            raise UserError(f"alphas: {alpha!r} is not allowed; numbers between 0 and 1 are")
-    check_list("pairs", plain["pairs"])
+        check_level("alphas", alpha)
+    check_names("pairs", plain["pairs"])
+    check_figure(plain["figure"])
+    if plain["figure"]["truth"] is not None and "category_sets" not in plain:
+        check_member("figure.truth", plain["figure"]["truth"], tuple(plain.get("truth", ())))
     _check_nulls(plain["nulls"])
 
 
 def _check_nulls(node: Any) -> None:
-    check_keys("nulls", node, ("n_pooled", "h", "path_sizes", "prevalence_sizes"))
+    check_parts("nulls", node, ("n_pooled", "h", "path_sizes", "prevalence_sizes"))
     check_whole("nulls.n_pooled", node["n_pooled"], 1)
     check_list("nulls.h", node["h"])
     for h in node["h"]:
@@ -394,35 +500,6 @@ def _check_nulls(node: Any) -> None:
             check_list(f"nulls.{key}", node[key])
             for size in node[key]:
                 check_whole(f"nulls.{key}", size, 1)
-
-
-def check_whole(key: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UserError(f"{key}: {value!r} is not allowed; a whole number of at least {least} is")
-
-
-def check_member(key: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of `allowed`."""
-    if value not in allowed:
-        raise UserError(f"{key}: {value!r} is not allowed; choose one of {', '.join(allowed)}")
-
-
-def check_keys(key: str, node: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a node with another part than those `allowed`."""
-    if not isinstance(node, Mapping):
-        raise UserError(f"{key}: {node!r} is not allowed; its parts are {', '.join(allowed)}")
-    for part in node:
-        if part not in allowed:
-            raise UserError(f"{key}.{part}: there is no such key; {', '.join(allowed)} are allowed")
-
-
-def check_list(key: str, value: object) -> None:
-    """Refuse what is no list, an empty one, or one that names an item twice."""
-    if not isinstance(value, list) or not value:
-        raise UserError(f"{key}: {value!r} is not allowed; a list of at least one is, as in {key}=[...]")
-    if len({json.dumps(item) for item in value}) != len(value):
-        raise UserError(f"{key}: {value!r} names one twice; each is allowed once")
 
 
 CONFIG_ERRORS = (HydraException, OmegaConfBaseException)

@@ -1,4 +1,12 @@
-"""The one exception that is shown to the user as a sentence."""
+"""The one exception that is shown to the user as a sentence, and how any other is put in one."""
+
+import errno
+from concurrent.futures import BrokenExecutor
+
+BROKEN = (MemoryError, BrokenExecutor)
+"""Want of memory: of the process itself, or of a worker, which the kernel kills."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+GOES_ON = "the same command goes on where it was"
 
 
 class UserError(Exception):
@@ -6,3 +14,34 @@ class UserError(Exception):
 
     The command line prints the message and exits with code 2, without a traceback.
     """
+
+
+def sentence(error: BaseException) -> str:
+    """Return an error's text on one line, without Hydra's hints on how to see a traceback.
+
+    What cannot be printed is escaped: a file that is quoted may hold anything.
+
+    Examples
+    --------
+    >>> sentence(ValueError("alpha: 2 is not allowed;\\n numbers between 0 and 1 are"))
+    'alpha: 2 is not allowed; numbers between 0 and 1 are'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in _line(error))
+
+
+def _line(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        where = "" if error.filename is None else f"{error.filename}: "
+        advice = f"; once there is room, {GOES_ON}" if error.errno in FULL else ""
+        if where or advice:
+            return f"{where}{error.strerror or error}{advice}"
+    if isinstance(error, BrokenExecutor):
+        return f"a worker was killed, most likely for want of memory; with parallel.n_jobs=1 {GOES_ON}"
+    if isinstance(error, MemoryError):
+        said = f" ({error})" if str(error) else ""
+        return f"there is not enough memory{said}; with parallel.n_jobs=1, which needs less, {GOES_ON}"
+    lines = [line.strip() for line in str(error).splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("full_key", "object_type", "See https"))]
+    text = " ".join(kept) or type(error).__name__
+    override = getattr(error, "override", None)  # Hydra could not read it
+    return text if not isinstance(override, str) or override in text else f"{override}: {text}"

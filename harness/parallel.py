@@ -1,6 +1,8 @@
 """Run units of work on one or many workers, in any order, keeping each as it completes."""
 
+import functools
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,9 +11,12 @@ from threadpoolctl import threadpool_limits
 
 from harness import __version__
 from harness.errors import UserError
+from harness.interruption import deaf_to_interrupts, end_with_parent
+from harness.parallel_dask import check_dask, close_client, completed_on_dask, open_client
 from harness.store import Arrays, Store, digest
 
-BACKENDS = ("loky", "sequential")
+BACKENDS = ("loky", "sequential", "dask")
+MOST_JOBS = 1024
 
 
 class Run(Protocol):
@@ -72,38 +77,56 @@ def run_here(
 
 @dataclass(frozen=True)
 class Workers:
-    """Where units run: this process (``sequential``) or joblib's processes and threads (``loky``).
+    """Where units run: this process (``sequential``), joblib's processes and threads (``loky``), or Dask's.
 
     Attributes
     ----------
-    backend : {"loky", "sequential"}
+    backend : {"loky", "sequential", "dask"}
     n_jobs : int
-        Number of workers; -1 is one per core.
+        Number of workers; -1 is one per core. A Dask cluster that runs already has its own number.
+    address : str, optional
+        Of the scheduler of such a cluster, ``tcp://HOST:PORT``; by default Dask's workers are processes
+        of this machine, which end with this object.
 
     Raises
     ------
     UserError
-        If the backend is unknown or `n_jobs` is neither -1 nor at least 1.
+        If the backend is unknown, `n_jobs` is neither -1 nor at least 1, Dask is needed and not installed,
+        or no cluster of the same versions can be reached at `address`.
     """
 
     backend: str = "loky"
     n_jobs: int = -1
+    address: str | None = None
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
             raise UserError(
-                f"parallel.backend: {self.backend!r} is not allowed; choose {' or '.join(BACKENDS)}"
+                f"parallel.backend: {self.backend!r} is not allowed; choose one of {', '.join(BACKENDS)}"
             )
-        if type(self.n_jobs) is not int or self.n_jobs == 0 or self.n_jobs < -1:
+        if type(self.n_jobs) is not int or self.n_jobs == 0 or not -1 <= self.n_jobs <= MOST_JOBS:
             raise UserError(
-                f"parallel.n_jobs: {self.n_jobs!r} is not allowed; -1 (one per core) or 1, 2, ... are"
+                f"parallel.n_jobs: {self.n_jobs!r} is not allowed; -1 (one per core) or 1 to {MOST_JOBS} are"
             )
+        if self.backend == "dask":
+            check_dask(self.address)
+        elif self.address is not None:
+            raise UserError(f"parallel.address: parallel={self.backend} has none; parallel=dask does")
+        if self.address is not None:
+            _ = self.client  # before any work is done
 
     def count(self) -> int:
         """Return the number of workers."""
         if self.backend == "sequential":
             return 1
         return len(os.sched_getaffinity(0)) if self.n_jobs == -1 else self.n_jobs
+
+    @functools.cached_property
+    def client(self) -> Any:
+        """The client of the Dask cluster, opened when first used and closed with this object."""
+        client = open_client(self.address, self.count())
+        weakref.finalize(self, close_client, client)
+        return client
 
 
 def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run:
@@ -133,13 +156,31 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
         if missing:
             with threadpool_limits(1):
                 first = () if shared is None else (shared(),)
-                jobs = [(i, first + tuple(units[i])) for i in missing]
-                for i, result in completed(workers, function, jobs, threads, description):
+                jobs = [(i, tuple(units[i])) for i in missing]
+                for i, result in _spread(workers, function, first, jobs, threads, description):
                     store.save(stage, keys[i], result)
                     results[i] = result
         return results
 
     return run
+
+
+def _spread(
+    workers: Workers,
+    function: Callable[..., Any],
+    first: tuple[Any, ...],
+    jobs: Sequence[tuple[Any, tuple[Any, ...]]],
+    threads: bool,
+    description: str,
+) -> Iterator[tuple[Any, Any]]:
+    """Yield (name, result) as jobs complete, on any backend; `first` are their first arguments."""
+    here = workers.address is None and min(workers.count(), len(jobs)) == 1
+    if workers.backend == "dask" and not here:
+        done = completed_on_dask(workers.client, function, first, jobs, threads)
+        yield from _show(done, len(jobs), description)
+    else:
+        all_given = [(i, first + arguments) for i, arguments in jobs]
+        yield from completed(workers, function, all_given, threads, description)
 
 
 def completed(
@@ -149,7 +190,9 @@ def completed(
     threads: bool,
     description: str,
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield (name, result) as jobs (name, arguments) complete, showing progress after two seconds.
+    """Yield (name, result) as jobs (name, arguments) complete on this machine, showing progress.
+
+    With ``dask`` they run as with ``loky``: other machines may not see the files that a job writes.
 
     Parameters
     ----------
@@ -162,7 +205,6 @@ def completed(
         Beside the progress bar.
     """
     from joblib import Parallel, delayed
-    from tqdm import tqdm
 
     n_jobs = min(workers.count(), len(jobs))
     if n_jobs == 1:
@@ -172,14 +214,24 @@ def completed(
         done = pool(delayed(_plain_job)(function, i, arguments) for i, arguments in jobs)
     else:
         pool = Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
-        done = pool(delayed(_one_thread_job)(function, i, arguments) for i, arguments in jobs)
-    yield from tqdm(done, total=len(jobs), desc=description, delay=2, disable=None, leave=False)
+        with deaf_to_interrupts():
+            job = delayed(functools.partial(_one_thread_job, os.getpid()))
+            done = pool(job(function, i, arguments) for i, arguments in jobs)
+    yield from _show(done, len(jobs), description)
+
+
+def _show(done: Iterator[Any], total: int, description: str) -> Iterator[Any]:
+    """Show progress after two seconds."""
+    from tqdm import tqdm
+
+    yield from tqdm(done, total=total, desc=description, delay=2, disable=None, leave=False)
 
 
 def _plain_job(function, index, arguments):
     return index, function(*arguments)
 
 
-def _one_thread_job(function, index, arguments):
+def _one_thread_job(parent, function, index, arguments):
+    end_with_parent(parent)
     with threadpool_limits(1):
         return index, function(*arguments)

@@ -2,19 +2,18 @@
 
 import json
 import platform
-import resource
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from harness import __version__
 from harness.errors import UserError
-from harness.store import digest, write_atomically
+from harness.memory import MemoryWatch
+from harness.store import WRITING, digest, remove_leftovers, write_atomically
 
 NAME = "provenance.json"
 LIBRARIES = (
@@ -25,6 +24,8 @@ LIBRARIES = (
 def check_folder(out: Path, identity: Mapping[str, Any]) -> str:
     """Tell what `out` is to a run of this configuration: ``"new"``, ``"begun"`` or ``"finished"``.
 
+    What a killed run was writing there is removed.
+
     Parameters
     ----------
     out : Path
@@ -34,13 +35,16 @@ def check_folder(out: Path, identity: Mapping[str, Any]) -> str:
     Raises
     ------
     UserError
-        If `out` cannot be a folder, or holds another configuration's run or other files.
+        If `out` cannot be a folder, lies in a run's folder, or holds another configuration's run or other
+        files.
     """
+    _refuse_inside_run(out)
     if not out.exists():
         return "new"
     if not out.is_dir():
         raise UserError(f"out={out}: it is a file; a new or empty folder is allowed")
-    if not any(out.iterdir()):
+    if all(path.name.startswith(WRITING) for path in out.iterdir()):
+        remove_leftovers(out)
         return "new"
     found = read_provenance(out)
     if found is None:
@@ -49,7 +53,18 @@ def check_folder(out: Path, identity: Mapping[str, Any]) -> str:
         raise UserError(
             f"out={out}: it holds the run of another configuration; name another folder, or remove this one"
         )
+    remove_leftovers(out)
     return "finished" if found.get("finished") else "begun"
+
+
+def _refuse_inside_run(out: Path) -> None:
+    """Refuse a folder below a run's; the working folder, and what is above it, may be one."""
+    here = Path.cwd()
+    for folder in out.absolute().parents:
+        if folder == here or folder in here.parents:
+            return
+        if "identity" in (read_provenance(folder) or {}):
+            raise UserError(f"out={out}: it lies within the run {folder}; a folder beside it is allowed")
 
 
 def read_provenance(out: Path) -> dict[str, Any] | None:
@@ -97,29 +112,25 @@ class Clock:
     ----------
     seconds : dict of str to float
     peak_mib : dict of str to float
-        Largest resident memory of this process so far, at the stage's end.
-    peak_worker_mib : dict of str to float
-        The same of its largest finished child process.
+        Largest memory of this process and all that it started, while the stage ran.
     """
 
     def __init__(self, say: Any) -> None:
         self.say = say
         self.seconds: dict[str, float] = {}
         self.peak_mib: dict[str, float] = {}
-        self.peak_worker_mib: dict[str, float] = {}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time the block as stage `name`."""
         start = time.perf_counter()
         self.say(f"{name} ...")
-        yield
+        with MemoryWatch() as watch:
+            yield
         self.seconds[name] = round(time.perf_counter() - start, 2)
-        self.peak_mib[name] = _peak(resource.RUSAGE_SELF)
-        self.peak_worker_mib[name] = _peak(resource.RUSAGE_CHILDREN)
+        self.peak_mib[name] = watch.peak_mib
         self.say(f"{name}: {self.seconds[name]:.1f} s")
 
-
-def _peak(who: int) -> float:
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return round(resource.getrusage(who).ru_maxrss / unit, 1)
+    def steps(self, name: str) -> Callable[[str], AbstractContextManager[None]]:
+        """Return a function that times a step of `name`, told what step it is."""
+        return lambda step: self.stage(f"{name}: {step}")

@@ -1,10 +1,14 @@
 """Artefacts kept on disk: written atomically, keyed by what made them, checked when read."""
 
+import contextlib
 import hashlib
+import io
 import json
+import math
 import os
 import tempfile
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
+WRITING = ".writing-"
+"""How the name of a file begins that is being written, or was when its process was killed."""
 
 
 def digest(*parts: object) -> str:
@@ -31,20 +37,58 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` to `path` so that a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+def write_atomically(path: Path, data: bytes | memoryview) -> None:
+    """Write `data` to `path` so that a reader sees the old file or the new one, never a part.
+
+    Once it returns, the file outlives a power cut; a process that is killed within leaves at most a file
+    beside it whose name begins with `WRITING`.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; `filename` is `path`.
+    """
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        handle, temporary = _open_beside(path)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    _sync_folder(path.parent)
+
+
+def _open_beside(path: Path) -> tuple[int, str]:
+    """Open a new file in the folder of `path`, which may be pruned away between its making and its use."""
+    for _ in range(9):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            return tempfile.mkstemp(dir=path.parent, prefix=WRITING)
+    return tempfile.mkstemp(dir=path.parent, prefix=WRITING)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name outlive a power cut, on the file systems that can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a killed process was writing in `folder`, at any depth, while nobody writes there."""
+    for path in folder.rglob(f"{WRITING}*"):
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
 
 
 def _sign(key: str, arrays: Arrays) -> str:
@@ -52,11 +96,50 @@ def _sign(key: str, arrays: Arrays) -> str:
     return " ".join([key, *sorted(arrays)])
 
 
+def read_entry(path: Path, key: str) -> Arrays:
+    """Return the arrays of an entry of a :class:`Store`.
+
+    The memory it takes is bounded by the length of the file, whatever the file declares.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    Exception
+        If it is damaged: zipfile and numpy raise almost anything.
+    """
+    arrays = {}
+    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > os.fstat(stream.fileno()).st_size:
+            raise ValueError("it declares more than it holds")
+        for member in members:
+            arrays[member.filename.removesuffix(".npy")] = _read_array(archive.read(member))
+    if str(arrays.pop("__made_from__")) != _sign(key, arrays):
+        raise ValueError("it belongs to another unit of work")
+    return arrays
+
+
+def _read_array(content: bytes) -> NDArray[Any]:
+    """Return the array of an ``.npy`` file, made only if its header declares as much as follows."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, _, dtype = read_header(stream)
+    if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+        raise ValueError(f"an array of shape {shape} is declared, and not there")
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)
+
+
 class Store:
     """A folder of ``.npz`` entries, one per unit of work; ``Store(None)`` keeps nothing.
 
     An entry carries its own key, so that a renamed or foreign file is noticed; the zip checksums
-    notice damage. Two processes that share a folder at worst compute the same entry twice.
+    notice damage. Processes that share a folder at worst compute the same entry twice.
 
     Examples
     --------
@@ -84,31 +167,19 @@ class Store:
             return None
         path = self.path(stage, key)
         try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as entry:
-                arrays = {name: entry[name] for name in entry.files}
-            if str(arrays.pop("__made_from__")) != _sign(key, arrays):
-                raise ValueError("it belongs to another unit of work")
-        except FileNotFoundError:
+            return read_entry(path, key)
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except Exception as error:  # damaged bytes make zipfile and numpy raise almost anything
-            warnings.warn(f"cache entry {path} is damaged ({error}); it is made anew", stacklevel=2)
+            reason = " ".join(str(error).split()) or type(error).__name__
+            warnings.warn(f"cache entry {path} is damaged ({reason}); it is made anew", stacklevel=2)
             return None
-        return arrays
 
     def save(self, stage: str, key: str, arrays: Arrays) -> None:
         """Keep `arrays` (no object arrays) under `key`."""
         if self.folder is None:
             return
-        path = self.path(stage, key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                signed = arrays | {"__made_from__": np.array(_sign(key, arrays))}
-                np.savez(stream, allow_pickle=False, **signed)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        signed = arrays | {"__made_from__": np.array(_sign(key, arrays))}
+        entry = io.BytesIO()
+        np.savez(entry, allow_pickle=False, **signed)
+        write_atomically(self.path(stage, key), entry.getbuffer())

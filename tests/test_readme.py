@@ -38,7 +38,7 @@ def test_shown_commands_compose(command, capfd, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_sweep_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (sweep,) = [command for command in COMMANDS if " -m " in command]
+    sweep = next(command for command in COMMANDS if " -m " in command)
     assert main(shlex.split(sweep)[1:]) == 0
     assert len(list(tmp_path.glob("runs/*/*/size_power.csv"))) == 3
 

@@ -1,0 +1,135 @@
+"""End well when told to: a signal ends a command as Ctrl-C does, with all the processes that it started."""
+
+import contextlib
+import functools
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import resource_tracker
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AGAIN_AFTER = 5.0
+"""Seconds after which an interruption is repeated that was lost: in an import, or a destructor."""
+
+
+def until_told(work: Callable[[], int], say: Callable[[], None]) -> int:
+    """Return the exit code of `work`, or 128 and the number of the signal that ended it.
+
+    Parameters
+    ----------
+    work : callable
+        Returns an exit code. When a signal of `SIGNALS` arrives that is not ignored, KeyboardInterrupt is
+        raised in it, and again until it ends.
+    say : callable
+        Tells the user that it was ended, once nothing that it started is left.
+
+    Examples
+    --------
+    >>> until_told(lambda: 2, lambda: None)
+    2
+    >>> until_told(lambda: signal.raise_signal(signal.SIGTERM), lambda: print("ended"))
+    ended
+    143
+    """
+    received: list[int] = []
+    before = _listen(received)
+    try:
+        try:
+            code = work()
+        except KeyboardInterrupt:
+            _ignore(before)
+            received = received or [signal.SIGINT]
+            code = 1
+        except Exception:  # a library may turn the interruption into an error of its own
+            if not received:
+                raise
+            code = 1
+        if received and code != 0:
+            _ignore(before)
+            end_children()
+            say()
+            code = 128 + received[0]
+        return code
+    finally:
+        if before:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)  # None: it was set outside Python
+
+
+def _ignore(numbers: Iterable[signal.Signals]) -> None:
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _listen(received: list[int]) -> dict[signal.Signals, Any]:
+    """Note in `received` every signal that arrives and interrupt the main thread; return the old handlers."""
+
+    def interrupt(number: int, frame: object) -> None:
+        """Stop whatever the main thread does."""
+        if number != signal.SIGALRM:
+            received.append(number)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_AFTER)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # Python lets no other set handlers
+        return {}
+    before = {number: signal.getsignal(number) for number in (*SIGNALS, signal.SIGALRM)}
+    heard = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in heard:
+        signal.signal(number, interrupt)
+    return heard
+
+
+def end_children() -> None:
+    """Ask every process that this one started to end, but for the keepers of semaphores and temporary files.
+
+    Those clear up and end by themselves once this process has ended.
+    """
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if not any("resource_tracker" in part for part in child.cmdline()):
+                child.terminate()
+
+
+@contextlib.contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Let processes that the block starts not hear Ctrl-C, which a terminal sends to all; this one ends them.
+
+    What arrives meanwhile is heard after the block.
+    """
+    from joblib.externals.loky.backend import resource_tracker as trackers_of_joblib
+
+    for trackers in (resource_tracker, trackers_of_joblib):
+        trackers.ensure_running()  # where they start within the block, they let the signal in again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@functools.cache
+def end_with_parent(parent: int, seconds: float = 1.0) -> None:
+    """End this worker soon after the process that started it was killed; nobody waits for its work then.
+
+    Parameters
+    ----------
+    parent : int
+        Number of that process, which may have been killed already.
+    seconds : float
+        Between two looks.
+    """
+
+    def watch() -> None:
+        """Look until the parent is another."""
+        while os.getppid() == parent:
+            time.sleep(seconds)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,249 @@
+"""`harness collect`: the tables of many runs as one, with the settings that differ."""
+
+import csv
+import json
+import random
+import tracemalloc
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.cli import main
+from harness.collect import Run, collect, differing_settings, to_text
+from harness.errors import UserError
+from harness.sweep_jobs import folder_name
+
+
+def make_run(folder, overrides=(), config=None, table="rate\n0.5\n", finished=True, **others):
+    """Leave what a run leaves, with as little work as can be."""
+    folder.mkdir(parents=True)
+    facts = {"finished": finished, "config": config or {}}
+    if overrides is not None:
+        facts["overrides"] = list(overrides)
+    (folder / "provenance.json").write_text(json.dumps(facts))
+    (folder / "size_power.csv").write_text(table)
+    for name, text in others.items():
+        (folder / f"{name}.csv").write_text(text)
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    root = tmp_path / "sweep"
+    for seed in (2, 0, 1):
+        config = {"seed": seed, "sets": {"n_sets": 20}, "alphas": [0.05]}
+        given = [f"seed={seed}", "sets.n_sets=20", "alphas=[0.05]"]
+        make_run(root / f"seed-{seed}", given, config, f"test,rate\nmcnemar,0.{seed}10\nsign,\n")
+    return root
+
+
+def read(path):
+    with path.open(newline="") as stream:
+        return list(csv.reader(stream))
+
+
+def test_one_tidy_table(sweep):
+    found = collect(sweep)
+    assert found == (sweep / "collected_size_power.csv", 3, 6, [])
+    assert read(found.path) == [
+        ["run", "seed", "test", "rate"],
+        ["seed-0", "0", "mcnemar", "0.010"],
+        ["seed-0", "0", "sign", ""],
+        ["seed-1", "1", "mcnemar", "0.110"],
+        ["seed-1", "1", "sign", ""],
+        ["seed-2", "2", "mcnemar", "0.210"],
+        ["seed-2", "2", "sign", ""],
+    ]
+    assert {path.name for path in sweep.iterdir()} == {
+        "seed-0",
+        "seed-1",
+        "seed-2",
+        "collected_size_power.csv",
+    }
+
+
+def test_again_it_gives_the_same_bytes_whatever_the_order_on_disk(sweep, tmp_path):
+    first = collect(sweep).path.read_bytes()
+    assert collect(sweep).path.read_bytes() == first
+    other = tmp_path / "moved"
+    other.mkdir()
+    names = [path.name for path in sweep.iterdir() if path.is_dir()]
+    random.Random(1).shuffle(names)
+    for name in names:
+        (sweep / name).rename(other / name)
+    assert collect(other).path.read_bytes() == first
+
+
+def test_columns_are_united_and_clashes_renamed(tmp_path):
+    make_run(
+        tmp_path / "s" / "a",
+        ["test=[x]", "seed=1"],
+        {"test": {"x": {}}, "seed": 1},
+        "test,run,rate\nx,1,0.1\n",
+    )
+    make_run(
+        tmp_path / "s" / "b", ["test=[y, z]"], {"test": {"y": {}, "z": {}}, "seed": 0}, "test,sd\ny,0.2\n"
+    )
+    assert read(collect(tmp_path / "s").path) == [
+        ["setting_run", "seed", "setting_test", "test", "run", "rate", "sd"],
+        ["a", "1", "[x]", "x", "1", "0.1", ""],
+        ["b", "0", "[y,z]", "y", "", "", "0.2"],
+    ]
+    assert collect(tmp_path / "s").n_rows == 2  # its own table is known again
+
+
+def test_fields_with_commas_quotes_and_lines_survive(tmp_path):
+    make_run(tmp_path / "s" / "a", table='name,x\n"a,""b""\nc",1\n')
+    assert read(collect(tmp_path / "s").path)[1] == ["a", 'a,"b"\nc', "1"]
+
+
+def test_what_is_not_finished_is_named(sweep, capfd):
+    make_run(sweep / "begun", finished=False)
+    (sweep / "damaged").mkdir()
+    (sweep / "damaged" / "provenance.json").write_text("{")
+    (sweep / ".jobs").mkdir()
+    failed = {"state": "failed", "reason": "seed: -1 is not allowed"}
+    (sweep / ".jobs" / "seed--1").write_text(json.dumps(failed))
+    (sweep / ".jobs" / "seed-0").write_text(json.dumps({"state": "finished"}))
+    make_run(sweep / "other", table="")
+    (sweep / "other" / "size_power.csv").unlink()
+    assert main(["collect", str(sweep)]) == 0
+    out, err = capfd.readouterr()
+    assert err.splitlines() == [
+        "warning: begun: it is not finished; it is left out",
+        "warning: damaged: it is not finished; it is left out",
+        "warning: seed--1: it failed: seed: -1 is not allowed; it is left out",
+        "warning: other: it has no table size_power; it is left out",
+    ]
+    assert out == f"{sweep}/collected_size_power.csv: 6 rows of 3 runs\n"
+
+
+def test_runs_that_kept_no_overrides(tmp_path):
+    make_run(tmp_path / "s" / "a", None, {"seed": 0, "sets": {"n_sets": 5, "sizes": [1, 2]}})
+    make_run(tmp_path / "s" / "b", ["seed=1"], {"seed": 1, "sets": {"n_sets": 5, "sizes": [1, 3]}})
+    assert read(collect(tmp_path / "s").path)[0] == ["run", "seed", "sets.sizes", "rate"]
+
+
+def test_runs_in_folders_of_folders(tmp_path):
+    make_run(tmp_path / "r" / "x" / "one", ["seed=1"], {"seed": 1})
+    make_run(tmp_path / "r" / "two", [], {"seed": 0})
+    make_run(tmp_path / "r" / "two" / "copy of another")
+    (tmp_path / "r" / "x" / "loop").symlink_to(tmp_path / "r")
+    assert [row[:2] for row in read(collect(tmp_path / "r").path)[1:]] == [["two", "0"], ["x/one", "1"]]
+
+
+def refused(arguments, said, capfd):
+    assert main(["collect", *arguments]) == 2
+    _, err = capfd.readouterr()
+    assert err.startswith("harness collect: ")
+    assert len(err.splitlines()) == 1
+    assert said in err
+
+
+def test_refusals(sweep, tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    make_run(tmp_path / "begun" / "a", finished=False)
+    (tmp_path / "thesis.csv").write_text("run,chapter\n1,2\n")
+    (tmp_path / "picture.csv").write_bytes(b"\x89PNG\xff\xfe")
+    before = sorted(tmp_path.rglob("*"))
+    refused(["absent"], "from=absent: there is no such folder", capfd)
+    refused(["thesis.csv"], "there is no such folder", capfd)
+    refused(["empty"], "no finished run is in it", capfd)
+    refused(["begun"], "no finished run is in it; a: it is not finished", capfd)
+    refused(["sweep", "table=verdicts"], "no run in sweep has 'verdicts'; size_power are there", capfd)
+    refused(["sweep", "table=../x"], "table: '../x' is not allowed", capfd)
+    refused(["sweep", "to=sweep/seed-0/all.csv"], "it lies in the folder of a run", capfd)
+    refused(["sweep", "to=sweep/seed-0/figures/deep/all.csv"], "it lies in the folder of a run", capfd)
+    refused(["sweep/seed-0"], "it lies in the folder of a run", capfd)
+    refused(["sweep", "to=thesis.csv"], "it was not written by `harness collect`", capfd)
+    refused(["sweep", "to=picture.csv"], "it was not written by `harness collect`", capfd)
+    refused(["sweep", "to=empty"], "it is a folder", capfd)
+    refused(["sweep", "+x=1"], "collect.x: there is no such key", capfd)
+    refused([], "from", capfd)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("table", ["a,b\n1,2\n3\n", "a,b\n1,2,3\n", "a,a\n1,2\n", ""])
+def test_a_damaged_table_is_refused_and_the_old_result_kept(table, sweep):
+    kept = collect(sweep).path.read_bytes()
+    (sweep / "seed-1" / "size_power.csv").write_text(table)
+    with pytest.raises(UserError, match="seed-1/size_power.csv: "):
+        collect(sweep)
+    assert (sweep / "collected_size_power.csv").read_bytes() == kept
+    assert not list(sweep.glob(".writing*"))
+
+
+def test_one_run_alone_goes_elsewhere(sweep, tmp_path, capfd):
+    assert main(["collect", str(sweep / "seed-0"), f"to={tmp_path / 'new' / 'one.csv'}"]) == 0
+    assert read(tmp_path / "new" / "one.csv")[1] == ["seed-0", "mcnemar", "0.010"]
+
+
+@pytest.mark.parametrize("name", ["a b (c)", "it's", "x=1,y=[2]", "back\\slash"])
+def test_any_path_may_stand_first(name, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    make_run(Path(name) / "a")
+    assert main(["collect", name]) == 0, capfd.readouterr().err
+    assert (Path(name) / "collected_size_power.csv").is_file()
+
+
+def test_memory_does_not_grow_with_the_tables(tmp_path):
+    rows = "mcnemar,0.05\n" * 25_000
+    for i in range(4):
+        make_run(tmp_path / "s" / f"{i}", [f"seed={i}"], {"seed": i}, f"test,rate\n{rows}")
+    tracemalloc.start()
+    assert collect(tmp_path / "s").n_rows == 100_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < (tmp_path / "s" / "collected_size_power.csv").stat().st_size / 4
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), max_size=6), st.integers(0, 5))
+def test_a_setting_that_all_share_is_no_column(shared, value):
+    runs = [
+        Run(
+            str(i), Path(str(i)), (*(f"{k}={v}" for k, v in shared.items()), f"own={i}"), {**shared, "own": i}
+        )
+        for i in (value, value + 1)
+    ]
+    assert differing_settings(runs) == {"own": [str(value), str(value + 1)]}
+
+
+def test_values_as_text():
+    assert to_text(None) == "null"
+    assert to_text(1e-3) == "0.001"
+    assert to_text("a,b") == "a,b"
+
+
+def test_real_sweeps(tmp_path, monkeypatch, capfd):
+    """Of `harness compare`, collected with pandas' own reading as the reference."""
+    monkeypatch.chdir(tmp_path)
+    estimators = "estimator=[decision_tree,naive_bayes]"
+    options = [estimators, "n_seeds=2", "parallel=sequential", "cache=null", "figure.formats=[png]"]
+    sweep = ["compare", "-m", "out=s", *options, "seed=0,1,-1"]
+    assert main(sweep) == 1
+    assert main(sweep) == 1
+    assert "2 finished before, 0 run, 1 failed" in capfd.readouterr().out
+    assert main(["collect", "s", "table=verdicts"]) == 0
+    assert "seed: -1 is not allowed" in capfd.readouterr().err
+    joined = pd.read_csv("s/collected_verdicts.csv")
+    names = {seed: folder_name([*options, f"seed={seed}"], [f"seed={seed}"]) for seed in (0, 1)}
+    for seed, part in joined.groupby("setting_seed"):  # the table has a column `seed` of its own
+        assert set(part["run"]) == {names[seed]}
+        alone = pd.read_csv(f"s/{names[seed]}/verdicts.csv")
+        pd.testing.assert_frame_equal(
+            part.drop(columns=["run", "setting_seed"]).reset_index(drop=True), alone
+        )
+    provenance = Path(f"s/{names[0]}/provenance.json")
+    facts = json.loads(provenance.read_text())
+    assert "seed=0" in facts["overrides"]
+    provenance.write_text(json.dumps(facts | {"identity": "another"}))
+    kept = Path(f"s/{names[0]}/verdicts.csv").read_bytes()
+    assert main(sweep) == 1
+    out, err = capfd.readouterr()
+    assert "job 1 (seed=0): out=" in err
+    assert "it holds the run of another configuration" in err
+    assert "1 finished before, 0 run, 2 failed" in out
+    assert Path(f"s/{names[0]}/verdicts.csv").read_bytes() == kept

@@ -1,0 +1,71 @@
+"""Sweeps on other launchers: the same bytes as one job after the other."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from joblib.externals.loky import get_reusable_executor
+
+from harness.cli import main
+from harness.outcomes import Population, write_outcomes
+
+QUICK = [
+    "sets.n_sets=10", "sets.sizes=[50]", "alphas=[0.05]", "n_replicates=100", "sets.n_truth_sets=100",
+    "test=[mcnemar]", "truth=[exact_zero]", "figure=draft", "cache=null", "parallel=sequential",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """An outcomes table of three categories."""
+    path = tmp_path_factory.mktemp("table") / "outcomes.csv"
+    counts = np.random.default_rng(0).multinomial(900, np.array([9, 3, 2, 5, 4, 3, 4, 99]) / 129, 3)
+    write_outcomes([Population("linear_svm-mlp", "natural", tuple("ABC"), counts)], path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(table, tmp_path_factory):
+    """The tables of a sweep whose jobs ran one after the other, by the jobs' folders."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("basic"))
+        return sweep(table, "basic")
+
+
+def sweep(table, launcher, *more):
+    """Sweep over two seeds where no `out` is set; return the tables by the jobs' folders."""
+    arguments = ["run", "-m", f"population={table}", *QUICK, "seed=0,1", f"hydra/launcher={launcher}", *more]
+    assert main(arguments) == 0
+    return {path: path.read_bytes() for path in sorted(Path("runs").glob("*/*/*.csv"))}
+
+
+@pytest.mark.filterwarnings("default")  # the launchers of Hydra are not ours to mend
+@pytest.mark.parametrize(
+    ("launcher", "plugin", "more"),
+    [
+        ("joblib", "hydra_plugins.hydra_joblib_launcher", ["hydra.launcher.n_jobs=2"]),
+        ("submitit_local", "hydra_plugins.hydra_submitit_launcher", []),
+    ],
+)
+def test_same_bytes_in_same_folders(launcher, plugin, more, table, expected, tmp_path, monkeypatch):
+    pytest.importorskip(plugin, reason="the extra `cluster` is not installed")
+    get_reusable_executor().shutdown(wait=True)  # workers of an earlier test keep its working folder
+    monkeypatch.chdir(tmp_path)
+    assert len({path.parent for path in expected}) == 2
+    assert sweep(table, launcher, *more) == expected
+    get_reusable_executor().shutdown(wait=True)
+
+
+def test_the_slurm_array_composes(capfd):
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="`cluster` is not installed")
+    options = ["hydra/launcher=slurm_array", "hydra.launcher.partition=long", "hydra.launcher.mem_gb=4"]
+    assert main(["run", "--cfg", "hydra", *options]) == 0
+    said = capfd.readouterr().out
+    for line in (
+        "SlurmLauncher",
+        "cpus_per_task: 8",
+        "mem_gb: 4",
+        "partition: long",
+        "array_parallelism: 32",
+    ):
+        assert line in said

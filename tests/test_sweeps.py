@@ -1,0 +1,327 @@
+"""Sweeps lose nothing: a failing job stops no other, none is run twice, none has another's folder."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from harness import cli
+from harness.cli import main
+from harness.errors import UserError
+from harness.sweep_jobs import LONGEST, folder_name, is_place, locked, read_state, state_file
+
+NAMES = st.text(min_size=1, max_size=20, alphabet=st.characters(exclude_categories=["Cs"]))
+VALUES = st.one_of(
+    st.integers().map(str),
+    st.text(max_size=300, alphabet=st.characters(exclude_categories=["Cs"])),
+    st.lists(st.integers(), max_size=5).map(str),
+    st.sampled_from(
+        ["f1", "F1", "[a,b]", "[a, b]", "'a,b=2'", '"x"', "{a:1,b:[2]}", "null", "../p", "x" * 500]
+    ),
+)
+OVERRIDES = st.lists(st.tuples(NAMES, VALUES).map("=".join), max_size=6)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """Stand in for `harness compare`: finishes at once, or fails as its seed says."""
+
+    def work(cfg):
+        out = cli._output_folder()
+        facts = {"finished": True, "config": {"seed": cfg.seed}}
+        if (out / "provenance.json").exists():
+            print(f"{out} is finished")
+            return
+        if cfg.seed in FAILURES:
+            raise FAILURES[cfg.seed]
+        (out / "provenance.json").write_text(json.dumps(facts))
+        (out / "size_power.csv").write_text(f"rate\n{cfg.seed}\n")
+
+    monkeypatch.setitem(cli.COMMANDS, "compare", work)
+
+
+FAILURES = {
+    20: UserError("seed: 20 is not allowed"),
+    21: PermissionError(13, "Permission denied", "somewhere"),
+    22: MemoryError(),
+    23: ZeroDivisionError("a bug"),
+    24: KeyError("lost"),
+    25: SystemExit(3),
+}
+
+
+def sweep(capfd, *arguments):
+    code = main(["compare", "-m", *arguments])
+    out, err = capfd.readouterr()
+    assert "Traceback" not in err
+    return code, out, err
+
+
+def folders(root):
+    return sorted(path.name for path in Path(root).iterdir() if path.name != ".jobs")
+
+
+def test_a_failing_job_stops_no_other(capfd, here, study):
+    code, out, err = sweep(capfd, "out=s", "seed=20,1,21,22,23,24,25,2")
+    assert code == 1
+    assert [name.rpartition("-")[0] for name in folders("s")] == ["seed-1", "seed-2"]
+    lines = [line for line in err.splitlines() if line.startswith("harness compare: job")]
+    assert len(lines) == len(err.splitlines()) == 6
+    assert lines[0] == "harness compare: job 1 (seed=20): seed: 20 is not allowed"
+    assert lines[1] == "harness compare: job 3 (seed=21): somewhere: Permission denied"
+    table = out[out.index("6 of 8 jobs failed:") :].splitlines()
+    assert table[1].split() == ["job", "overrides", "reason"]
+    assert table[2].split(maxsplit=2) == ["1", "seed=20", "seed: 20 is not allowed"]
+    assert "not enough memory" in table[4]
+    assert table[5].split(maxsplit=2)[2] == "ZeroDivisionError: a bug"
+    assert table[6].split(maxsplit=2)[2] == "KeyError: 'lost'"
+    assert table[7].split(maxsplit=2)[2] == "SystemExit: 3"
+    assert table[-1] == "8 jobs in s: 0 finished before, 2 run, 6 failed"
+
+
+def test_the_same_command_runs_what_is_missing(capfd, here, study, monkeypatch):
+    assert sweep(capfd, "out=s", "seed=1,20,2")[0] == 1
+    before = {p: p.stat().st_mtime_ns for p in here.rglob("*.csv")}
+    monkeypatch.delitem(FAILURES, 20)
+    code, out, err = sweep(capfd, "out=s", "seed=1,20,2")
+    assert code == 0
+    assert err == ""
+    assert out.count("is finished") == 2
+    assert "3 jobs in s: 2 finished before, 1 run, 0 failed" in out
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+
+
+def test_without_out_more_values_go_to_the_same_folder(capfd, here, study):
+    assert sweep(capfd, "seed=1,2")[0] == 0
+    code, out, _ = sweep(capfd, "seed=2,3")
+    assert code == 0
+    (folder,) = (here / "runs").iterdir()
+    assert len(folders(folder)) == 3
+    assert "1 finished before, 1 run" in out
+    assert sweep(capfd, "seed=2,3", "alpha=0.1")[0] == 0
+    assert len(list((here / "runs").iterdir())) == 2
+
+
+def test_all_jobs_fail(capfd, here, study):
+    code, out, _ = sweep(capfd, "out=s", "seed=20,23")
+    assert code == 1
+    assert "2 jobs in s: 0 finished before, 0 run, 2 failed" in out
+    assert folders("s") == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["nonsense=1,2", "data=[iris],[nowhere]", "experiment=wine,smoke", "figure.x=1"]
+)
+def test_a_wrong_sweep_fails_before_any_job(wrong, capfd, here, study):
+    code, out, err = sweep(capfd, "out=s", wrong, "seed=1,2")
+    assert code == 2
+    assert out == ""
+    assert 1 <= len(err.splitlines()) <= 2
+    assert list(here.iterdir()) == []
+
+
+def test_jobs_that_are_one_run_run_once(capfd, here, study):
+    code, out, _ = sweep(capfd, "out=s", "seed=1,1,2")
+    assert code == 0
+    assert "note: job 2 (seed=1) is the same run as job 1" in out
+    assert "2 jobs in s: 0 finished before, 2 run" in out
+    code, out, _ = sweep(capfd, "out=s", "cache=null,elsewhere", "seed=1")
+    assert code == 0
+    assert "is the same run as job 1" in out
+
+
+def test_out_may_be_swept(capfd, here, study):
+    code, out, _ = sweep(capfd, "out=a,b", "seed=1,2")
+    assert code == 0
+    assert len(folders("a")) == len(folders("b")) == 2
+    assert "4 jobs in a, b: 0 finished before, 4 run" in out
+
+
+def test_a_job_that_cannot_have_its_folder(capfd, here, study):
+    (here / "file").write_text("text")
+    code, _, err = sweep(capfd, "out=file", "seed=1,2")
+    assert code == 2
+    assert "file" in err
+    code, _, err = sweep(capfd, "seed=1,2", "out=good,file")
+    assert code == 2
+    assert (here / "file").read_text() == "text"
+
+
+def test_a_sweep_does_not_write_into_a_run(capfd, here, study):
+    assert main(["compare", "out=s", "seed=1"]) == 0
+    before = sorted(here.rglob("*"))
+    code, _, err = sweep(capfd, "out=s", "seed=1,2")
+    assert code == 2
+    assert "a sweep needs a folder of its own" in err
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_quoted_and_nested_value(capfd, here, study):
+    code, out, _ = sweep(capfd, "out=s", "+x={a:1},'a,b'", "seed=1", "estimator=[svm],[svm,naive_bayes]")
+    assert code == 0, out
+    assert len(folders("s")) == 4
+
+
+def test_interruption_stops_the_sweep(capfd, here, monkeypatch):
+    def work(cfg):
+        if cfg.seed == 2:
+            signal.raise_signal(signal.SIGTERM)
+        (cli._output_folder() / "provenance.json").write_text('{"finished": true}')
+
+    monkeypatch.setitem(cli.COMMANDS, "compare", work)
+    code, _, err = sweep(capfd, "out=s", "seed=1,2,3")
+    assert code == 128 + signal.SIGTERM
+    assert err == "harness compare: interrupted; the same command goes on where it was\n"
+    assert [name.rpartition("-")[0] for name in folders("s") if any((here / "s" / name).iterdir())] == [
+        "seed-1"
+    ]
+
+
+def test_other_commands_sweep_too(capfd, here):
+    assert main(["figures", "-m", "from=here,there"]) == 1
+    out, err = capfd.readouterr()
+    assert "2 jobs: 0 finished before, 0 run, 2 failed" in out
+    assert "from=there" in err
+    assert list(here.iterdir()) == []
+
+
+def killed_sweep(launcher, *more):
+    """Run a sweep whose job of seed 1 kills its process; return the exit code."""
+    import hydra
+
+    from harness.config import conf_folder, register_resolvers
+    from harness.sweep import JobsFailed, use_this_sweeper
+
+    def task(cfg):
+        from hydra.core.hydra_config import HydraConfig
+
+        out = Path(HydraConfig.get().runtime.output_dir)
+        if cfg.seed == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if cfg.seed == 2:
+            raise UserError("seed: 2 is not allowed")
+        (out / "provenance.json").write_text('{"finished": true}')
+
+    register_resolvers()
+    use_this_sweeper()
+    before, sys.argv = sys.argv, ["harness compare", "-m", f"hydra/launcher={launcher}", *more]
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="compare")(task)()
+    except JobsFailed:
+        return 1
+    finally:
+        sys.argv = before
+    return 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("launcher", "plugin", "more"),
+    [
+        ("joblib", "hydra_plugins.hydra_joblib_launcher", ["hydra.launcher.n_jobs=2"]),
+        ("submitit_local", "hydra_plugins.hydra_submitit_launcher", []),
+    ],
+)
+def test_a_killed_worker_is_one_failed_job(launcher, plugin, more, capfd, here):
+    pytest.importorskip(plugin)
+    assert killed_sweep(launcher, *more, "out=s", "seed=0,1,2,3,4") == 1
+    out, _ = capfd.readouterr()
+    table = out[out.index("2 of 5 jobs failed:") :].splitlines()
+    assert table[2].split(maxsplit=2)[:2] == ["2", "seed=1"]
+    assert "its process was killed" in table[2]
+    assert table[3].split(maxsplit=2) == ["3", "seed=2", "seed: 2 is not allowed"]
+    assert "5 jobs in s: 0 finished before, 3 run, 2 failed" in out
+    assert len(list(here.glob("s/*/provenance.json"))) == 3
+
+
+def test_a_lock_keeps_others_out_and_ends_with_its_holder(tmp_path):
+    path = state_file(tmp_path / "s" / "job")
+    with locked(path, wait=True) as descriptor:
+        assert descriptor is not None
+        with locked(path, wait=False) as other:
+            assert other is None
+    with locked(path, wait=False) as descriptor:
+        assert descriptor is not None
+
+
+def test_a_damaged_state_says_nothing(tmp_path):
+    (tmp_path / "state").write_text('{"state": "fini')
+    assert read_state(tmp_path / "state") == {}
+    assert read_state(tmp_path / "absent") == {}
+
+
+def test_a_sweep_that_was_killed_goes_on(capfd, here, study):
+    """What a killed process wrote of its job does not count."""
+    assert sweep(capfd, "out=s", "seed=1")[0] == 0
+    (name,) = folders("s")
+    (here / "s" / name / "provenance.json").unlink()
+    (here / "s" / name / "size_power.csv").unlink()
+    state = here / "s" / ".jobs" / name
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"state": "running"}))
+    code, out, _ = sweep(capfd, "out=s", "seed=1")
+    assert code == 0
+    assert "1 job in s: 0 finished before, 1 run, 0 failed" in out
+
+
+@given(OVERRIDES, OVERRIDES)
+@example(["scorer=F1"], ["scorer=f1"])
+@example(["a='1,b=2'"], ["a='1", "b=2'"])
+@example(["x=" + "y" * 400], ["x=" + "y" * 401])
+@example(["x=[1,2]"], ["x=[1, 2]"])
+def test_other_overrides_other_folders(one, other):
+    """On a file system that takes upper and lower case for the same, too."""
+    names = [folder_name(overrides, overrides) for overrides in (one, other)]
+    kept = [sorted(text for text in overrides if not is_place(text)) for overrides in (one, other)]
+    if kept[0] != kept[1]:
+        assert names[0].casefold() != names[1].casefold()
+
+
+@given(
+    st.permutations(["seed=1", "sets.sizes=[100,300]", "+x='a b'", "~figure"]),
+    st.sampled_from(["out=x", "++cache=y"]),
+)
+def test_order_and_places_do_not_count(overrides, place):
+    assert folder_name([*overrides, place], ["seed=1"]) == folder_name(sorted(overrides), ["seed=1"])
+
+
+@given(OVERRIDES)
+def test_names_of_folders_are_plain(overrides):
+    name = folder_name(overrides, overrides)
+    assert len(name) <= LONGEST + 13
+    assert name.isascii()
+    assert not name.startswith((".", "-"))
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def test_a_second_sweep_waits_for_a_job_of_the_first(capfd, here, study):
+    """Another process that works on a job keeps it; then it is finished, and not run again."""
+    assert sweep(capfd, "out=s", "seed=1")[0] == 0
+    (name,) = folders("s")
+    (here / "s" / name / "provenance.json").unlink()
+    holder = os.fork()
+    if holder == 0:
+        with locked(here / "s" / ".jobs" / name, wait=True):
+            (here / "locked").touch()
+            time.sleep(1)
+            (here / "s" / name / "provenance.json").write_text('{"finished": true}')
+        os._exit(0)
+    while not (here / "locked").exists():
+        time.sleep(0.01)
+    code, out, _ = sweep(capfd, "out=s", "seed=1")
+    os.waitpid(holder, 0)
+    assert code == 0
+    assert "1 finished before, 0 run" in out
