@@ -10,6 +10,8 @@ from scipy import sparse
 from harness.errors import UserError
 from harness.seeding import rng
 
+MOST_CATEGORIES = 10_000
+
 
 class Categories(NamedTuple):
     """Label sets made of topics.
@@ -63,8 +65,10 @@ class Balance:
     def __post_init__(self) -> None:
         if not 0 < self.low <= self.high < 1:
             raise UserError(f"balance: low={self.low}, high={self.high}; 0 < low <= high < 1 is allowed")
-        if self.n_categories < 1:
-            raise UserError(f"balance: n_categories={self.n_categories}; at least 1 is allowed")
+        if type(self.n_categories) is not int or not 1 <= self.n_categories <= MOST_CATEGORIES:
+            raise UserError(
+                f"balance: n_categories={self.n_categories!r}; at least 1, at most {MOST_CATEGORIES:,}"
+            )
         if self.prevalence is not None:
             if not self.prevalence:
                 raise UserError("balance: prevalence is empty; at least one number between 0 and 1 is needed")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.papers import FEW_CATEGORIES, Panel, select
+from harness.store import write_atomically
 from harness.truth_scores import truth_name
 
 if TYPE_CHECKING:
@@ -185,5 +186,5 @@ def write_captions(folder: Path, captions: Mapping[str, str]) -> Path:
 
     path = folder / "captions.md"
     parts = [f"## {stem}\n\n{escape_markdown(text)}\n" for stem, text in captions.items()]
-    path.write_text("# Captions of the figures\n\n" + "\n".join(parts), encoding="utf-8")
+    write_atomically(path, ("# Captions of the figures\n\n" + "\n".join(parts)).encode())
     return path

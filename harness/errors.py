@@ -17,13 +17,13 @@ class UserError(Exception):
 
 
 def sentence(error: BaseException) -> str:
-    """Return an error's text on one line, without Hydra's hints on how to see a traceback.
+    r"""Return an error's text on one line, without Hydra's hints on how to see a traceback.
 
     What cannot be printed is escaped: a file that is quoted may hold anything.
 
     Examples
     --------
-    >>> sentence(ValueError("alpha: 2 is not allowed;\\n numbers between 0 and 1 are"))
+    >>> sentence(ValueError("alpha: 2 is not allowed;\n numbers between 0 and 1 are"))
     'alpha: 2 is not allowed; numbers between 0 and 1 are'
     """
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in _line(error))

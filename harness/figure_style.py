@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 from harness.errors import UserError
 from harness.papers import Curve
+from harness.store import write_atomically
 
 FORMATS = ("pdf", "png")
 X_AXES = ("log", "linear")
@@ -190,7 +192,6 @@ def check_options(formats: Sequence[str], x_axis: str, dpi: float, width: float)
 
 def save_figure(figure: Any, folder: Path, stem: str, formats: Sequence[str], dpi: float) -> list[Path]:
     """Write a figure in each format, without dates or software stamps, and return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
     metadata: dict[str, dict[str, None]] = {
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
         "png": {"Software": None},
@@ -198,6 +199,8 @@ def save_figure(figure: Any, folder: Path, stem: str, formats: Sequence[str], dp
     paths = []
     for name in formats:
         path = folder / f"{stem}.{name}"
-        figure.savefig(path, format=name, dpi=dpi, metadata=metadata[name])
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=name, dpi=dpi, metadata=metadata[name])
+        write_atomically(path, drawn.getbuffer())
         paths.append(path)
     return paths

@@ -34,6 +34,7 @@ from harness.figure_truths import truth_figure
 from harness.papers import (
     COLUMNS,
     NULL_TRUTHS,
+    NUMERIC,
     PRIMARY_ALPHA,
     REWEIGHTED,
     Curve,
@@ -126,7 +127,7 @@ def draw_figures(
     out = Path(out)
     formats = tuple(formats)
     check_options(formats, x_axis, dpi, width)
-    table = read_table(out / "size_power.csv", COLUMNS)
+    table = read_table(out / "size_power.csv", COLUMNS, NUMERIC)
     provenance = read_provenance(out) or {}
     options = Options(papers_minus_one, dpi, width, formats, x_axis)
     chosen, rules = primary_truth(table, truth), without_nulls(table)

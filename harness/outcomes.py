@@ -305,14 +305,30 @@ def _whole_numbers(path: Path, line: int, row: dict[str, str]) -> list[int]:
     return values
 
 
+def check_file(path: Path) -> None:
+    """Refuse what is no file of a table's size: a pipe would block, a device might never end.
+
+    Raises
+    ------
+    UserError
+        If `path` is missing, no regular file or larger than 64 MiB.
+    """
+    if not path.exists():
+        raise UserError(f"{path}: no such file; give the outcomes.csv of a finished run")
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise UserError(f"{path}: cannot be read, being {kind}; give the outcomes.csv of a finished run")
+    n_bytes = path.stat().st_size
+    if n_bytes > _LARGEST_FILE:
+        raise UserError(
+            f"{path}: {n_bytes / 2**20:.0f} MiB is too large for an outcomes table; 64 MiB is allowed"
+        )
+
+
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield line number and named values of each line that holds any."""
     try:
-        n_bytes = path.stat().st_size
-        if n_bytes > _LARGEST_FILE:
-            raise UserError(
-                f"{path}: {n_bytes / 2**20:.0f} MiB is too large for an outcomes table; 64 MiB is allowed"
-            )
+        check_file(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = next(reader, [])
@@ -325,8 +341,6 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     )
                 if values:
                     yield reader.line_num, dict(zip(header, values, strict=True))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; give the outcomes.csv of a finished run") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); an outcomes table is needed") from None
     except (csv.Error, UnicodeDecodeError) as error:

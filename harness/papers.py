@@ -28,6 +28,10 @@ COLUMNS = (
     "wrong_direction_rate", "rate_without_dead", "prevalence",
 )  # fmt: skip
 
+NUMERIC = tuple(
+    name for name in COLUMNS if name not in ("pair", "balance", "truth", "measure", "test", "kind")
+)
+
 # the paper's legend, in its order: label, names of the test (the paper's own reading first)
 LEGEND = (
     ("Bootstrap test ΔF1", ("bootstrap_f1_symmetric", "bootstrap_f1")),
@@ -87,13 +91,22 @@ class Curve(NamedTuple):
     companion: bool = False
 
 
-def read_table(path: Path, needed: Iterable[str] = ()) -> DataFrame:
+def read_table(path: Path, needed: Iterable[str] = (), numbers: Iterable[str] = ()) -> DataFrame:
     """Read a CSV that a run left, with missing values as NaN.
+
+    Parameters
+    ----------
+    path : Path
+    needed : iterable of str
+        Columns that must be there.
+    numbers : iterable of str
+        Those of them that must hold numbers or nothing.
 
     Raises
     ------
     UserError
-        If the file is missing, unreadable or lacks a column.
+        If the file is missing, unreadable, cut within a row, or lacks a column, or if one that must hold
+        numbers does not.
     """
     import pandas as pd
 
@@ -103,9 +116,16 @@ def read_table(path: Path, needed: Iterable[str] = ()) -> DataFrame:
         table = pd.read_csv(path)
     except (ValueError, pd.errors.ParserError) as error:
         raise UserError(f"{path}: not a CSV table ({' '.join(str(error).split())})") from error
+    if not path.read_bytes().endswith(b"\n"):  # pandas would fill up the last row
+        raise UserError(f"{path}: its last row has no end; was the file cut short?")
     missing = [name for name in needed if name not in table.columns]
     if missing:
         raise UserError(f"{path}: column {missing[0]} is missing; the columns {', '.join(needed)} are needed")
+    for name in numbers:
+        bad = pd.to_numeric(table[name], errors="coerce").isna() & table[name].notna()
+        if bad.any():
+            row = int(bad.to_numpy().argmax())
+            raise UserError(f"{path}, line {row + 2}: {name} is {table[name][row]!r}; a number is needed")
     return table
 
 

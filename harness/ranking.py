@@ -15,7 +15,7 @@ from harness.papers import (
     primary_alpha,
     test_name,
 )
-from harness.size_power import verdict
+from harness.size_power import verdict, write_table
 from harness.table_text import write_tables
 from harness.truth_scores import CANNOT_TELL, interval
 
@@ -225,8 +225,7 @@ def write_ranking(out: Path, size_power: DataFrame) -> list[Path]:
         return []
     alpha = primary_alpha(size_power)
     folder = out / "tables"
-    folder.mkdir(parents=True, exist_ok=True)
-    ranked.to_csv(folder / "ranking.csv", index=False, float_format="%.10g", lineterminator="\n")
+    write_table(ranked, folder / "ranking.csv")
     parts = []
     places = ranked.groupby(["panel", "n_documents"], sort=False)
     for place, ((panel, n_documents), part) in enumerate(places):

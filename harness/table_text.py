@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.store import write_atomically
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -98,11 +100,8 @@ def write_tables(folder: Path, stem: str, parts: Sequence[tuple[str, DataFrame]]
 
     A part is a caption and a table; parts follow each other in the file.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     markdown, latex = folder / f"{stem}.md", folder / f"{stem}.tex"
-    markdown.write_text(
-        "\n".join(f"{escape_markdown(caption)}\n\n{to_markdown(part)}" for caption, part in parts),
-        encoding="utf-8",
-    )
-    latex.write_text("\n".join(to_latex(part, caption) for caption, part in parts), encoding="utf-8")
+    text = "\n".join(f"{escape_markdown(caption)}\n\n{to_markdown(part)}" for caption, part in parts)
+    write_atomically(markdown, text.encode())
+    write_atomically(latex, "\n".join(to_latex(part, caption) for caption, part in parts).encode())
     return [markdown, latex]

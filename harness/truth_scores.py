@@ -35,6 +35,7 @@ from harness.papers import (
     select_panel,
     without_nulls,
 )
+from harness.store import write_atomically
 from harness.table_text import write_tables
 
 if TYPE_CHECKING:
@@ -277,8 +278,8 @@ def write_truth_tables(out: Path) -> list[Path]:
     size_power = read_table(out / "size_power.csv", COLUMNS)
     scores = score_truth_rules(size_power)
     folder = out / "tables"
-    folder.mkdir(parents=True, exist_ok=True)
-    scores.to_csv(folder / "truth_rules.csv", index=False, lineterminator="\n")
+    text = scores.to_csv(index=False, lineterminator="\n")
+    write_atomically(folder / "truth_rules.csv", text.encode())
     totals = total_scores(scores)
     totals["truth"] = [truth_name(str(truth)) for truth in totals["truth"]]
     alpha = primary_alpha(size_power)

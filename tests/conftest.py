@@ -4,6 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# no test depends on a clock, and the same examples are tried everywhere
+settings.register_profile(
+    "harness", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("harness")
 
 
 @pytest.fixture(scope="session")

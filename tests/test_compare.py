@@ -405,6 +405,7 @@ def test_a_table_of_ones_own(capfd, here):
         ("a,b,y\n1,2,u\n1,inf,v\n", "'inf' in row 3"),
         ("a,b,y\n1,2,u\n1,red,v\n", "column 'b' holds 'red' in row 3"),
         ("a,b,y\n1,2,u\n1,3,u\n", "one class only"),
+        ("a,b,y\n", "a header and no row"),
         ("a,b,y\n" + "1,2,u\n" * 9 + "1,3,v\n", "class 'v' of t.csv has 1 sample"),
         ("a,b,y\n1,2,u\n1,2,u\n1,3,v\n1,3,v\n", "leaves 1 in the test set"),
         ("a,b,z\n1,2,u\n", "'y' is no column of ../t.csv; it has a, b, z"),

@@ -10,8 +10,9 @@ import harness
 ORDER = [
     "harness", "errors", "interruption", "folder_lock", "sweep_jobs", "seeding", "store",
     "cache_listing", "parallel", "table_text", "corpora.corpus", "corpora", "split", "features", "balance",
-    "models.fitted", "models.cross_validation", "models.gaussian_kernel", "models.device", "models", "outcomes", "training",
-    "measures", "influence", "nulls", "evaluation_sets", "significance.result", "significance", "rejections",
+    "models.fitted", "models.cross_validation", "models.gaussian_kernel", "models.device", "models",
+    "outcomes", "training", "measures", "influence", "nulls", "evaluation_sets", "significance.result",
+    "significance", "rejections",
     "questions", "null_evaluation_sets", "intervals", "size_power",
     "plans", "evaluation_tables", "evaluation", "null_evaluation", "papers",
     "truth_scores", "ranking", "memory", "provenance",

@@ -8,6 +8,7 @@ import torch
 from scipy import sparse
 
 from harness.errors import UserError
+from harness.models import device as device_module
 from harness.models import mlp as mlp_module
 from harness.models import mlp_network
 from harness.models.cross_validation import count_cells, score
@@ -364,6 +365,7 @@ def test_cuda_is_refused_where_it_is_absent_and_auto_falls_back(monkeypatch, toy
     with pytest.raises(UserError, match="no CUDA GPU"):
         MLP().fit(*toy, seed=0, device="cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(device_module, "may_have_gpu", lambda: True)
     assert resolve_device("auto") == resolve_device("cuda") == "cuda"
 
 

@@ -77,6 +77,8 @@ def read_csv(path: str, target: str) -> Dataset:
     """
     import pandas as pd
 
+    if Path(path).exists() and not Path(path).is_file():  # a pipe would block, a device might never end
+        raise UserError(f"path={path}: it is no regular file; a CSV file is needed")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=True, skipinitialspace=True)
     except OSError as error:
@@ -86,6 +88,8 @@ def read_csv(path: str, target: str) -> Dataset:
     if str(target) not in table.columns:
         columns = ", ".join(str(column) for column in table.columns[:20])
         raise UserError(f"target: {target!r} is no column of {path}; it has {columns}")
+    if table.empty:
+        raise UserError(f"path={path}: it has a header and no row; samples are needed")
     missing = table.isna()
     if missing.to_numpy().any():
         row, column = (int(place) for place in np.argwhere(missing.to_numpy())[0])

@@ -9,6 +9,7 @@ from harness.measures import check_measure
 AVERAGES = ("micro", "macro")
 RESAMPLING = ("document", "event")
 KEYS = ("size", "averages", "resampling", "n_subsets", "costs", "calibration")
+MOST = 10_000_000
 LEAST = {"n_draws": 10, "n_replicates": 20, "n_truth_sets": 100, "n_random": 0}
 
 
@@ -96,8 +97,8 @@ def _check_keys(where: str, node: object, allowed: tuple[str, ...]) -> None:
 
 
 def _check_whole(where: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UserError(f"{where}: {value!r} is not allowed; a whole number of at least {least} is")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
+        raise UserError(f"{where}: {value!r} is not allowed; a whole number from {least} to {MOST:,} is")
 
 
 def _check_members(where: str, values: object, allowed: tuple[str, ...]) -> None:

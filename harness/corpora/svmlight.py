@@ -15,7 +15,7 @@ from harness.corpora.opening import open_checked, shorten
 from harness.errors import UserError
 
 VALUES = ("counts", "weights")
-MAX_TERMS = 100_000_000
+MAX_TERMS = 10_000_000
 Labels = list[tuple[float, ...]]
 
 
@@ -72,8 +72,10 @@ def load_svmlight(
         raise UserError(f"corpus.values={values!r} is not allowed; choose one of {', '.join(VALUES)}")
     if zero_based not in (True, False, "auto"):
         raise UserError(f"corpus.zero_based={zero_based!r} is not allowed; choose one of true, false, auto")
-    if n_terms is not None and not 1 <= n_terms <= MAX_TERMS:
-        raise UserError(f"corpus.n_terms={n_terms} is not allowed; whole numbers from 1 to {MAX_TERMS:,} are")
+    if n_terms is not None and (type(n_terms) is not int or not 1 <= n_terms <= MAX_TERMS):
+        raise UserError(
+            f"corpus.n_terms={n_terms!r} is not allowed; whole numbers from 1 to {MAX_TERMS:,} are"
+        )
     parts = [_read(file, values, zero_based is False) for file in _files(path)]
     labels = [label for part in parts for label in part.labels]
     indices = np.concatenate([part.terms.indices for part in parts])

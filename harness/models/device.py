@@ -1,5 +1,7 @@
 """The device of torch, and decision values computed there in single precision."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,14 +41,23 @@ def resolve_device(device: str) -> str:
     """
     if device not in DEVICES:
         raise UserError(f"device={device} is unknown; choose one of {', '.join(DEVICES)}")
-    if device == "cpu":
-        return device
+    if device == "cpu" or (device == "auto" and not may_have_gpu()):
+        return "cpu"
     import torch
 
     available = torch.cuda.is_available()
     if device == "cuda" and not available:
         raise UserError("device=cuda: torch finds no CUDA GPU on this machine; use device=cpu or device=auto")
     return "cuda" if available else "cpu"
+
+
+def may_have_gpu() -> bool:
+    """Tell whether it is worth importing torch, which takes seconds, to ask it for a GPU.
+
+    On Linux a GPU's driver has a file of its own: NVIDIA's, that of Windows underneath, or AMD's.
+    """
+    files = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+    return sys.platform != "linux" or any(Path(file).exists() for file in files)
 
 
 def rows_times(x: sparse.csr_array, matrix: Any) -> Any:

@@ -1,0 +1,112 @@
+"""Run the real command in a process of its own, kill it at a moment, and look at what it leaves."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from harness.outcomes import Population, write_outcomes
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+STUDY = [
+    "corpus.n_documents=500", "corpus.n_topics=8", "split.n_train=150", "n_meta_categories=3",
+    "sets.sizes=[50]", "sets.n_sets=20", "sets.n_truth_sets=100", "n_replicates=200", "alphas=[0.05]",
+    "test=[mcnemar,bootstrap_f1]", "figure=draft", "figure.formats=[png]", "figure.dpi=30",
+]  # fmt: skip
+"""A study of both kinds of categories with every stage, a few seconds long."""
+SVM = ["model=[linear_svm,rbf_svm]", "pairs=[linear_svm-rbf_svm]", "tune.enabled=false"]
+
+
+def write_table(path: Path) -> str:
+    """Write a small outcomes table and return the setting that starts from it: no corpus, no training."""
+    generator = np.random.default_rng(0)
+    shares = generator.dirichlet([9, 3, 2, 5, 4, 3, 4, 99], 6)
+    counts = np.array([generator.multinomial(5000, row) for row in shares])
+    names = tuple(f"T{i}" for i in range(6))
+    write_outcomes([Population("linear_svm-rbf_svm", b, names, counts) for b in ("natural", "meta")], path)
+    return f"population={path}"
+
+
+def start(folder: Path, arguments, *, n_jobs=1) -> subprocess.Popen:
+    """Start ``harness run`` there, in a session of its own."""
+    parallel = ["parallel=loky", f"parallel.n_jobs={n_jobs}"] if n_jobs > 1 else ["parallel=sequential"]
+    command = [sys.executable, "-m", "harness", "run", "out=out", "cache=cache", *parallel, *arguments]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "stdout").open("ab") as out, (folder / "stderr").open("wb") as err:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+
+
+def finish(folder: Path, arguments, *, n_jobs=1) -> float:
+    """Run to the end; return the seconds it took."""
+    began = time.monotonic()
+    code = start(folder, arguments, n_jobs=n_jobs).wait(timeout=600)
+    assert code == 0, (folder / "stderr").read_text()
+    return time.monotonic() - began
+
+
+def kill(folder: Path, arguments, number: int, seconds: float, *, n_jobs=1) -> bool:
+    """Start, send the signal after so many seconds, check how it ends; False if it was through before."""
+    process = start(folder, arguments, n_jobs=n_jobs)
+    try:
+        code = process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        family = psutil.Process(process.pid).children(recursive=True)
+        # Ctrl-C reaches every process of the terminal's group
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        code = process.wait(timeout=60)
+        check_end(folder, number, code)
+        check_nobody_left(family)
+        return True
+    assert code == 0, (folder / "stderr").read_text()
+    return False
+
+
+def check_end(folder: Path, number: int, code: int) -> None:
+    """A signal that can be heard ends in one sentence, from when the command has begun."""
+    said = (folder / "stderr").read_text()
+    if number == signal.SIGKILL:
+        assert code == -number
+    elif code == 0:
+        assert "Traceback" not in said
+    elif code == 128 + number:
+        assert said.splitlines()[-1].endswith("interrupted; the same command goes on where it was"), said
+        assert "Traceback" not in said
+    else:  # the interpreter itself was still starting
+        assert code in (-number, 1), said
+        assert not said or "KeyboardInterrupt" in said
+
+
+def check_nobody_left(family, seconds=30.0) -> None:
+    """Every process that the run started ends soon."""
+    until = time.monotonic() + seconds
+    while alive := [p for p in family if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]:
+        assert time.monotonic() < until, [p.cmdline() for p in alive]
+        time.sleep(0.2)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of every CSV of a finished run."""
+    out = folder / "out"
+    assert not list(out.rglob(".writing-*"))
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*.csv"))}
+
+
+def rounds(seed: int, n: int, seconds: float):
+    """Yield (signal, moment) twice for each of `n` rounds; the first signal of a round cannot be heard."""
+    draw = random.Random(seed)
+    for _ in range(n):
+        first = (signal.SIGKILL, draw.uniform(0, seconds))
+        yield [first, (draw.choice(SIGNALS), draw.uniform(0, seconds))]

@@ -1,0 +1,248 @@
+"""Data sets, finished runs and places that cannot be used, and disks that are locked or full."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bad_input import (
+    COMMON,
+    LEARNERS,
+    STORED,
+    bad,
+    both,
+    check_refusal,
+    compose,
+    named,
+    refuse,
+    text,
+    tree,
+    write_stored,
+)
+
+from harness.cli import main
+
+
+def csv(what, content, *said, encoding="utf-8"):
+    """Return the case of a data set."""
+    return bad(
+        "compare data=csv data.csv.path=../d.csv data.csv.target=y",
+        *said,
+        make=text("d.csv", content, encoding),
+        name=f"data {what}",
+    )
+
+
+DATA = [
+    bad("compare data=csv", "data.csv.path", name="data without path"),
+    bad("compare data=csv data.csv.path=../absent.csv data.csv.target=y", "absent.csv"),
+    bad("compare data=csv data.csv.path=.. data.csv.target=y", "Is a directory"),
+    csv("empty", "", "d.csv"),
+    csv("without the target", "x,z\n1,a\n", "'y' is no column"),
+    csv("of one column", "y\na\nb\n", "at least one feature"),
+    csv("with a missing value", "x,y\n1,a\n,b\n", "row 3 has no value in column 'x'"),
+    csv("with inf", "x,y\n1,a\ninf,b\n", "column 'x' holds 'inf' in row 3"),
+    csv("with 1e400", "x,y\n1,a\n1e400,b\n", "column 'x' holds '1e400' in row 3"),
+    csv("with text", "x,y\n1,a\nred,b\n", "column 'x' holds 'red' in row 3"),
+    csv("with a long row", "x,y\n1,a\n1,2,3\n", "d.csv"),
+    csv("of one class", "x,y\n1,a\n2,a\n3,a\n", "holds one class only"),
+    csv("with a class of one", "x,y\n1,a\n2,a\n3,b\n", "class 'b'"),
+    csv("in Latin-1", "x,y\n1,\xe9\n2,b\n", "d.csv", encoding="latin-1"),
+    csv("of random bytes", bytes(range(256)) * 9, "d.csv"),
+]
+
+
+@pytest.mark.parametrize("case", named(DATA))
+def test_data_sets(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + LEARNERS, tmp_path, monkeypatch, capfd)
+
+
+def remove(name):
+    return lambda run: (run / name).unlink()
+
+
+def rewrite(name, change):
+    return lambda run: (run / name).write_bytes(change((run / name).read_bytes()))
+
+
+def redrawn(what, change, *said, settings=""):
+    """Return the case of a finished run that was changed before its figures are drawn again."""
+    return bad(
+        f"figures from=../run{settings}", *said, make=lambda f: change(f / "run"), name=f"figures {what}"
+    )
+
+
+FIGURES = [
+    bad("figures from=../absent", "absent", "size_power.csv"),
+    bad("figures from=", "from: '' is not allowed"),
+    bad("figures from=[a]", "from: ['a'] is not allowed"),
+    bad("figures from=/dev/null", "/dev/null"),
+    bad("figures from=../outcomes.csv", "outcomes.csv"),
+    bad("figures", "from", name="figures from nothing"),
+    redrawn("of half a run", remove("size_power.csv"), "holds no size_power.csv"),
+    redrawn("of an empty table", rewrite("size_power.csv", lambda _: b""), "size_power.csv"),
+    redrawn("of a header", rewrite("size_power.csv", lambda data: data.split(b"\n")[0]), "size_power.csv"),
+    redrawn(
+        "of other columns",
+        rewrite("size_power.csv", lambda data: data.replace(b"rate", b"mate")),
+        "column rate is missing",
+    ),
+    redrawn(
+        "of text",
+        rewrite(
+            "size_power.csv", lambda data: data.replace(b"100,size", b"many,size").replace(b",100,", b",x,")
+        ),
+        "size_power.csv",
+    ),
+    redrawn("of random bytes", rewrite("size_power.csv", lambda _: bytes(range(256)) * 9), "size_power.csv"),
+    redrawn("cut within a row", rewrite("size_power.csv", lambda data: data[:-20]), "size_power.csv"),
+    redrawn("with an unknown key", lambda run: None, "nonsense", settings=" +nonsense=1"),
+    redrawn("with a wrong option", lambda run: None, "figure.dpi: 'x'", settings=" figure.dpi=x"),
+    redrawn("with another truth", lambda run: None, "figure.truth: other", settings=" figure.truth=other"),
+]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run, from a table."""
+    folder = tmp_path_factory.mktemp("finished")
+    case = bad("run", make=None)
+    write_stored(folder / "outcomes.csv")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        defaults = ("parallel=sequential", f"out={folder / 'run'}", "cache=null", "population=outcomes.csv")
+        assert main(compose(case, defaults + STORED[1:])) == 0
+    finally:
+        os.chdir(before)
+    return folder / "run"
+
+
+@pytest.mark.parametrize("case", named(FIGURES))
+def test_figures(case, finished, tmp_path, monkeypatch, capfd):
+    shutil.copytree(finished, tmp_path / "run")
+    made = case.make or (lambda folder: None)
+    made(tmp_path)
+    before = tree(tmp_path / "run")
+    refuse(case._replace(make=None), ("parallel=sequential", "figure=draft"), tmp_path, monkeypatch, capfd)
+    assert tree(tmp_path / "run") == before
+
+
+PLACES = [
+    bad("run out=../a.txt", "a.txt", make=text("a.txt", "mine")),
+    bad("run out=../a.txt/below", "a.txt", make=text("a.txt", "mine")),
+    bad("run out=/proc/nothing", "/proc/nothing"),
+    bad("run out=/dev/null", "/dev/null"),
+    bad("run out=../d", "files of something else", make=text("d/thesis.tex", "mine")),
+    bad("run out=../run", "another configuration", make=text("run/provenance.json", '{"identity": "x"}')),
+    bad(
+        "run out=../run/again",
+        "it lies within the run",
+        make=both(text("run/provenance.json", '{"identity": "x"}'), text("run/again/file", "")),
+    ),
+    bad(
+        "run out=../run/new", "it lies within the run", make=text("run/provenance.json", '{"identity": "x"}')
+    ),
+    bad("run cache=../a.txt", "a.txt is a file; a folder is needed", make=text("a.txt", "mine")),
+    bad("run cache=../a.txt/below", "a.txt is a file; a folder is needed", make=text("a.txt", "mine")),
+    bad("run cache=/dev/null", "/dev/null is a file"),
+    bad("compare cache=../a.txt", "a.txt is a file; a folder is needed", make=text("a.txt", "mine")),
+    bad("compare out=../a.txt", "a.txt", make=text("a.txt", "mine")),
+]
+
+
+@pytest.mark.parametrize("case", named(PLACES))
+def test_places(case, tmp_path, monkeypatch, capfd):
+    own = STORED if case.arguments.startswith("run") else LEARNERS
+    case.make and case.make(tmp_path)
+    before = tree(tmp_path)
+    refuse(case._replace(make=None), COMMON + own, tmp_path, monkeypatch, capfd)
+    after = tree(tmp_path)
+    assert {name: after[name] for name in before} == before
+
+
+IN_A_PROCESS = [
+    ("run", "sets.sizes=[0]"),
+    ("run", "population=/dev/zero"),
+    ("run", "corpus=svmlight", "corpus.path=absent"),
+    ("compare", "n_seeds=0"),
+    ("figures", "from=absent"),
+    ("run", "--nonsense"),
+]
+
+
+def in_a_process(arguments, folder, **options):
+    program = [sys.executable, "-m", "harness", *arguments]
+    return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", IN_A_PROCESS, ids=" ".join)
+def test_in_a_process_of_its_own(arguments, tmp_path):
+    answer = in_a_process(arguments, tmp_path)
+    check_refusal(answer.returncode, answer.stdout, answer.stderr, arguments[0], ())
+    assert tree(tmp_path) == {}
+
+
+def stored(tmp_path):
+    write_stored(tmp_path / "outcomes.csv")
+    work = tmp_path / "work"
+    work.mkdir()
+    return work, compose(bad("run"), ("parallel=sequential", *STORED))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give its rights up, and take them again")
+@pytest.mark.parametrize("what", ["population", "out", "cache"])
+def test_without_permission(what, tmp_path, monkeypatch, capfd):
+    """Root may do all, so the test becomes another user."""
+    work, command = stored(tmp_path)
+    place = {"population": tmp_path / "outcomes.csv", "out": work, "cache": tmp_path / "locked"}[what]
+    (tmp_path / "locked").mkdir()
+    work.chmod(0o777)
+    place.chmod(0o000 if what == "population" else 0o555)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    monkeypatch.chdir(work)
+    places = ["out=result", "cache=../locked/kept" if what == "cache" else "cache=null"]
+    os.seteuid(65534)
+    try:
+        code = main([*command, *places])
+    finally:
+        os.seteuid(0)
+    out, err = capfd.readouterr()
+    said = {"population": "outcomes.csv", "out": "result", "cache": "locked cannot be written"}[what]
+    check_refusal(code, out, err, "run", (said,))
+    assert tree(work) == {}
+    assert tree(tmp_path / "locked") == {}
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 KiB, where this process may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no disk can be mounted here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("full", ["out", "cache"])
+def test_full_disk(full, small_disk, tmp_path, monkeypatch, capfd):
+    """What was written before the disk was full is whole, and the same command goes on from there."""
+    work, command = stored(tmp_path)
+    monkeypatch.chdir(work)
+    (small_disk / "ballast").write_bytes(bytes(56 << 10))
+    places = {"out": f"out={small_disk / 'result'}", "cache": f"cache={small_disk / 'kept'}"}
+    other = {"out": "cache=null", "cache": "out=result"}[full]
+    code = main([*command, places[full], other])
+    out, err = capfd.readouterr()
+    check_refusal(code, out, err, "run", ("No space left on device", str(small_disk)))
+    left = [path for path in small_disk.rglob("*") if path.is_file()]
+    assert not [path for path in left if path.name.startswith(".writing-")]
+    (small_disk / "ballast").unlink()
+    subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
+    assert main([*command, places[full], other]) == 0

@@ -1,0 +1,146 @@
+"""``harness cache``: lists what is kept, removes what is asked for and nothing else."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+from harness.cache_listing import list_cache
+from harness.cli import main
+from harness.store import Store, digest
+
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def cache(tmp_path):
+    """Two stages with five entries, one of them damaged and one old, and what a killed run left."""
+    store = Store(tmp_path / "cache")
+    for stage, n in (("fit", 3), ("simulated null", 2)):
+        for number in range(n):
+            store.save(stage, digest(stage, number), {"x": np.arange(2000) + number})
+    damaged, old = store.path("fit", digest("fit", 0)), store.path("fit", digest("fit", 1))
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    make_old(old, 40)
+    for name, days in ((".writing-abc", 1), (".writing-new", 0)):
+        (old.parent / name).write_bytes(b"half")
+        make_old(old.parent / name, days)
+    return tmp_path / "cache"
+
+
+def make_old(path, days):
+    moment = time.time() - days * DAY
+    os.utime(path, (moment, moment))
+
+
+def say(capfd, *arguments):
+    """Run ``harness cache`` and return its lines."""
+    code = main(["cache", *arguments])
+    out, err = capfd.readouterr()
+    assert code == 0, err
+    return out.splitlines()
+
+
+def files(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_listing_removes_nothing(cache, capfd):
+    before = files(cache)
+    lines = say(capfd, f"cache={cache}")
+    assert lines[1].split()[:3] == ["stage", "entries", "MiB"]
+    rows = {line[:14].strip(): line.split()[-3:] for line in lines[2:]}
+    assert rows == {"fit": ["1", "1", "1"], "simulated null": ["0", "0", "0"], "all": ["1", "1", "1"]}
+    assert [line[14:].split()[0] for line in lines[2:]] == ["2", "2", "4"]
+    assert say(capfd, f"cache={cache}", "older_than_days=0")
+    assert files(cache) == before
+
+
+def test_pruning_takes_what_no_run_can_use(cache, capfd):
+    lines = say(capfd, f"cache={cache}", "prune=true")
+    assert lines == ["removed from fit: 1 damaged entry, 0.0 MiB", "removed from fit: 1 leftover, 0.0 MiB"]
+    assert [kept.kind for kept in list_cache(cache)].count("entry") == 4
+    assert [kept.path.name for kept in list_cache(cache) if kept.kind != "entry"] == [".writing-new"]
+    assert say(capfd, f"cache={cache}", "prune=true") == [f"{cache}: there was nothing to remove"]
+
+
+def test_pruning_by_age(cache, capfd):
+    lines = say(capfd, f"cache={cache}", "prune=true", "older_than_days=30")
+    assert lines[0] == "removed from fit: 1 entry, 0.0 MiB"
+    assert [kept.stage for kept in list_cache(cache)].count("fit") == 2
+
+
+def test_pruning_by_stage(cache, capfd):
+    lines = say(capfd, f"cache={cache}", "prune=true", "older_than_days=0", "stage=[simulated null]")
+    assert lines == ["removed from simulated null: 2 entries, 0.0 MiB"]
+    assert not (cache / "simulated null").exists()
+    assert len(files(cache / "fit")) == 5
+
+
+def test_only_its_own_files_are_touched(cache, capfd, tmp_path):
+    precious = tmp_path / "precious"
+    key = digest("elsewhere")
+    Store(precious).save("fit", key, {"x": np.arange(3)})
+    (cache / "thesis.tex").write_text("text")
+    (cache / "fit" / "notes.npz").write_text("text")
+    (cache / "fit" / key[:2]).mkdir(exist_ok=True)
+    (cache / "fit" / key[:2] / "notes.npz").write_text("text")
+    (cache / "fit" / key[:2] / f"{key}.npz").symlink_to(precious / "fit" / key[:2] / f"{key}.npz")
+    (cache / "linked").symlink_to(precious / "fit")
+    wrong = next(p for p in ("00", "11") if p != key[:2])
+    (cache / "fit" / wrong).mkdir(exist_ok=True)
+    (cache / "fit" / wrong / f"{key}.npz").write_text("in another entry's place")
+    say(capfd, f"cache={cache}", "prune=true", "older_than_days=0")
+    assert len(files(precious)) == 1
+    left = {path.name for path in cache.rglob("*") if not path.is_dir()}
+    assert left == {"thesis.tex", "notes.npz", f"{key}.npz", ".writing-new"}
+    assert (cache / "linked").is_symlink()
+
+
+def test_a_link_to_a_cache_is_one(cache, capfd, tmp_path):
+    (tmp_path / "link").symlink_to(cache)
+    assert say(capfd, f"cache={tmp_path / 'link'}")[-1].startswith("all")
+
+
+def test_an_empty_folder_holds_nothing(tmp_path, capfd):
+    (tmp_path / "empty").mkdir()
+    assert say(capfd, f"cache={tmp_path / 'empty'}") == [f"{tmp_path / 'empty'} holds nothing of this kind"]
+
+
+def test_without_a_check_damage_is_not_looked_for(cache, capfd):
+    assert say(capfd, f"cache={cache}", "check=false")[-1].split()[-3:] == ["0", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["cache=absent"], "cache=absent: there is no such folder"),
+        (["cache=null"], "a folder is needed"),
+        (["cache=other"], "none of them is a cache's"),
+        (["cache=other", "prune=true", "older_than_days=0"], "none of them is a cache's"),
+        (["cache=kept", "stage=fitt"], "'fitt' is not in kept; it holds fit"),
+        (["cache=kept", "stage=[]"], "stage: [] is not allowed"),
+        (["cache=kept", "prune=perhaps"], "prune: 'perhaps' is not allowed"),
+        (["cache=kept", "prune=true", "older_than_days=-1"], "older_than_days: -1"),
+        (["cache=kept", "prune=true", "older_than_days=nan"], "older_than_days: nan"),
+        (["cache=kept", "prune=true", "older_than_days=old"], "older_than_days: 'old'"),
+        (["cache=kept", "+colour=red"], "cache.colour: there is no such key"),
+    ],
+)
+def test_bad_input_removes_nothing(arguments, said, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Store(tmp_path / "kept").save("fit", digest(1), {"x": np.arange(3)})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("text")
+    before = files(tmp_path)
+    assert main(["cache", *arguments]) == 2
+    err = capfd.readouterr().err
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert files(tmp_path) == before
+
+
+def test_help_names_every_option(capfd):
+    assert main(["cache", "--help"]) == 0
+    assert "older_than_days" in capfd.readouterr().out

@@ -1,0 +1,93 @@
+"""A run that was killed goes on when the same command is given again, and ends in the same bytes."""
+
+import contextlib
+import json
+import os
+import signal
+import time
+
+import psutil
+import pytest
+from killing import STUDY, SVM, check_nobody_left, finish, kill, rounds, start, tables, write_table
+
+from harness import interruption
+
+SENTENCE = "harness run: interrupted; the same command goes on where it was\n"
+
+
+def survive(tmp_path, arguments, n_rounds, seed):
+    """Kill a study `n_rounds` times twice at random moments; return how many kills met it at work."""
+    undisturbed = tmp_path / "undisturbed"
+    seconds = finish(undisturbed, arguments)
+    expected, n_met = tables(undisturbed), 0
+    assert {"size_power.csv", "outcomes.csv", "tables/truth_rules.csv"} <= set(expected)
+    for place, moments in enumerate(rounds(seed, n_rounds, seconds)):
+        folder, n_jobs = tmp_path / f"round {place}", 1 + place % 2
+        for number, moment in moments:
+            n_met += kill(folder, arguments, number, moment, n_jobs=n_jobs)
+        finish(folder, arguments, n_jobs=n_jobs)
+        assert tables(folder) == expected, f"round {place}: {moments}"
+    return n_met
+
+
+def test_a_run_survives_two_random_moments(tmp_path):
+    survive(tmp_path, [*STUDY, *SVM], 1, seed=1)
+
+
+@pytest.mark.slow
+def test_a_run_survives_25_random_moments_twice_each(tmp_path):
+    models = ["model=[linear_svm,mlp]", "pairs=[linear_svm-mlp]", "model.mlp.n_epochs=3"]
+    n_met = survive(tmp_path, [*STUDY, *models, "tune.enabled=false"], 25, seed=0)
+    print(f"{n_met} of 50 kills met a run at work")
+    assert n_met >= 25
+
+
+def test_an_interruption_that_a_library_loses_is_repeated(monkeypatch, capsys):
+    monkeypatch.setattr(interruption, "AGAIN_AFTER", 0.1)
+
+    def work():
+        with contextlib.suppress(KeyboardInterrupt):  # as a broad `except` around an import does
+            signal.raise_signal(signal.SIGTERM)
+        time.sleep(60)
+        return 0
+
+    before = signal.getsignal(signal.SIGALRM)
+    assert interruption.until_told(work, lambda: print("ended")) == 128 + signal.SIGTERM
+    assert capsys.readouterr().out == "ended\n"
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_an_error_into_which_a_library_turns_it_is_no_error():
+    def work():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise ImportError("initialisation failed") from error
+
+    assert interruption.until_told(work, lambda: None) == 128 + signal.SIGINT
+
+
+def test_another_error_stays_one():
+    def work():
+        raise ImportError("initialisation failed")
+
+    with pytest.raises(ImportError):
+        interruption.until_told(work, lambda: None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_run_and_its_workers_in_one_sentence(tmp_path, number):
+    long = ["sets.n_truth_sets=50000", "sets.sizes=[50,60,70,80]"]
+    process = start(tmp_path, [write_table(tmp_path / "outcomes.csv"), *STUDY, *long], n_jobs=2)
+    family, until = [], time.monotonic() + 60
+    while len(family) < 3 and time.monotonic() < until:  # two workers and a keeper of their files
+        assert process.poll() is None, (tmp_path / "stderr").read_text()
+        time.sleep(0.1)
+        family = psutil.Process(process.pid).children(recursive=True)
+    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+    assert process.wait(timeout=60) == 128 + number
+    assert (tmp_path / "stderr").read_text() == SENTENCE
+    check_nobody_left(family)
+    assert json.loads((tmp_path / "out" / "provenance.json").read_text())["finished"] is False
+    assert not list(tmp_path.rglob(".writing-*"))

@@ -1,0 +1,149 @@
+"""A full disk, want of memory, two runs at once: a sentence, and the same bytes in the end."""
+
+import errno
+import os
+import resource
+import signal
+
+import numpy as np
+import pytest
+from killing import STUDY, finish, start, tables, write_table
+
+from harness import cli, store
+from harness.cli import main
+from harness.folder_lock import hold_folder
+from harness.parallel import Workers, make_run
+from harness.provenance import check_folder
+from harness.store import Store, digest, write_atomically
+
+SHORT = [*STUDY, "balance=[natural]"]
+ROOM = "once there is room, the same command goes on where it was"
+
+
+@pytest.fixture
+def arguments(tmp_path, monkeypatch):
+    """What a run from a stored table is given, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    table = write_table(tmp_path / "outcomes.csv")
+    return [table, *SHORT, "parallel=sequential", "out=out", "cache=cache"]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The tables of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    table = write_table(folder / "outcomes.csv")
+    assert main(["run", table, *SHORT, "parallel=sequential", f"out={folder / 'out'}", "cache=null"]) == 0
+    return tables(folder)
+
+
+def refused(capfd, arguments):
+    """Check that a run ends in one sentence and exit code 2; return it."""
+    capfd.readouterr()
+    assert main(["run", *arguments]) == 2
+    said = [line for line in capfd.readouterr().err.splitlines() if not line.startswith("warning:")]
+    assert len(said) == 1, said
+    return said[0]
+
+
+def test_a_full_disk_at_any_write(arguments, expected, capfd, tmp_path, monkeypatch):
+    """The n-th file cannot be written; the same command then goes on, until the next one cannot."""
+    sync, n_left = os.fsync, [0]
+
+    def fill(handle):
+        n_left[0] -= 1
+        if n_left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    monkeypatch.setattr(store.os, "fsync", fill)
+    for n in (0, 1, 5, 13, 40):
+        n_left[0] = n
+        said = refused(capfd, arguments)
+        assert "No space left on device" in said
+        assert said.endswith(ROOM)
+        assert not list(tmp_path.rglob(".writing-*"))
+    n_left[0] = 10**6
+    assert main(["run", *arguments]) == 0
+    assert tables(tmp_path) == expected
+
+
+def test_files_that_the_system_cuts_short(tmp_path, expected):
+    """Of another process, whose files may not grow beyond some kilobytes, as under a quota."""
+    arguments = [write_table(tmp_path / "outcomes.csv"), *SHORT]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, before[1]))
+    try:
+        process = start(tmp_path, arguments)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert process.wait(timeout=300) == 2
+    said = (tmp_path / "stderr").read_text()
+    assert said.endswith(f"{ROOM}\n")
+    assert len(said.splitlines()) == 1, said
+    finish(tmp_path, arguments)
+    assert tables(tmp_path) == expected
+
+
+def killed_unit(number):
+    if number == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"x": np.array(number)}
+
+
+def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch):
+    """The kernel kills a worker that takes too much memory; joblib then finds all workers broken."""
+    kept = Store(tmp_path)
+    run = make_run(Workers("loky", 2), kept, "stage", 1)
+    units = [(number,) for number in range(6)]
+
+    def command(cfg):
+        run(killed_unit, units, [str(unit) for unit in units], threads=False)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(cli.COMMANDS, "run", command)
+    assert "a worker was killed, most likely for want of memory" in refused(capfd, ["out=out"])
+    run(killed_unit, units[:5], [str(unit) for unit in units[:5]], threads=False)
+    assert len(list(tmp_path.rglob("*.npz"))) == 5
+
+
+def test_want_of_memory_is_a_sentence(tmp_path, capfd, monkeypatch):
+    def command(cfg):
+        np.empty(2**60, dtype=np.uint8)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(cli.COMMANDS, "run", command)
+    assert "there is not enough memory" in refused(capfd, ["out=out"])
+
+
+def test_a_folder_that_is_written_to_is_refused_and_left(arguments, capfd, tmp_path):
+    with hold_folder(tmp_path / "out"):
+        said = refused(capfd, arguments)
+        assert said.endswith("another run is writing there; wait for it, or name another folder")
+        assert list((tmp_path / "out").iterdir()) == []
+        capfd.readouterr()
+        assert main(["run", *arguments, "alphas=[2]"]) == 2  # and no wrong setting takes it away
+        assert (tmp_path / "out").is_dir()
+
+
+def test_two_runs_at_once_share_a_cache_and_fight_for_a_folder(arguments, expected, tmp_path):
+    given = [*arguments[:-3]]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "cache").symlink_to(tmp_path / "cache")
+    (tmp_path / "cache").mkdir()
+    first, second, third = start(tmp_path, given), start(tmp_path, given), start(tmp_path / "other", given)
+    codes = sorted([first.wait(timeout=300), second.wait(timeout=300)])
+    assert codes in ([0, 0], [0, 2])
+    assert third.wait(timeout=300) == 0
+    assert tables(tmp_path) == tables(tmp_path / "other") == expected
+
+
+def test_a_run_killed_at_its_first_file_begins_anew(tmp_path):
+    (tmp_path / ".writing-a").write_bytes(b"half")
+    assert check_folder(tmp_path, {"seed": 1}) == "new"
+    assert list(tmp_path.iterdir()) == []
+    write_atomically(tmp_path / "provenance.json", b'{"identity": "%s"}' % digest({"seed": 1}).encode())
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / ".writing-b").write_bytes(b"half")
+    assert check_folder(tmp_path, {"seed": 1}) == "begun"
+    assert list((tmp_path / "figures").iterdir()) == []
