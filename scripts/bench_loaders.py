@@ -69,7 +69,7 @@ def write_files(folder: Path, n_documents: int, seed: int) -> None:
         "sample_topics": sparse.csr_matrix(corpus.topics, dtype=np.uint8),
         "topics_names": np.array(corpus.topic_names, dtype=object),
     }.items():
-        joblib.dump(value, cache / f"{name}_py3.pkl", compress=9)
+        joblib.dump(value, cache / f"{name}_py3.pkl", compress=3)
 
 
 def _timed(function: Any, *arguments: Any, **options: Any) -> tuple[float, float, int]:
