@@ -44,8 +44,8 @@ def arguments(*overrides):
 def test_every_group_has_members_and_is_known_here():
     groups = {path.name for path in CONF.iterdir() if path.is_dir()}
     covered = {"test", "truth", "balance", "model", "corpus", "features", "parallel", "experiment", "figure"}
-    covered |= {"data", "estimator", "hydra"}  # of harness compare; see test_compare.py, test_launchers.py
-    assert groups == covered
+    covered |= {"data", "estimator"}  # of harness compare; see test_compare.py
+    assert groups == covered | {"hydra"}  # its launchers are in test_launchers.py
     assert all(members(group) for group in groups)
 
 
