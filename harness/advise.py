@@ -1,7 +1,6 @@
 """The command ``harness advise``: which test may be trusted on one's own predictions."""
 
 import functools
-import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.advice import report
+from harness.advice.decisions import Decisions
+from harness.advice.document_work import document_work
 from harness.advice.figure_advice import draw_advice
 from harness.advice.needed import needed_items
 from harness.advice.points import (
-    PairPopulation,
     Plan,
     describe_tests,
     draw_generator,
@@ -22,18 +22,21 @@ from harness.advice.points import (
     populations_of,
     run_points,
 )
-from harness.advice.predictions import Outcomes
+from harness.advice.predictions import Outcomes, name_pairs
 from harness.advice.rates import detectable, power_table, size_table
 from harness.advice.recommend import Recommendation, recommend
+from harness.advice.work import Work
 from harness.errors import UserError
 from harness.figure_style import check_options
+from harness.html_report.page import NAME as PAGE
+from harness.html_report.page import write_page
 from harness.parallel import Workers, make_run
 from harness.provenance import NAME, Clock, check_folder, describe_software, read_provenance, write_provenance
 from harness.rejections import Test
 from harness.seeding import rng
 from harness.significance.ranks import holm
 from harness.size_power import write_table
-from harness.store import Store, digest, write_atomically
+from harness.store import Arrays, Store, digest, write_atomically
 
 POWERS = (0.8, 0.95)
 N_POSTERIOR = 4_000
@@ -45,11 +48,12 @@ def advise(
     *,
     out: Path,
     config: Mapping[str, Any],
-    outcomes: Outcomes,
+    outcomes: Outcomes | Decisions,
     name: str,
     measure: str,
     costs: Mapping[str, float],
     tests: Sequence[Test],
+    n_replicates: int | None,
     alpha: float,
     difference: float,
     plan: Plan,
@@ -67,14 +71,16 @@ def advise(
         Where tables, figures and summary go; new, empty, or of the same configuration.
     config : mapping
         JSON types that make two runs the same run.
-    outcomes : Outcomes
-        Truth and decisions.
+    outcomes : Outcomes or Decisions
+        Truth and decisions; on several categories `measure` is of all decisions together.
     name : str
         Of the file.
     measure, costs
         What is compared.
     tests : sequence of Test
-        All of `measure`, plainest first.
+        All of `measure`, plainest first; for one category.
+    n_replicates : int or None
+        Of tests by document; None is 199, or more for a small alpha.
     alpha : float
     difference : float
         Above 0: how many items are needed to see it?
@@ -96,45 +102,36 @@ def advise(
     if state == "finished":
         say(f"{out} holds this very run, finished; summary: {out / 'summary.md'}")
         return
-    cells, notes = pair_cells(outcomes)
-    n_items = int(outcomes.n_items.sum())
-    if n_items > LARGEST_RANDOMIZATION and len(tests) > 1:
-        kept = [test for test in tests if "randomization" not in test.name]
-        if len(kept) < len(tests):
-            notes.append(f"randomization is left out above {LARGEST_RANDOMIZATION:,} items, where it is slow")
-        tests = kept or tests
+    stage_run = functools.partial(make_run, workers, Store(cache))
+    if isinstance(outcomes, Decisions):
+        work = document_work(outcomes, measure, plan, n_replicates, alpha, difference, seed, stage_run)
+    else:
+        work = _cell_work(outcomes, measure, costs, tests, plan, alpha, difference, seed, stage_run)
+    n_items, notes = work.n_items, list(work.notes)
     clock = Clock(say)
-    shown: dict[str, Any] = {"n_items": n_items, "alpha": alpha, "measure": measure}
+    shown: dict[str, Any] = {"n_items": n_items, "alpha": alpha, "measure": work.measured}
     facts: dict[str, Any] = {
         "finished": False,
         "identity": digest(dict(config)),
         "command": " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]]),
         "seed": seed,
-        "predictions": {"name": name, "n_items": n_items, "systems": list(outcomes.decisions)},
+        "predictions": {"name": name, "n_items": n_items, "systems": work.systems},
         "shown": shown,
         "config": dict(config),
         **describe_software(),
     }
     write_provenance(out, facts)
-    stage_run = functools.partial(make_run, workers, Store(cache))
     try:
         with clock.stage("sizes and powers"):
-            populations = {
-                pair: populations_of(counts, measure, costs, plan.n_draws, draw_generator(seed, pair))
-                for pair, counts in cells.items()
-            }
-            measured, more = _measure(
-                populations, n_items, measure, costs, plan, tests, alpha, seed, stage_run
-            )
-            notes += [note for found in populations.values() for note in found.notes] + more
-        order = [test.name for test in tests]
+            measured, more = work.measure()
+            notes += more
         sizes, power = size_table(measured, alpha), power_table(measured)
-        chosen = choose_tests(sizes, power, order, alpha)
+        chosen = choose_tests(sizes, power, work.order, alpha)
         with clock.stage("items needed"):
-            needs = _needs(chosen, populations, n_items, difference, costs, tests, alpha, seed, stage_run)
+            needs = _needs(work, chosen, difference)
         with clock.stage("tables, figures and summary"):
             tables = {
-                "verdicts": judge_file(cells, tests, chosen, n_items, measure, seed),
+                "verdicts": judge_file(work, chosen, measure),
                 "sizes": sizes,
                 "power": power,
                 "detectable": _detectables(power),
@@ -144,7 +141,7 @@ def advise(
             for table_name, table in tables.items():
                 write_table(table, out / f"{table_name}.csv")
             drawn = _draw(out, shown, figure)
-            about = report.describe(facts["predictions"], outcomes.about, measure, alpha, plan, seed)
+            about = report.describe(facts["predictions"], work.about, work.measured, alpha, plan, seed)
             text, found = report.write_summary(
                 tables, about, difference=difference, notes=notes, drawn=drawn, **shown
             )
@@ -154,9 +151,11 @@ def advise(
             (out / NAME).unlink(missing_ok=True)
         raise
     facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "warnings": notes}
+    write_provenance(out, facts)
+    write_page(out)
     write_provenance(out, facts | {"finished": True})
     say("\n" + "\n".join(found))
-    say(f"\nSummary: {out / 'summary.md'}")
+    say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")
 
 
 def pair_cells(outcomes: Outcomes) -> tuple[dict[str, NDArray[np.int64]], list[str]]:
@@ -168,10 +167,10 @@ def pair_cells(outcomes: Outcomes) -> tuple[dict[str, NDArray[np.int64]], list[s
         If no two systems disagree on any item.
     """
     cells, notes = {}, []
-    for a, b in itertools.combinations(outcomes.decisions, 2):
+    for a, b, pair in name_pairs(outcomes.decisions):
         counts = outcomes.cells(a, b)
         if counts[[1, 2, 5, 6]].sum():
-            cells[f"{a}-{b}"] = counts
+            cells[pair] = counts
         else:
             notes.append(f"{a} and {b} say the same of every item; there is nothing to test")
     if not cells:
@@ -179,24 +178,55 @@ def pair_cells(outcomes: Outcomes) -> tuple[dict[str, NDArray[np.int64]], list[s
     return cells, notes
 
 
-def _measure(
-    populations: Mapping[str, PairPopulation],
-    n_items: int,
+def _cell_work(
+    outcomes: Outcomes,
     measure: str,
     costs: Mapping[str, float],
-    plan: Plan,
     tests: Sequence[Test],
+    plan: Plan,
     alpha: float,
+    difference: float,
     seed: int,
     stage_run: Callable[..., Any],
-) -> tuple[Any, list[str]]:
-    points, notes = [], []
-    for pair, population in populations.items():
-        more, missing = points_of(pair, population, n_items, measure, costs, plan)
-        points += more
-        notes += missing
-    run = stage_run("advice", describe_tests(tests), alpha, seed)
-    return run_points(points, tests, alpha, seed, run), notes
+) -> Work:
+    cells, notes = pair_cells(outcomes)
+    n_items = int(outcomes.n_items.sum())
+    if n_items > LARGEST_RANDOMIZATION and len(tests) > 1:
+        kept = [test for test in tests if "randomization" not in test.name]
+        if len(kept) < len(tests):
+            notes.append(f"randomization is left out above {LARGEST_RANDOMIZATION:,} items, where it is slow")
+        tests = kept or tests
+    populations = {
+        pair: populations_of(counts, measure, costs, plan.n_draws, draw_generator(seed, pair))
+        for pair, counts in cells.items()
+    }
+    order = [test.name for test in tests]
+
+    def measured() -> tuple[Any, list[str]]:
+        points, notes = [], []
+        for pair, population in populations.items():
+            more, missing = points_of(pair, population, n_items, measure, costs, plan)
+            points += more
+            notes += [*population.notes, *missing]
+        run = stage_run("advice", describe_tests(tests), alpha, seed)
+        return run_points(points, tests, alpha, seed, run), notes
+
+    def needs(wanted: Sequence[tuple[str, str, float]]) -> list[Arrays]:
+        units = [
+            (order.index(test), tuple(populations[pair].null.tolist()), difference, power, alpha, dict(costs),
+             pair, seed)
+            for pair, test, power in wanted
+        ]  # fmt: skip
+        run = stage_run("advice_needed", describe_tests(tests))
+        return run(
+            needed_items, units, [repr(unit) for unit in units], shared=lambda: list(tests), threads=False,
+            description="items needed",
+        )  # fmt: skip
+
+    return Work(
+        list(cells), n_items, list(outcomes.decisions), outcomes.about, measure, order, notes, measured,
+        needs, lambda pair: judge_pair(pair, cells[pair], tests, seed),
+    )  # fmt: skip
 
 
 def choose_tests(
@@ -210,35 +240,14 @@ def choose_tests(
     return chosen
 
 
-def _needs(
-    chosen: Mapping[tuple[str, int], Recommendation],
-    populations: Mapping[str, PairPopulation],
-    n_items: int,
-    difference: float,
-    costs: Mapping[str, float],
-    tests: Sequence[Test],
-    alpha: float,
-    seed: int,
-    stage_run: Callable[..., Any],
-) -> Any:
+def _needs(work: Work, chosen: Mapping[tuple[str, int], Recommendation], difference: float) -> Any:
     """Return the items that the recommended test needs to see `difference`, per pair and power."""
     import pandas as pd
 
-    order = [test.name for test in tests]
-    units = [
-        (order.index(chosen[pair, n_items].test), tuple(population.null.tolist()), difference, power, alpha,
-         dict(costs), pair, seed)
-        for pair, population in populations.items()
-        for power in POWERS
-    ]  # fmt: skip
-    run = stage_run("advice_needed", describe_tests(tests))
-    found = run(
-        needed_items, units, [repr(unit) for unit in units], shared=lambda: list(tests), threads=False,
-        description="items needed",
-    )  # fmt: skip
+    wanted = [(pair, chosen[pair, work.n_items].test, power) for pair in work.pairs for power in POWERS]
     rows = [
-        (unit[6], order[unit[0]], difference, unit[3], int(part["n_items"]) or None, float(part["power"]))
-        for unit, part in zip(units, found, strict=True)
+        (pair, test, difference, power, int(part["n_items"]) or None, float(part["power"]))
+        for (pair, test, power), part in zip(wanted, work.needs(wanted), strict=True)
     ]
     columns = ["pair", "test", "difference", "power_wanted", "n_items", "power"]
     return pd.DataFrame(rows, columns=columns).astype({"n_items": "Int64"})
@@ -250,41 +259,64 @@ def _detectables(power: Any) -> Any:
     return pd.concat([detectable(power, wanted) for wanted in POWERS], ignore_index=True)
 
 
-def judge_file(
-    cells: Mapping[str, NDArray[np.int64]],
-    tests: Sequence[Test],
-    chosen: Mapping[tuple[str, int], Recommendation],
-    n_items: int,
-    measure: str,
-    seed: int,
-) -> Any:
+def judge_file(work: Work, chosen: Mapping[tuple[str, int], Recommendation], measure: str) -> Any:
     """Return every test's p-value on the file, the difference with its interval, and Holm's adjustment.
 
-    The interval holds the central 95 % of the differences of populations drawn from Dirichlet(counts + 1/2).
     Holm's adjustment is over the pairs, of the p-values of each pair's recommended test.
     """
     import pandas as pd
 
-    rows = []
-    for pair, counts in cells.items():
-        posterior = rng(seed, "advice", pair, "posterior").dirichlet(counts + 0.5, size=N_POSTERIOR)
-        differences = np.asarray(tests[0].difference(posterior))
-        low, high = np.quantile(differences, [0.025, 0.975])
-        for test in tests:
-            options = {"rng": rng(seed, "advice", pair, "file", test.name)} if test.random else {}
-            result = test.pvalue(counts, **options)
-            rows.append(
-                (
-                    pair, measure, test.name, float(test.difference(counts)), low, high,
-                    float(result.statistic), float(result.pvalue), bool(result.degenerate),
-                    test.name == chosen[pair, n_items].test,
-                )
-            )  # fmt: skip
-    columns = ["pair", "measure", "test", "difference", "low", "high", "statistic", "pvalue", "degenerate"]
-    table = pd.DataFrame(rows, columns=[*columns, "recommended"])
+    parts = []
+    for pair in work.pairs:
+        part = work.judge(pair)
+        part.insert(1, "measure", measure)
+        part["recommended"] = part["test"] == chosen[pair, work.n_items].test
+        parts.append(part)
+    table = pd.concat(parts, ignore_index=True)
     own = table["recommended"].to_numpy()
     table.loc[own, "pvalue_holm"] = holm(table.loc[own, "pvalue"].to_numpy())
     return table
+
+
+def judge_pair(
+    pair: str, counts: NDArray[np.int64], tests: Sequence[Test], seed: int, confidence: float = 0.95
+) -> Any:
+    """Return every test's p-value on one pair, and the difference with its interval.
+
+    The interval holds the central part of the differences of populations drawn from Dirichlet(counts + 1/2).
+
+    Parameters
+    ----------
+    pair : str
+        Names the pair in the generators.
+    counts : int array, shape (8,)
+    tests : sequence of Test
+        All of one measure.
+    seed : int
+    confidence : float
+
+    Returns
+    -------
+    DataFrame
+        pair, test, difference, low, high, statistic, pvalue, degenerate: a row for each test.
+    """
+    import pandas as pd
+
+    posterior = rng(seed, "advice", pair, "posterior").dirichlet(counts + 0.5, size=N_POSTERIOR)
+    tail = round((1 - confidence) / 2, 12)
+    low, high = np.quantile(np.asarray(tests[0].difference(posterior)), [tail, 1 - tail])
+    rows = []
+    for test in tests:
+        options = {"rng": rng(seed, "advice", pair, "file", test.name)} if test.random else {}
+        result = test.pvalue(counts, **options)
+        rows.append(
+            (
+                pair, test.name, float(test.difference(counts)), low, high, float(result.statistic),
+                float(result.pvalue), bool(result.degenerate),
+            )
+        )  # fmt: skip
+    columns = ["pair", "test", "difference", "low", "high", "statistic", "pvalue", "degenerate"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:

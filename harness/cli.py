@@ -47,6 +47,7 @@ Choices (NAME=MEMBER, or NAME=[MEMBER,MEMBER] for balance, model, test, truth):
 Examples:
   harness run
   harness run experiment=nips2005 corpus=lyrl corpus.path=FOLDER
+  harness run population=rcv1-slice
   harness run population=FILE test=[mcnemar_midp,bootstrap_f1] sets.sizes=[100,1000]
   harness run -m seed=0,1,2
 
@@ -90,6 +91,8 @@ Examples:
   harness advise predictions=FILE truth_column=gold systems=[svm,mlp] positive=spam measure=f1
   harness advise predictions=FILE measure=error difference=0.005
   harness advise predictions=FILE threshold=0.5 alpha=0.01
+  harness advise predictions=FILE category=sports
+  harness advise predictions=LOGS task=gsm8k metric=exact_match filter=strict-match
 
 `harness advise --cfg job predictions=FILE` prints every setting; `out=FOLDER` is where it writes.
 """,
@@ -376,10 +379,13 @@ def _output_folder() -> Path:
 def _figures(cfg: Any) -> None:
     from harness import advise, compare, study
     from harness.config import figure_arguments
+    from harness.html_report.page import refresh_page
 
     folder, arguments = Path(str(cfg["from"])), figure_arguments(cfg)
     drawn = compare.redraw(folder, arguments["figure"]) or advise.redraw(folder, arguments["figure"])
-    for path in study.redraw(folder, **arguments) if drawn is None else drawn:
+    drawn = study.redraw(folder, **arguments) if drawn is None else drawn
+    page = refresh_page(folder)
+    for path in [*drawn, page] if page else drawn:
         _say(str(path))
 
 

@@ -13,6 +13,8 @@ from harness.algorithms.simulated_null_study import simulated_null
 from harness.algorithms.training_sets_study import training_sets
 from harness.errors import UserError
 from harness.figure_style import check_options
+from harness.html_report.page import NAME as PAGE
+from harness.html_report.page import write_page
 from harness.parallel import Workers, make_run
 from harness.provenance import (
     NAME,
@@ -90,9 +92,11 @@ def compare(
             (out / NAME).unlink(missing_ok=True)
         raise
     facts |= dict(found) | {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
+    write_provenance(out, facts)
+    write_page(out)
     write_provenance(out, facts | {"finished": True})
     say("\n" + "\n".join(lines))
-    say(f"\nSummary: {out / 'summary.md'}")
+    say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")
 
 
 def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:

@@ -31,6 +31,7 @@ from harness.config_checks import (
     check_whole,
 )
 from harness.errors import UserError
+from harness.packaged import population_file
 
 if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
     from harness.balance import Balance
@@ -179,7 +180,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "pairs": plain["pairs"],
         "seed": plain["seed"],
         "device": plain["device"],
-        "population_file": None if plain["population"] is None else Path(str(plain["population"])),
+        "population_file": None if plain["population"] is None else population_file(str(plain["population"])),
         "figure": plain["figure"],
         "cache": None if plain["cache"] is None else Path(str(plain["cache"])),
         "workers": build_workers(cfg),
@@ -295,6 +296,38 @@ def build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
 def build_tests(cfg: DictConfig, degenerate: str) -> "list[Test]":
     """Return the chosen tests, each tried on one small set."""
     return [_build_test(name, node, degenerate) for name, node in chosen(cfg, "test").items()]
+
+
+def named_tests(
+    names: "Sequence[str] | None" = None, *, n_replicates: int | None = None, **costs: float
+) -> "list[Test]":
+    """Return tests by the names of their yamls, for use from Python; by default those of ``harness advise``.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+    n_replicates : int or None
+        Of tests that draw replicates; None is the limit of infinitely many, for those that have it.
+    **costs : float
+        ``cost_fn``, ``cost_fp`` and ``prior`` of tests of ``"dcf"``.
+
+    Raises
+    ------
+    UserError
+        If there is no such test, or one does not allow an option; names those there are.
+    """
+    if names is None:
+        defaults = to_plain(OmegaConf.load(conf_folder() / "advise.yaml").defaults)
+        (names,) = (entry["test"] for entry in defaults if "test" in entry)
+    known = {path.stem: path for path in sorted((conf_folder() / "test").glob("*.yaml"))}
+    cfg = OmegaConf.create({"n_replicates": n_replicates, "test": {}})
+    for name in names or ():
+        if name not in known:
+            raise UserError(f"test: {name!r} is not allowed; choose from {', '.join(known)}")
+        node: Any = OmegaConf.to_container(OmegaConf.load(known[name]))[name]  # type: ignore[index]
+        cfg.test[name] = node | costs if node["measure"] == "dcf" else node
+    check_targets(to_plain(cfg.test))
+    return build_tests(cfg, "accept")
 
 
 def chosen(cfg: DictConfig, group: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """From the configuration of ``harness advise`` to plain arguments."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from harness.errors import UserError
 KEYS = {
     "command", "seed", "out", "cache", "parallel", "figure", "experiment", "experiment_name", "hydra",
     "predictions", "truth_column", "systems", "positive", "threshold", "measure", "alpha", "difference",
-    "test", "plan", "n_replicates", "degenerate",
+    "test", "plan", "n_replicates", "degenerate", "task", "metric", "filter", "category_column", "separator",
+    "category", "average",
 }  # fmt: skip
+NAMES = ("truth_column", "task", "metric", "filter", "category_column", "separator", "category")
 COUNTS = {"n_sets": 100, "n_draws": 2, "n_range_sets": 100, "n_power_sets": 100}
 MEASURES = ("f1", "error", "precision", "recall", "dcf", "balanced_error")
 
@@ -24,7 +27,7 @@ def advise_arguments(cfg: Any) -> dict[str, Any]:
     UserError
         If a key, a value or the file is not allowed; names it and says what is.
     """
-    from harness.advice.predictions import as_outcomes, read_predictions
+    from harness.advice.decisions import Decisions
 
     unknown = sorted(str(key) for key in cfg if key not in KEYS)
     if unknown:
@@ -38,20 +41,18 @@ def advise_arguments(cfg: Any) -> dict[str, Any]:
         _check_share(key, plain[key])
     plan = _plan(plain["plan"])
     path = Path(str(cfg["predictions"]))
-    systems, threshold = _names(plain["systems"]), _number(plain["threshold"])
-    found = read_predictions(path, plain["truth_column"], systems, threshold)
-    measure = _measure(plain["measure"], found, plain["positive"])
-    outcomes = as_outcomes(found, measure, plain["positive"])
+    outcomes, measure = read_outcomes(path, plain)
     tests = [test for test in build_tests(cfg, str(plain["degenerate"])) if test.measure == measure]
-    if not tests:
+    if not tests and not isinstance(outcomes, Decisions):
         raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
     costs = _costs(tests)
     return {
         "outcomes": outcomes,
-        "name": path.name,
+        "name": path.resolve().name,
         "measure": measure,
         "costs": costs,
         "tests": tests,
+        "n_replicates": plain["n_replicates"],
         "plan": plan,
         "alpha": plain["alpha"],
         "difference": plain["difference"],
@@ -64,10 +65,114 @@ def advise_arguments(cfg: Any) -> dict[str, Any]:
 
 
 def _fingerprint(outcomes: Any) -> str:
+    from harness.advice.decisions import Decisions
     from harness.store import digest
 
+    if isinstance(outcomes, Decisions):
+        content = hashlib.sha256(outcomes.codes.tobytes()).hexdigest()
+        return digest(outcomes.systems, outcomes.categories, list(outcomes.codes.shape), content)
     columns = [outcomes.truth, *outcomes.decisions.values(), outcomes.n_items]
     return digest(list(outcomes.decisions), [column.astype(int).tolist() for column in columns])
+
+
+def read_outcomes(path: Path, plain: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return what the file or the folder of logs says, and the measure.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read, or a setting does not fit it.
+    """
+    from harness.advice.predictions import as_outcomes, read_predictions
+
+    names = {key: _text(key, plain[key]) for key in NAMES}
+    not_long, plain = plain["category_column"] is False, {**plain, **names}
+    if plain["measure"] not in (None, *MEASURES):
+        raise UserError(f"measure: {plain['measure']!r} is not allowed; choose one of {', '.join(MEASURES)}")
+    systems, threshold = _names(plain["systems"]), _number(plain["threshold"])
+    if path.is_dir():
+        return _read_logs(path, plain, systems), "error"
+    _refuse(plain, ("task", "metric", "filter"), "is for a folder of lm-evaluation-harness logs")
+    form = _form(path, plain, not_long)
+    if form is not None:
+        return _read_categories(path, form, plain, systems, threshold)
+    if plain["category"] is not None:
+        raise UserError(
+            f"category: {path} has no column `category`, nor columns SYSTEM{plain['separator']}CATEGORY; "
+            "category_column=COLUMN names the categories' own"
+        )
+    found = read_predictions(path, plain["truth_column"], systems, threshold)
+    measure = _measure(plain["measure"], found, plain["positive"])
+    return as_outcomes(found, measure, plain["positive"]), measure
+
+
+def _read_logs(path: Path, plain: Mapping[str, Any], systems: list[str] | None) -> Any:
+    from harness.advice.lm_eval import read_logs
+
+    _refuse(
+        plain, ("truth_column", "positive", "threshold", "category_column", "category"),
+        f"is for a table of predictions, and {path} is a folder of logs, which say right or wrong",
+    )  # fmt: skip
+    if plain["measure"] not in (None, "error"):
+        raise UserError(
+            f"measure: {plain['measure']} needs truth and decisions, and the logs in {path} say right or "
+            "wrong; take error, which is 1 - accuracy"
+        )
+    return read_logs(path, plain["task"], plain["metric"], plain["filter"], systems)
+
+
+def _form(path: Path, plain: Mapping[str, Any], no_category: bool) -> str | None:
+    """Return the form of a table of several categories, None where it is of one."""
+    from harness.advice.multi_label import CATEGORY, find_form
+    from harness.advice.table_files import read_columns
+
+    columns = read_columns(path)
+    if no_category:
+        columns = [name for name in columns if name != CATEGORY]
+    chosen = {plain["truth_column"], *(plain["systems"] or ())}
+    if plain["category_column"] is None:
+        columns = [name for name in columns if name not in chosen]
+    return find_form(columns, plain["category_column"], plain["separator"])
+
+
+def _read_categories(
+    path: Path, form: str, plain: Mapping[str, Any], systems: list[str] | None, threshold: float | None
+) -> tuple[Any, str]:
+    from harness.advice.decisions import one_category
+    from harness.advice.documents import MEASURES as POOLED
+    from harness.advice.multi_label import read_decisions
+
+    measure = plain["measure"] or "f1"
+    if plain["category"] is None:
+        if plain["average"] != "micro":
+            raise UserError(
+                f"average: {plain['average']!r} is not offered on several categories: no population of "
+                "documents is known in which it is equal; micro is, and category=NAME takes one of them alone"
+            )
+        if measure not in POOLED:
+            raise UserError(
+                f"measure: {measure} is not offered over several categories; {', '.join(POOLED)} are, and "
+                "category=NAME takes one of them alone"
+            )
+    found = read_decisions(
+        path, form, plain["truth_column"], systems, threshold, plain["positive"], plain["category_column"],
+        plain["separator"],
+    )  # fmt: skip
+    return (found if plain["category"] is None else one_category(found, plain["category"])), measure
+
+
+def _refuse(plain: Mapping[str, Any], keys: tuple[str, ...], reason: str) -> None:
+    for key in keys:
+        if plain[key] is not None:
+            raise UserError(f"{key}: {plain[key]!r} {reason}; leave it out")
+
+
+def _text(key: str, value: object) -> str | None:
+    if (value is None and key != "separator") or (value is False and key == "category_column"):
+        return None
+    if isinstance(value, list | dict | bool) or value is None or not str(value):
+        raise UserError(f"{key}: {value!r} is not allowed; a name is")
+    return str(value)
 
 
 def _measure(measure: object, found: Any, positive: object) -> str:
@@ -80,13 +185,13 @@ def _measure(measure: object, found: Any, positive: object) -> str:
         except UserError:
             return "error"
         return "f1"
-    if measure not in MEASURES:
-        raise UserError(f"measure: {measure!r} is not allowed; choose one of {', '.join(MEASURES)}")
     return str(measure)
 
 
 def _costs(tests: list[Any]) -> dict[str, float]:
     """Return the costs of the tests, which must be the same for all."""
+    if not tests:
+        return {}
     costs = [dict(getattr(test.difference, "keywords", {})) for test in tests]
     costs = [{key: value for key, value in one.items() if key != "measure"} for one in costs]
     if any(one != costs[0] for one in costs):

@@ -13,7 +13,6 @@ from harness.captions import (
     SIGN,
     corpus_notes,
     corpus_sentence,
-    number,
     sentence,
     sets_sentence,
     truth_sentences,
@@ -36,6 +35,7 @@ from harness.papers import (
 from harness.provenance import read_provenance
 from harness.ranking import rank_tests
 from harness.report_tables import write_report_tables
+from harness.rerun import HEADING, REDRAW, rerun_lines
 from harness.store import write_atomically
 from harness.table_text import escape_markdown, to_markdown
 from harness.truth_scores import score_truth_rules, total_scores, truth_name
@@ -43,7 +43,7 @@ from harness.truth_scores import score_truth_rules, total_scores, truth_name
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-REDRAW = ("harness figures from=FOLDER", "harness run population=FOLDER/outcomes.csv")
+FROM_OUTCOMES = "harness run population=FOLDER/outcomes.csv"
 NULL_COLUMNS = ("pair", "balance", "truth", "measure", "category", "e1", "reason")
 OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1, 9)))
 
@@ -249,18 +249,9 @@ def _how_to_read(truth: str) -> list[str]:
 def _look_and_rerun(out: Path, provenance: Mapping[str, Any]) -> list[str]:
     figures = sorted(path.name for path in (out / "figures").glob("*.png"))
     look = ["figures/captions.md says what each figure shows.", *(f"figures/{name}" for name in figures)]
-    lines = [
-        f"Seed: {number(provenance.get('seed'))}. The same configuration and seed give the same bytes in "
-        "every CSV.",
+    note = (
         "The second command draws the figures again from the tables; the third starts from the stored "
-        "outcomes, without training.",
-    ]
-    seconds = provenance.get("seconds") or {}
-    if seconds:
-        lines.append("Seconds: " + ", ".join(f"{stage} {value:g}" for stage, value in seconds.items()) + ".")
-    peak = provenance.get("peak_mib") or {}
-    if peak:
-        lines.append(f"Peak memory over all processes: {max(peak.values()):g} MiB.")
-    commands = [provenance.get("command") or "(command not recorded)", *REDRAW]
-    again = ["```", *(" ".join(str(command).split()) for command in commands), "```", "", *_bullets(lines)]
-    return [*_section("What to look at", _bullets(look)), *_section("How to run this again", again)]
+        "outcomes, without training."
+    )
+    again = rerun_lines(provenance, (REDRAW, FROM_OUTCOMES), [note])
+    return [*_section("What to look at", _bullets(look)), *_section(HEADING, again)]

@@ -13,6 +13,8 @@ from harness.balance import Balance, Categories
 from harness.category_sets import report as category_set_report
 from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
+from harness.html_report.page import NAME as PAGE
+from harness.html_report.page import write_page
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
 from harness.parallel import Workers, make_run
 from harness.provenance import Clock, check_folder, describe_software, write_provenance
@@ -143,6 +145,7 @@ def run_study(
     with clock.stage("figures and summary"):
         drawn = figures.draw_figures(out, workers=workers, **figure)
         report.write_report(out)
+        write_page(out)
     write_provenance(out, facts | {"finished": True})
     announce(out, drawn, findings.main_findings(out), say)
 
@@ -319,4 +322,4 @@ def announce(out: Path, drawn: Sequence[Path], found: Sequence[str], say: Say) -
     say("\nFindings:")
     for number, finding in enumerate(found, start=1):
         say(f"  {number}. {finding}")
-    say(f"\nSummary: {out / 'summary.md'}")
+    say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")

@@ -18,6 +18,7 @@ from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.report import draw_figures, main_findings, write_report
 from harness.category_sets.table3 import resample_sets, tabulate, tabulate_histograms
 from harness.category_sets.variants import calibration_variants, make_population, table_variants
+from harness.html_report.page import write_page
 from harness.measures import check_measure
 from harness.outcomes import Population, count_outcomes, write_outcomes
 from harness.parallel import Workers, make_run
@@ -110,6 +111,7 @@ def run_category_sets(
     with clock.stage("figures and summary"):
         drawn = draw_figures(out, **figure)
         write_report(out)
+        write_page(out)
     write_provenance(out, facts | {"finished": True})
     announce(out, drawn, main_findings(out), say)
 

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import check_page
 
 from harness.advice.predictions import as_outcomes, read_predictions
 from harness.cli import main
@@ -116,6 +117,7 @@ def test_advice_is_whole(advised):
     provenance = json.loads((advised / "provenance.json").read_text())
     assert provenance["finished"]
     assert provenance["predictions"]["n_items"] == 300
+    check_page(advised)
     summary = (advised / "summary.md").read_text()
     for words in ("a-b: use ", "to see a true difference of 0.01 it needs", "Holm"):
         assert words in summary
@@ -153,6 +155,7 @@ BAD = {
     "y_true,a,b\n1,1,0\n1,0,1\n": "every item's truth is '1'",
     "y_true,a,b\n1,1,1\n0,0,0\n": "the systems say the same of every item",
     "y_true,a,b\n1,1,0\n0,0,2\n": "a system says '2'",
+    "id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n": "items 1 and 3 have the same id",
     "y_true,a,b\n": "it holds no item",
     "": "cannot be read as csv",
     "y_true,a,b\n1,1,0\n1,1,0,9,9,9\n": "cannot be read as csv",

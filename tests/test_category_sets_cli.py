@@ -5,6 +5,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from html_page import check_page
 
 from harness.category_sets.choice import disjoint_sets
 from harness.cli import main
@@ -40,6 +41,7 @@ def test_it_leaves_tables_figures_and_a_summary(finished):
         "figures/calibration.pdf",
     ):  # fmt: skip
         assert (finished / name).stat().st_size > 0
+    assert "Table 3" in check_page(finished).headings()
     summary = (finished / "summary.md").read_text()
     for words in ("95.6", "82.5", "0.3996", "+0.56", "Verdicts", "Set X, 5 categories", "p = 0.80"):
         assert words in summary

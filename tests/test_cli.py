@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from html_page import check_page
 
 from harness.cli import main
 from harness.outcomes import Population, write_outcomes
@@ -99,6 +100,7 @@ def test_a_run_from_a_table_leaves_everything(capfd, here):
     for name in ("figure1", "figure2"):
         assert (study / "figures" / f"{name}.png").stat().st_size > 0
         assert (study / "figures" / f"{name}.pdf").stat().st_size > 0
+    check_page(study)
     assert (study / "outcomes.csv").read_bytes() == (here.parent / "outcomes.csv").read_bytes()
     assert "Findings:" in out
     assert json.loads((study / "provenance.json").read_text())["finished"] is True

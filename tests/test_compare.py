@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from html_page import check_page
 
 from harness.algorithms import comparison_tables, wine_tables
 from harness.algorithms.comparison_report import fewest_discordant
@@ -313,6 +314,7 @@ def test_the_command_leaves_everything(capfd, here):
     for name in ("figure_scores", "figure_rejections"):
         assert (folder / "figures" / f"{name}.png").stat().st_size > 0
     assert "figure_scores" in (folder / "figures" / "captions.md").read_text()
+    assert "Tables" in check_page(folder).headings()
     summary = (folder / "summary.md").read_text()
     assert "cannot be reproduced" in summary
     facts = json.loads((folder / "provenance.json").read_text())

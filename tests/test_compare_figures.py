@@ -51,6 +51,7 @@ def test_the_figures_of_the_results(name, tmp_path, capfd):
     shutil.copytree(RESULTS / name, tmp_path / name)
     shutil.rmtree(tmp_path / name / "figures")
     assert main(["figures", f"from={tmp_path / name}", "figure.formats=[png]", "figure.dpi=60"]) == 0
+    assert b"data:image/png" in (tmp_path / name / "report.html").read_bytes()
     mine = sorted(path.stem for path in (tmp_path / name / "figures").glob("*.png"))
     assert mine == sorted(path.stem for path in (RESULTS / name / "figures").glob("*.png"))
     assert (tmp_path / name / "figures" / "captions.md").read_bytes() == (

@@ -11,13 +11,16 @@ ORDER = [
     "harness", "errors", "interruption", "folder_lock", "sweep_jobs", "seeding", "store",
     "cache_listing", "parallel", "table_text", "corpora.corpus", "corpora", "split", "features", "balance",
     "models.fitted", "models.cross_validation", "models.gaussian_kernel", "models.device", "models",
-    "outcomes", "training", "measures", "influence", "nulls", "evaluation_sets", "significance.result",
-    "significance", "rejections",
+    "outcomes", "packaged", "training", "measures", "influence", "nulls", "evaluation_sets",
+    "significance.result", "significance", "rejections",
     "questions", "null_evaluation_sets", "intervals", "size_power",
     "plans", "evaluation_tables", "evaluation", "null_evaluation", "papers",
     "truth_scores", "ranking", "memory", "provenance",
+    "citations", "rerun", "html_report",
     "captions", "figure_style", "figure", "figures", "findings", "report", "category_sets",
-    "algorithms", "advice", "study", "compare", "advise", "collect", "config", "sweep", "cli", "__main__",
+    "algorithms", "advice", "study", "compare", "advise", "collect", "config",
+    "two_systems_labels", "two_systems", "sweep", "cli",
+    "__main__",
 ]  # fmt: skip
 ROOT = Path(harness.__file__).parent
 FILES = sorted(p for p in ROOT.rglob("*.py") if "conf" not in p.relative_to(ROOT).parts)

@@ -291,6 +291,7 @@ def no_figures(monkeypatch):
     """Runs end with their tables: drawing takes a minute, and is tested elsewhere."""
     monkeypatch.setattr("harness.figures.draw_figures", lambda *args, **options: [])
     monkeypatch.setattr("harness.report.write_report", lambda *args, **options: None)
+    monkeypatch.setattr("harness.study.write_page", lambda *args, **options: None)
     monkeypatch.setattr("harness.findings.main_findings", lambda *args, **options: [])
 
 

@@ -3,9 +3,11 @@ import fake_run
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import check_page
 
 from harness.findings import main_findings
 from harness.findings_nulls import null_findings, null_warnings, verdict_grid
+from harness.html_report.page import write_page
 from harness.papers import COLUMNS
 from harness.ranking import RANKING, rank_tests, recommend, recommendation, size_adjusted
 from harness.report import write_report
@@ -138,6 +140,8 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
     first = (out / "tables" / "ranking.csv").read_bytes()
     write_report(out)
     assert first == (out / "tables" / "ranking.csv").read_bytes()
+    write_page(out)
+    assert "Tests where H0 holds exactly" in check_page(out).headings()
 
 
 def test_a_run_of_rules_and_nulls_has_both_kinds_of_findings(tmp_path):

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from html_page import check_page
 from scipy.stats import binom, hypergeom
 from three_ways import run_three_ways
 
@@ -201,6 +202,7 @@ def test_what_a_run_leaves(runs):
         "figures/type_i_errors.png",
     ):
         assert (runs / "one" / name).stat().st_size > 100
+    assert len(check_page(runs / "one").all("img")) == 3
     assert "0.612" in (runs / "one" / "tables" / "algorithm_size_power.md").read_text(encoding="utf-8")
 
 

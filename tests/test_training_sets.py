@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from html_page import check_page
 from scipy import sparse
 from scipy.stats import binom
 from three_ways import run_three_ways
@@ -134,6 +135,7 @@ def test_what_a_run_leaves(runs):
     assert (table.loc[table["kind"] == "size", "difference"] == 0).all()
     for name in ("summary.md", "figures/captions.md", "figures/power.png", "figures/type_i_errors.png"):
         assert (runs / "one" / name).stat().st_size > 100
+    check_page(runs / "one")
     assert "Conditional on" in (runs / "one" / "summary.md").read_text(encoding="utf-8")
 
 

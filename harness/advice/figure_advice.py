@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.advice.report import MEASURES
 from harness.captions import write_captions
 from harness.figure_style import (
     PAPER_LOOKS,
@@ -72,18 +73,18 @@ def draw_advice(
         figure.legend(handles=[nominal_handle(alpha)], loc="outside upper right", frameon=False)
         paths += save_figure(figure, folder, SIZES, formats, dpi)
         figure = _panels(list(dict.fromkeys(sizes["pair"])), draw_power, width, 2.1)
-        figure.supxlabel(f"true difference in {measure}")
+        figure.supxlabel(f"true difference in {MEASURES.get(measure, measure)}")
         figure.supylabel("power")
         handles = [legend_handle(PAPER_LOOKS[i], f"{n:,} items") for i, n in enumerate(_numbers(power))]
         figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
         paths += save_figure(figure, folder, POWER, formats, dpi)
-    write_captions(folder, _captions(n_items, alpha, measure))
+    write_captions(folder, _captions(n_items, alpha, MEASURES.get(measure, measure)))
     return paths
 
 
 def _captions(n_items: int, alpha: float, measure: str) -> dict[str, str]:
     return {
-        SIZES: f"Size of each test of the {measure} at level {alpha:g} on sets of {n_items:,} items, drawn "
+        SIZES: f"Size of each test of {measure} at level {alpha:g} on sets of {n_items:,} items, drawn "
         "from the population nearest to the pair's own outcomes in which both are equally good. Dot: "
         "measured size, thin bar: its 95 % interval (Clopper-Pearson), thick pale bar: from the 10 % to "
         "the 90 % quantile over the populations that could have given this file. Shaded: .8 to 1.2 of the "

@@ -1,5 +1,7 @@
 """How many items a test needs to see a difference that the user names."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -11,6 +13,7 @@ from harness.store import Arrays
 
 MOST_ITEMS = 10_000_000
 N_SETS = 4_000
+MISSING: Arrays = {"n_items": np.array(0), "power": np.array(np.nan)}
 _ROUNDS = 6
 
 
@@ -55,26 +58,40 @@ def needed_items(
         needed) and ``power`` (as last measured, NaN then).
     """
     test = tests[place]
-    missing = {"n_items": np.array(0), "power": np.array(np.nan)}
     try:
         shares = tilted(null, wanted_difference, test.measure, **costs)
     except NoAlternative:
-        return missing
+        return dict(MISSING)
     sd = float(standard_deviation(shares, test.measure, **costs))
-    level = -float(ndtri(alpha / 2))
-    n = max(10.0, (sd * (level + float(ndtri(power))) / wanted_difference) ** 2)
-    for attempt in range(_ROUNDS):
-        if n > MOST_ITEMS:
-            return missing
-        n_items = int(np.ceil(n))
+
+    def reached(n_items: int, attempt: int) -> float:
         found = count_rejections(
             shares, truth=shares, names=("advice", pair, "needed", power, attempt), sizes=[n_items],
             n_sets=N_SETS, tests=[test], alphas=[alpha], seed=seed,
         )  # fmt: skip
-        right = int(found["n_rejected"][0, 0, 0] - found["n_wrong_direction"][0, 0, 0])
-        reached = right / N_SETS
-        if abs(reached - power) <= 2 * np.sqrt(power * (1 - power) / N_SETS):
+        return int(found["n_rejected"][0, 0, 0] - found["n_wrong_direction"][0, 0, 0]) / N_SETS
+
+    return search_items(reached, sd, wanted_difference, power, alpha, N_SETS)
+
+
+def search_items(
+    reached: Callable[[int, int], float],
+    sd: float,
+    wanted_difference: float,
+    power: float,
+    alpha: float,
+    n_sets: int,
+) -> Arrays:
+    """Search the number of items; `reached` says what power so many have, measured on `n_sets` sets."""
+    level = -float(ndtri(alpha / 2))
+    n = max(10.0, (sd * (level + float(ndtri(power))) / wanted_difference) ** 2)
+    for attempt in range(_ROUNDS):
+        if n > MOST_ITEMS:
+            return dict(MISSING)
+        n_items = int(np.ceil(n))
+        share = reached(n_items, attempt)
+        if abs(share - power) <= 2 * np.sqrt(power * (1 - power) / n_sets):
             break
-        clipped = float(np.clip(reached, 0.02, 0.999))
+        clipped = float(np.clip(share, 0.02, 0.999))
         n *= float(np.clip(((level + ndtri(power)) / max(level + ndtri(clipped), 0.3)) ** 2, 0.3, 4))
-    return {"n_items": np.array(n_items), "power": np.array(reached)}
+    return {"n_items": np.array(n_items), "power": np.array(share)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -122,15 +122,30 @@ def points_of(
     plan: Plan,
 ) -> tuple[list[Point], list[str]]:
     """Return every point to measure for a pair, and notes on those that do not exist."""
+    sd = float(standard_deviation(population.null, measure, **costs))
+    return place_points(
+        pair, population, n_documents, plan, sd,
+        lambda wanted: tilted(population.null, wanted, measure, **costs),
+    )  # fmt: skip
+
+
+def place_points(
+    pair: str,
+    population: PairPopulation,
+    n_documents: int,
+    plan: Plan,
+    sd: float,
+    tilt: Callable[[float], Floats],
+) -> tuple[list[Point], list[str]]:
+    """Return the points of a pair, `sd` being that of one document and `tilt` giving alternatives."""
     points, notes = [], []
     for factor in plan.factors:
         n = max(2, round(factor * n_documents))
         points.append(Point(pair, SIZE, n, 0.0, 0.0, population.null, plan.n_sets))
-        sd = float(standard_deviation(population.null, measure, **costs))
         for h in plan.h:
             wanted = h * sd / np.sqrt(n)
             try:
-                shares = tilted(population.null, wanted, measure, **costs)
+                shares = tilt(wanted)
             except (NoAlternative, ValueError):
                 notes.append(f"{pair}, {n} items: no population like this one differs by {wanted:.3g}")
                 break

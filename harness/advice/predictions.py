@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.advice.table_files import (
+    ID_NAMES,
+    ITEM_NAMES,
+    POSITIVE_NAMES,
+    TRUTH_NAMES,
+    add_ids,
+    check_missing,
+    check_repeated,
+    decide_scores,
+    read_frames,
+)
 from harness.errors import UserError
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
-ROWS_AT_ONCE = 200_000
 MOST_DISTINCT = 2_000_000
-TRUTH_NAMES = ("y_true", "label", "truth", "target", "gold")
-ITEM_NAMES = ("id", "item", "item_id", "doc_id", "index")
-POSITIVE_NAMES = ("1", "1.0", "true", "yes", "pos", "positive")
-FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 class Predictions(NamedTuple):
@@ -67,7 +74,7 @@ def read_predictions(
     ------
     UserError
         If the file, a column or a value is missing, there are fewer than two systems, scores stand
-        where decisions are needed, or there are too many distinct rows.
+        where decisions are needed, an item's id comes twice, or there are too many distinct rows.
 
     Examples
     --------
@@ -82,13 +89,18 @@ def read_predictions(
     path = Path(path)
     kept: dict[tuple[str, ...], int] = {}
     names: tuple[str, tuple[str, ...]] | None = None
-    n_before = 0
-    for frame in _frames(path):
-        names = names or _columns(path, [str(column) for column in frame.columns], truth, systems)
+    n_before, ids = 0, None
+    hashes: list[NDArray[np.uint64]] = []
+    for frame in read_frames(path):
+        columns = [str(column) for column in frame.columns]
+        names = names or find_columns(path, columns, truth, systems)
+        ids = next((name for name in ID_NAMES if name in columns and name not in (names[0], *names[1])), None)
         part = frame[[names[0], *names[1]]]
-        _check_missing(path, part, n_before)
+        check_missing(path, part, n_before)
+        if ids is not None:
+            add_ids(frame[ids], hashes)
         if threshold is not None:
-            part = _thresholded(path, part, names[1], float(threshold))
+            part = decide_scores(path, part, names[1], float(threshold))
         counted = part.astype(str).value_counts(sort=False)
         for row, number in zip(counted.index.tolist(), counted.tolist(), strict=True):
             kept[row] = kept.get(row, 0) + number
@@ -96,62 +108,18 @@ def read_predictions(
         _check_distinct(path, kept, threshold)
     if names is None or not kept:
         raise UserError(f"predictions={path}: it holds no item; at least one row is needed")
+    check_repeated(path, ids, hashes)
     rows = sorted(kept)
-    columns = list(zip(*rows, strict=True))
+    said = list(zip(*rows, strict=True))
     return Predictions(
         path.name,
-        np.array(columns[0], dtype=object),
-        {name: np.array(column, dtype=object) for name, column in zip(names[1], columns[1:], strict=True)},
+        np.array(said[0], dtype=object),
+        {name: np.array(column, dtype=object) for name, column in zip(names[1], said[1:], strict=True)},
         np.array([kept[row] for row in rows], dtype=np.int64),
     )
 
 
-def _frames(path: Path) -> Iterator[DataFrame]:
-    """Yield the rows of the file as tables of text, some at a time."""
-    kind = FORMATS.get(path.suffix.lower())
-    if kind is None:
-        raise UserError(
-            f"predictions={path}: the name's ending is not known; .csv, .tsv, .parquet and .jsonl are"
-        )
-    if not path.is_file():
-        raise UserError(f"predictions={path}: there is no such file; a table of predictions is needed")
-    try:
-        yield from _readers()[kind](path)
-    except UserError:
-        raise
-    except ImportError as error:
-        raise UserError(f"predictions={path}: reading Parquet needs pyarrow; pip install pyarrow") from error
-    except (ValueError, OSError, UnicodeError, LookupError) as error:  # pandas' and pyarrow's are of these
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(f"predictions={path}: it cannot be read as {kind} ({reason})") from error
-
-
-def _readers() -> Mapping[str, Any]:
-    import pandas as pd
-
-    def text(separator: str) -> Any:
-        def read(path: Path) -> Iterable[DataFrame]:
-            return pd.read_csv(
-                path, sep=separator, dtype=str, keep_default_na=False, na_values=["", "NaN", "nan", "NA"],
-                chunksize=ROWS_AT_ONCE,
-            )  # fmt: skip
-
-        return read
-
-    def json_lines(path: Path) -> Iterable[DataFrame]:
-        return pd.read_json(path, lines=True, dtype=False, chunksize=ROWS_AT_ONCE)
-
-    def parquet(path: Path) -> Iterator[DataFrame]:
-        import pyarrow.parquet
-
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(ROWS_AT_ONCE):
-                yield batch.to_pandas()
-
-    return {"csv": text(","), "tsv": text("\t"), "jsonl": json_lines, "parquet": parquet}
-
-
-def _columns(
+def find_columns(
     path: Path, columns: list[str], truth: str | None, systems: Sequence[str] | None
 ) -> tuple[str, tuple[str, ...]]:
     """Return the names of the truth's column and of the systems'."""
@@ -181,29 +149,6 @@ def _columns(
             "columns beside the truth are needed"
         )
     return truth, tuple(chosen)
-
-
-def _check_missing(path: Path, part: DataFrame, n_before: int) -> None:
-    missing = part.isna().to_numpy()
-    if missing.any():
-        row, column = (int(place) for place in np.argwhere(missing)[0])
-        raise UserError(
-            f"predictions={path}: item {n_before + row + 1} has no value in column {part.columns[column]!r}; "
-            "every item needs the truth and a prediction of every system"
-        )
-
-
-def _thresholded(path: Path, part: DataFrame, systems: Sequence[str], threshold: float) -> DataFrame:
-    import pandas as pd
-
-    part = part.copy()
-    for name in systems:
-        scores = pd.to_numeric(part[name], errors="coerce")
-        if scores.isna().any():
-            bad = part[name][scores.isna()].iloc[0]
-            raise UserError(f"predictions={path}: column {name!r} holds {bad!r}; threshold= needs numbers")
-        part[name] = np.where(scores >= threshold, "1", "0")
-    return part
 
 
 def _check_distinct(path: Path, kept: Mapping[tuple[str, ...], int], threshold: float | None) -> None:
@@ -297,3 +242,16 @@ def as_outcomes(predictions: Predictions, measure: str, positive: object = None)
             )
     decisions = {name: said == wanted for name, said in predictions.systems.items()}
     return Outcomes(predictions.truth == wanted, decisions, predictions.n_items, f"positive label {wanted!r}")
+
+
+def name_pairs(systems: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return every two systems in their order, with the name of the pair.
+
+    Examples
+    --------
+    >>> name_pairs(["a", "b"]), name_pairs(["x-1", "y"])
+    ([('a', 'b', 'a-b')], [('x-1', 'y', 'x-1 vs y')])
+    """
+    names = list(systems)
+    between = " vs " if any("-" in name for name in names) else "-"
+    return [(a, b, f"{a}{between}{b}") for a, b in itertools.combinations(names, 2)]

@@ -74,8 +74,8 @@ def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: f
     if not level_kept:
         test = min(present, key=lambda name: (highs[name], present.index(name)))
         reason = (
-            f"no test is sure to keep its level here; {test} is the least liberal, with a size of "
-            f"{known[test]:.3f} that may be as large as {highs[test]:.3f}"
+            f"no test is sure to keep the {alpha:g} level here; {test} comes nearest: it rejects "
+            f"{_percent(known[test])} of true hypotheses, perhaps as many as {_percent(highs[test])}"
         )
         return Recommendation(test, known[test], highs[test], powers.get(test, np.nan), False, reason)
     best = max(powers.get(name, 0.0) for name in level_kept)
@@ -100,15 +100,22 @@ def _reason(
     best: float,
     alpha: float,
 ) -> str:
-    words = f"{test} keeps the {alpha:g} level here (size {known[test]:.3f}, at most {highs[test]:.3f})"
+    words = (
+        f"{test} keeps the {alpha:g} level here: it rejects {_percent(known[test])} of true hypotheses, at "
+        f"most {_percent(highs[test])}"
+    )
     if powers and best < HARDLY_ANY:
-        return f"{words}, but no test that does has any power to speak of at this number of items"
+        return f"{words}; but no test that keeps it has any power to speak of at this number of items"
     equals = [name for name in level_kept if name != test and powers.get(name, 0) >= best - EQUAL_POWER]
     if equals:
-        words += f" and no test that does has more power; {', '.join(equals)} equal it"
+        words += f"; no test that keeps it has more power, and {', '.join(equals)} equal it"
     else:
-        words += " and has the most power of those that do"
+        words += "; and of the tests that keep it, it has the most power"
     liberal = [name for name in present if name not in level_kept]
     if liberal:
         words += f"; {', '.join(liberal)} may reject too often"
     return words
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

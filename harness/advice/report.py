@@ -25,6 +25,16 @@ HOW_TO_READ = (
     "(sentences of a document, questions on one text) every test here is too sure.",
     "The interval of a difference holds the central 95 % of the differences of Dirichlet(counts + 1/2).",
 )
+HOW_TO_READ_DOCUMENTS = (
+    HOW_TO_READ[0],
+    "The file is itself a sample: the range of a size is over populations of the Bayesian bootstrap, in "
+    "which each item weighs as much as an exponential draw, each with its own null.",
+    HOW_TO_READ[2],
+    "Items are drawn whole, with all their categories: decisions on one item may hang on each other, as the "
+    "tests by document allow and the pooled one does not. Items themselves are taken for independent.",
+    "The interval of a difference holds the central 95 % of the differences of the Bayesian bootstrap.",
+)
+MEASURES = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error", "micro f1": "micro F1"}
 FILES = (
     "verdicts.csv: every pair and test: difference, interval, statistic, p, Holm's p over the pairs",
     "sizes.csv, power.csv, detectable.csv: what was measured, with error bars",
@@ -46,8 +56,8 @@ def describe(
     """Return what was run, a sentence each."""
     return [
         f"File {facts['name']}: {facts['n_items']:,} items, {about}; systems {', '.join(facts['systems'])}",
-        f"Measure {measure}; two-sided tests at level {alpha:g}; all differences are A minus B, A the first "
-        "of the pair",
+        f"Measure {MEASURES.get(measure, measure)}; two-sided tests at level {alpha:g}; all differences are "
+        "A minus B, A the first of the pair",
         f"{plan.n_sets:,} sets for a size, {plan.n_draws} populations of {plan.n_range_sets:,} sets for its "
         f"range, {plan.n_power_sets:,} sets for a point of a power curve; seed {seed}",
     ]
@@ -62,20 +72,35 @@ def findings(
         pair = row["pair"]
         own = next(v for v in tables["verdicts"].to_dict("records") if v["pair"] == pair and v["recommended"])
         seen = _one(tables["detectable"], pair, row["test"], 0.8, n_items)
-        word = "differ" if own["pvalue"] <= alpha else "do not differ significantly"
+        test, reason = str(row["test"]), str(row["reason"])
+        kept = reason.startswith(f"{test} ")
         found += [
-            f"{pair}: use {row['test']}: {row['reason']}",
-            f"{pair}: they {word} in {measure} by it: difference {own['difference']:+.4f} "
-            f"[{own['low']:+.4f}, {own['high']:+.4f}], p = {own['pvalue']:.4g}, over all pairs (Holm) "
-            f"{own['pvalue_holm']:.4g}",
+            f"{pair}: use {test}; {'it' + reason.removeprefix(test) if kept else reason}",
+            f"{pair}: {_verdict(own, measure, alpha, len(set(tables['verdicts']['pair'])))}",
             _seen(pair, seen, n_items),
-            _needed(pair, tables["needed"], difference),
+            _needed(pair, tables["needed"], difference, n_items),
         ]
         others = [r for r in tables["recommendations"].to_dict("records") if r["pair"] == pair]
         changed = [f"{r['n_documents']:,} items: {r['test']}" for r in others if r["test"] != row["test"]]
         if changed:
             found.append(f"{pair}: at other numbers of items another test is better: {', '.join(changed)}")
     return found
+
+
+def _verdict(own: Mapping[Any, Any], measure: str, alpha: float, n_pairs: int) -> str:
+    """Return what the recommended test says of the file."""
+    name = MEASURES.get(measure, measure)
+    p, adjusted = own["pvalue"], own["pvalue_holm"]
+    if p > alpha:
+        words = f"by it the difference in {name} is not significant"
+    elif adjusted > alpha:
+        words = f"by it the difference in {name} is significant alone, but not among {n_pairs} pairs"
+    else:
+        words = f"by it the difference in {name} is significant"
+    values = f"{own['difference']:+.4f}, 95 % interval {own['low']:+.4f} to {own['high']:+.4f}, p = {p:.3g}"
+    if n_pairs > 1:
+        values += f", adjusted for {n_pairs} pairs (Holm) {adjusted:.3g}"
+    return f"{words}: {values}"
 
 
 def _at(table: DataFrame, n_items: int) -> list[dict[str, Any]]:
@@ -91,16 +116,22 @@ def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) ->
 def _seen(pair: str, seen: float, n_items: int) -> str:
     if seen != seen:
         return f"{pair}: with {n_items:,} items no difference that was tried is seen with a power of 80 %"
-    return f"{pair}: with {n_items:,} items it sees a true difference of {seen:.4f} with a power of 80 %"
+    return (
+        f"{pair}: with {n_items:,} items it sees a true difference of {seen:.4f} with a power of 80 %, and "
+        "smaller ones less often"
+    )
 
 
-def _needed(pair: str, needed: DataFrame, difference: float) -> str:
+def _needed(pair: str, needed: DataFrame, difference: float, n_items: int) -> str:
     words = []
     for row in needed[needed["pair"] == pair].to_dict("records"):
         known = row["n_items"] is not None and row["n_items"] == row["n_items"]
-        items = f"{int(row['n_items']):,}" if known else "more than ten million, or an impossible number of,"
-        words.append(f"{items} items for {100 * row['power_wanted']:.0f} %")
-    return f"{pair}: to see a true difference of {difference:g} it needs {' and '.join(words)}"
+        items = f"{int(row['n_items']):,} items" if known else "no number up to ten million"
+        words.append(f"{items} for a power of {100 * row['power_wanted']:.0f} %")
+    return (
+        f"{pair}: to see a true difference of {difference:g} it needs {' and '.join(words)}; there are "
+        f"{n_items:,}"
+    )
 
 
 def write_summary(
@@ -117,13 +148,14 @@ def write_summary(
     """Return the text of ``summary.md``, and its findings."""
     found = findings(tables, n_items, difference, alpha, measure)
     sizes = tables["sizes"]
+    by_document = sizes["test"].str.endswith("_by_document").any()
     shown = {
-        "Verdicts on the file": tables["verdicts"],
+        "Verdicts on the file": _with_pvalues(tables["verdicts"]),
         f"Sizes at {n_items:,} items": sizes[sizes["n_documents"] == n_items],
         "Recommended test by number of items": tables["recommendations"].drop(columns="reason"),
-        "Smallest difference seen": tables["detectable"].merge(
-            tables["recommendations"][["pair", "n_documents", "test"]]
-        ),
+        "Smallest difference seen": tables["detectable"]
+        .merge(tables["recommendations"][["pair", "n_documents", "test"]])
+        .drop(columns="h"),
         "Items needed": tables["needed"],
     }
     files = [*FILES, *(f"figures/{path.name}" for path in drawn if path.suffix == ".png")]
@@ -131,9 +163,20 @@ def write_summary(
     parts += _section("Findings", found) + _section("What was run", about)
     parts += _section("Notes", list(dict.fromkeys(notes)) or ["None."])
     for heading, table in shown.items():
-        parts += [f"## {heading}\n", to_markdown(table)]
-    parts += _section("How to read the numbers", HOW_TO_READ) + _section("Files", files)
+        parts += [f"## {heading}\n", to_markdown(table.rename(columns={"n_documents": "items"}))]
+    parts += _section("How to read the numbers", HOW_TO_READ_DOCUMENTS if by_document else HOW_TO_READ)
+    parts += _section("Files", files)
     return "\n".join(parts), found
+
+
+def _with_pvalues(verdicts: DataFrame) -> DataFrame:
+    """Return the table with p-values of three digits, however small, and without what is always the same."""
+    shown = verdicts.drop(columns="measure")
+    if not shown["degenerate"].any():
+        shown = shown.drop(columns="degenerate")
+    for name in ("pvalue", "pvalue_holm"):
+        shown[name] = ["" if value != value else f"{value:.3g}" for value in shown[name]]
+    return shown
 
 
 def _section(heading: str, lines: Sequence[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Populations at a wanted difference from one in which H0 holds."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,32 @@ def tilted(null: ArrayLike, wanted: float, measure: str, **costs: float) -> Floa
     p0 = as_shares(null)
     if wanted == 0:
         return p0.copy()
-    measured = difference(measure, **costs)
     psi = np.where(p0 > 0, influence(p0, measure, **costs), 0.0)
+    return tilt_to(p0, psi, difference(measure, **costs), wanted, measure)
+
+
+def tilt_to(
+    p0: Floats, psi: Floats, measured: Callable[[Floats], Any], wanted: float, measure: str
+) -> Floats:
+    """Return ``q_i ~ p0_i exp(t psi_i)`` with the t at which `measured` of it is `wanted`.
+
+    Parameters
+    ----------
+    p0 : float array, shape (k,)
+        Shares, whose difference is 0.
+    psi : float array, shape (k,)
+        0 where p0 is 0.
+    measured : callable
+        Shares -> the difference.
+    wanted : float
+    measure : str
+        Its name for a reader.
+
+    Raises
+    ------
+    NoAlternative
+        As :func:`tilted`.
+    """
     span = float(psi[p0 > 0].max() - psi[p0 > 0].min())
     last = np.sign(wanted) * np.log(_LARGEST_FACTOR) / max(span, 1e-300)
     farthest = float(measured(_tilt(p0, psi, last))) if span > 0 else 0.0

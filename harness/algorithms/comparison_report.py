@@ -127,6 +127,7 @@ def write_summary(
     parts += _section("What was run", _bullets(about))
     parts += _section("Findings", _bullets(found))
     parts += _section("Warnings", _bullets(warnings or ["None."]))
+    parts.append("## Tables\n")
     for caption, table in tables:
         parts += [f"{escape_markdown(caption)}\n", to_markdown(table)]
     parts += _failures(failures)

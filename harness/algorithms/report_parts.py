@@ -10,6 +10,7 @@ from harness.algorithms.learner_tests import TESTS
 from harness.captions import write_captions
 from harness.figure_style import figure_style, save_figure
 from harness.store import write_atomically
+from harness.table_text import escape_markdown, to_markdown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -92,9 +93,24 @@ def draw(out: Path, figures: Mapping[str, tuple[Any, str]], formats: Sequence[st
     return paths
 
 
-def write_summary(out: Path, heading: str, parts: Sequence[str]) -> None:
-    """Write ``summary.md``: paragraphs, lists or tables, one after the other."""
-    write_atomically(out / "summary.md", ("\n\n".join([f"# {heading}", *parts]) + "\n").encode())
+def write_summary(
+    out: Path,
+    heading: str,
+    *,
+    found: Sequence[str],
+    about: Sequence[str],
+    warnings: Sequence[str],
+    tables: Sequence[tuple[str, DataFrame]],
+) -> None:
+    """Write ``summary.md``: findings, what was run, warnings, and tables with their captions."""
+    lists = {"Main findings": found, "What was run": about, "Warnings": warnings or ["None."]}
+    parts = [f"# {heading}"]
+    for name, lines in lists.items():
+        parts += [f"## {name}", "\n".join(f"- {escape_markdown(line)}" for line in lines)]
+    parts.append("## Tables")
+    for caption, table in tables:
+        parts += [escape_markdown(caption), to_markdown(table).rstrip()]
+    write_atomically(out / "summary.md", ("\n\n".join(parts) + "\n").encode())
 
 
 def name_tests(tests: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from harness.algorithms.report_parts import (
     with_interval,
     write_summary,
 )
-from harness.table_text import to_markdown, write_tables
+from harness.table_text import write_tables
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -95,10 +95,9 @@ def write_report(
     draw_figures(out, setting, **figure)
     lines = findings(table, n, alpha)
     source = SOURCE.format(low=setting["errors"][0], high=setting["errors"][1])
-    body = "\n\n".join(f"{caption}\n\n{to_markdown(part)}".rstrip() for caption, part in parts)
-    found = "\n".join(f"- {line}" for line in lines)
     heading = "Size and power of tests of learning algorithms: simulated data sets"
-    write_summary(out, heading, [source, NO_LEARNING, REFERENCE, found, body])
+    about = [source, NO_LEARNING, REFERENCE]
+    write_summary(out, heading, found=lines, about=about, warnings=[], tables=parts)
     return lines
 
 

@@ -20,7 +20,7 @@ from harness.algorithms.report_parts import (
     write_summary,
 )
 from harness.captions import sentence
-from harness.table_text import to_markdown, write_tables
+from harness.table_text import write_tables
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -68,12 +68,13 @@ def write_report(
     about = _about(facts, setting)
     draw_figures(out, facts, setting, **figure)
     lines = findings(level, truth, alpha)
-    body = "\n\n".join(f"{caption}\n\n{to_markdown(part)}".rstrip() for caption, part in parts)
-    notes = [f"- {note}" for note in (*facts["corpus"]["notes"], *facts["warnings"])]
     write_summary(
         out,
         "Size and power of tests of learning algorithms: training sets drawn from a corpus",
-        [about, NULLS, ALTERNATIVE, CONDITIONAL, "\n".join([*(f"- {line}" for line in lines), *notes]), body],
+        found=lines,
+        about=[about, NULLS, ALTERNATIVE, CONDITIONAL, *facts["corpus"]["notes"]],
+        warnings=facts["warnings"],
+        tables=parts,
     )
     return lines
 

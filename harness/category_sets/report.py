@@ -19,6 +19,7 @@ from harness.category_sets.variants import METHODS, quantity_words, records
 from harness.figure_style import check_options, figure_style, save_figure
 from harness.papers import read_table
 from harness.provenance import read_provenance
+from harness.rerun import HEADING, rerun_lines
 from harness.store import write_atomically
 from harness.table_text import escape_markdown, to_markdown, write_tables
 
@@ -105,7 +106,7 @@ def write_report(out: Path) -> None:
         *_section("Table 3", [to_markdown(table3_shown(table)), *_bullets([SIGN, DCF_NOTE, INFERRED])]),
         *_section("Is the confidence biased?", [escape_markdown(_calibration_words(calibration)), ""]),
         *_section("Verdicts", _bullets(verdict_sentences(calibration))),
-        *_section("How to run this again", _again(provenance)),
+        *_section(HEADING, rerun_lines(provenance)),
     ]
     write_atomically(out / "summary.md", "\n".join(parts).encode())
 
@@ -176,18 +177,6 @@ def _setting(provenance: Mapping[str, Any]) -> list[str]:
 def _sets(provenance: Mapping[str, Any]) -> list[str]:
     sets = provenance.get("category_sets") or {}
     return [f"Set {name}, {len(members)} categories: {', '.join(members)}." for name, members in sets.items()]
-
-
-def _again(provenance: Mapping[str, Any]) -> list[str]:
-    seconds = provenance.get("seconds") or {}
-    peak = provenance.get("peak_mib") or {}
-    lines = ["The same configuration and seed give the same bytes in every CSV."]
-    if seconds:
-        lines.append("Seconds: " + ", ".join(f"{stage} {value:g}" for stage, value in seconds.items()) + ".")
-    if peak:
-        lines.append(f"Peak memory over all processes: {max(peak.values()):g} MiB.")
-    commands = [provenance.get("command") or "(command not recorded)", "harness figures from=FOLDER"]
-    return ["```", *(" ".join(str(command).split()) for command in commands), "```", "", *_bullets(lines)]
 
 
 def _read(out: Path) -> tuple[DataFrame, DataFrame, DataFrame]:

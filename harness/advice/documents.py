@@ -1,0 +1,193 @@
+"""Populations of documents on several categories: pairs of systems, their nulls and alternatives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from harness.advice.decisions import Decisions
+from harness.advice.document_tests import Kinds, difference_by_document, influence_of_documents
+from harness.advice.points import PairPopulation
+from harness.advice.predictions import name_pairs
+from harness.advice.tilt import tilt_to
+from harness.errors import UserError
+from harness.nulls_projection import RATIOS, NoProjection
+from harness.nulls_ratios import equal_ratios
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MEASURES = ("f1", "error", "precision", "recall")
+_BALANCED = 1e-8
+_EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
+_FARTHEST = 500.0
+
+
+class DocumentPair(NamedTuple):
+    """The documents of two systems.
+
+    Attributes
+    ----------
+    kinds : Kinds
+    frequencies : int array, shape (n_kinds,)
+        Documents of each kind; 0 for kinds that are in `weights` alone.
+    weights : float array, shape (n_kinds,)
+        From which populations are made: the frequencies, and where they have no null half a document more.
+    """
+
+    kinds: Kinds
+    frequencies: Ints
+    weights: Floats
+
+
+def document_pairs(decisions: Decisions, measure: str) -> tuple[dict[str, DocumentPair], list[str]]:
+    """Return the documents of every pair of systems, and notes on pairs that never disagree.
+
+    Raises
+    ------
+    UserError
+        If no two systems disagree on any decision, or no truth is yes.
+    """
+    truth = decisions.truth()
+    if not truth.any() or truth.all():
+        raise UserError(
+            f"predictions={decisions.name}: the truth is {'yes' if truth.any() else 'no'} everywhere; both "
+            "are needed"
+        )
+    found, notes = {}, []
+    for a, b, pair in name_pairs(decisions.systems):
+        by_a, by_b = decisions.said(a), decisions.said(b)
+        if (by_a == by_b).all():
+            notes.append(f"{a} and {b} say the same of every item; there is nothing to test")
+            continue
+        codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
+        cells = np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
+        different, frequencies = np.unique(cells, axis=0, return_counts=True)
+        kinds = Kinds(different.astype(np.int64), measure)
+        own = DocumentPair(kinds, frequencies, frequencies.astype(float))
+        if not _has_null(own):
+            own = _with_exchanged(kinds, frequencies)
+            notes.append(
+                f"{pair}: no population of documents like these has a difference of 0 in {measure}; half a "
+                "document with A and B exchanged was added"
+            )
+        if _has_null(own):
+            found[pair] = own
+        else:
+            notes.append(f"{pair}: no population was found with a difference of 0; it is left out")
+    if not found:
+        raise UserError(
+            f"predictions={decisions.name}: the systems say the same of every item; there is nothing to test"
+        )
+    return found, notes
+
+
+def _has_null(pair: DocumentPair) -> bool:
+    return bool(np.isfinite(_projected(pair.weights[None], pair.kinds)).all())
+
+
+def _with_exchanged(kinds: Kinds, frequencies: Ints) -> DocumentPair:
+    """Add kinds in which A and B are exchanged, which together weigh half a document."""
+    cells = np.concatenate([kinds.cells, kinds.cells[:, _EXCHANGED]])
+    different, place = np.unique(cells, axis=0, return_inverse=True)
+    known, added = np.split(place.ravel(), 2)
+    counted = np.bincount(known, weights=frequencies, minlength=len(different))
+    more = np.bincount(added, weights=frequencies, minlength=len(different)) / frequencies.sum() / 2
+    return DocumentPair(Kinds(different, kinds.measure), counted.astype(np.int64), counted + more)
+
+
+def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
+    """Return the shares nearest to given ones in KL(q||p) under which the pooled measures agree.
+
+    For F1 and precision :func:`harness.nulls_ratios.equal_ratios` seeks them, with a kind for a cell. For the
+    error and the recall, whose denominators are the same for A and B, the null says that a document's
+    difference has mean 0, and the nearest shares are ``q_i ~ p_i exp(t x_i)`` (Csiszar 1975, Annals of
+    Probability 3, 146-158, theorem 3.1).
+
+    Parameters
+    ----------
+    weights : array, shape (n, n_kinds)
+        Documents of each kind, or shares.
+    kinds : Kinds
+
+    Raises
+    ------
+    NoProjection
+        If the documents favour only one of the two.
+    """
+    found = _projected(np.asarray(weights, dtype=float), kinds)
+    if not np.isfinite(found).all():
+        raise NoProjection(f"the documents favour only one of the two in {kinds.measure}")
+    return found
+
+
+def _projected(weights: Floats, kinds: Kinds) -> Floats:
+    """Return the projections, rows of NaN where there is none."""
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    if kinds.measure in RATIOS:
+        tops, bottoms = (side @ kinds.cells.T.astype(float) for side in RATIOS[kinds.measure])
+        # both odds neither 0 nor infinite, as the search needs them
+        good = all((shares @ side.T > 0).all() for side in (tops, bottoms))
+        found = equal_ratios(shares, tops, bottoms) if good else np.full_like(shares, np.nan)
+    else:
+        sums = kinds.sums()
+        found = np.stack([_mean_zero(row, sums[:, 0] - sums[:, 2]) for row in shares])
+    gaps = difference_by_document(np.nan_to_num(found), kinds)
+    return np.where((np.abs(gaps) <= _BALANCED)[:, None], found, np.nan)
+
+
+def _mean_zero(shares: Floats, x: Floats) -> Floats:
+    """Return ``q_i ~ p_i exp(t x_i)`` with ``sum q_i x_i = 0``; NaN where x has one sign alone."""
+    own = x[shares > 0]
+    if not (own.min() < 0 < own.max()) and own.any():
+        return np.full_like(shares, np.nan)
+
+    def tilted(t: float) -> Floats:
+        exponent = t * x
+        q = shares * np.exp(exponent - exponent[shares > 0].max())
+        return q / q.sum()
+
+    if abs(float(shares @ x)) < 1e-15:
+        return shares
+    last = _FARTHEST / np.abs(own[own != 0]).min()
+    return tilted(brentq(lambda t: float(tilted(t) @ x), -last, last, xtol=1e-14, rtol=1e-14))
+
+
+def populations_of_documents(
+    pair: DocumentPair, n_draws: int, generator: np.random.Generator
+) -> PairPopulation:
+    """Return the null nearest to a pair's documents, and those of populations that could be theirs.
+
+    The populations are those of the Bayesian bootstrap: each document weighs as much as an exponential draw,
+    so that the kinds' shares are Dirichlet(frequencies) (Rubin 1981, Annals of Statistics 9, 130-134). A
+    prior on kinds, as on the eight cells of one category, would weigh more than the documents where most
+    kinds are of one document.
+    """
+    null = project_documents(pair.weights[None], pair.kinds)[0]
+    draws = np.maximum(generator.dirichlet(pair.weights, size=n_draws), 1e-12)
+    drawn = _projected(draws, pair.kinds)
+    found = np.isfinite(drawn).all(axis=1)
+    n_lost = int((~found).sum())
+    notes = [f"{n_lost} of {n_draws} populations have no null and are left out"] if n_lost else []
+    return PairPopulation(null, drawn[found], notes)
+
+
+def deviation_of_documents(shares: Floats, kinds: Kinds) -> float:
+    """Return the standard deviation of the difference on N documents, times sqrt(N), to first order."""
+    psi = influence_of_documents(shares, kinds)
+    return float(np.sqrt(shares @ psi**2))
+
+
+def tilt_documents(null: Floats, wanted: float, kinds: Kinds) -> Floats:
+    """Return the null tilted along the documents' influence to a difference of `wanted`.
+
+    Raises
+    ------
+    NoAlternative
+        As :func:`harness.advice.tilt.tilted`.
+    """
+    psi = np.where(null > 0, influence_of_documents(null, kinds), 0.0)
+    return tilt_to(null, psi, lambda q: difference_by_document(q, kinds), wanted, kinds.measure)

@@ -1,0 +1,46 @@
+"use strict";
+// A click on a column's head sorts its table; empty cells stay last. Without this script nothing is lost but that.
+const NUMBER = /^\[?([+\u2212-]?(\d[\d,]*(\.\d+)?|\.\d+))/;
+const words = new Intl.Collator("en", { numeric: true });
+
+function value(row, column, numeric) {
+  const text = row.cells[column].textContent.trim();
+  if (!numeric) return text === "" ? null : text;
+  const found = NUMBER.exec(text);
+  return found ? Number(found[1].replace(/,/g, "").replace("\u2212", "-")) : null;
+}
+
+function sort(head, column) {
+  const table = head.closest("table"), body = table.tBodies[0];
+  const numeric = head.classList.contains("number") || head.classList.contains("leading");
+  const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+  const rows = [...body.rows].map((row) => [value(row, column, numeric), row]);
+  rows.sort(([a], [b]) => {
+    if (a === null || b === null) return (a === null) - (b === null);
+    return sign * (numeric ? a - b : words.compare(a, b));
+  });
+  body.append(...rows.map(([, row]) => row));
+  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+}
+
+for (const table of document.querySelectorAll("table")) {
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.title = "Sort by this column";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sort(head, column));
+    head.append(button);
+  });
+}
+
+// On paper a figure has its whole caption; what else is folded stays so.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("figcaption details:not([open])")];
+  for (const part of folded) part.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const part of folded) part.open = false;
+});

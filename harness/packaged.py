@@ -1,0 +1,81 @@
+"""Populations that come with the package: outcomes tables of finished runs, found by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+
+if TYPE_CHECKING:  # numpy, which stands behind it, would slow `--help` down
+    from harness.outcomes import Population
+
+POPULATIONS = {"rcv1-slice": "results/nips2005-slice/outcomes.csv"}
+"""Name -> where its table lies in a checkout. In a wheel it is ``harness/populations/NAME.csv``.
+
+``rcv1-slice``: two pairs of models, trained on 7,982 documents of a part of RCV1-v2 and judged on 19,631, for
+100 natural categories and 101 unions of about half of the documents (``results/README.md``).
+"""
+
+
+def population_file(name: str | Path) -> Path:
+    """Return the file of a packaged population's name, or the path that is given.
+
+    A known name goes before a file of that name in the current folder, which ``./NAME`` is.
+
+    Raises
+    ------
+    UserError
+        If a bare word is neither a known name nor a file there; the sentence lists the names.
+
+    Examples
+    --------
+    >>> population_file("rcv1-slice").suffix
+    '.csv'
+    >>> population_file("runs/mine/outcomes.csv").name
+    'outcomes.csv'
+    """
+    text = str(name)
+    if text in POPULATIONS:
+        here = Path(__file__).resolve().parent
+        for path in (here / "populations" / f"{text}.csv", here.parent / POPULATIONS[text]):
+            if path.is_file():
+                return path
+        raise UserError(f"population={text}: its table is missing beside {here}; install the package again")
+    path = Path(text)
+    if not path.exists() and path.name == text and not path.suffix:
+        raise UserError(
+            f"population={text}: there is no such file, and no packaged population of that name; "
+            f"{', '.join(POPULATIONS)} or the outcomes.csv of a finished run is needed"
+        )
+    return path
+
+
+def load_population(name: str | Path) -> list[Population]:
+    """Read the populations of a packaged name, or of an outcomes table.
+
+    Parameters
+    ----------
+    name : str or Path
+        ``"rcv1-slice"``, or the path of a run's ``outcomes.csv``.
+
+    Returns
+    -------
+    list of Population
+        One for each pair and balance.
+
+    Raises
+    ------
+    UserError
+        If there is no such population or file, or it cannot be read; see
+        :func:`harness.outcomes.read_outcomes`.
+
+    Examples
+    --------
+    >>> one = load_population("rcv1-slice")[0]
+    >>> one.pair, one.balance, one.counts.shape
+    ('linear_svm-mlp', 'natural', (100, 8))
+    """
+    from harness.outcomes import read_outcomes
+
+    return read_outcomes(population_file(name))

@@ -1,0 +1,171 @@
+"""Which test to use on two systems' predictions, from Python: ``harness advise`` for one pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harness.advice.points import Plan, draw_generator, points_of, populations_of, run_points
+from harness.advice.rates import detectable, power_table, size_table
+from harness.advise import POWERS, choose_tests
+from harness.measures import check_measure
+from harness.parallel import Workers, make_run
+from harness.store import Store
+from harness.two_systems import Comparison, check_seed, check_share, find_tests, judge
+from harness.two_systems_labels import count_two
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Which test to use on two systems, and what it can see; printed, and in a notebook shown, as a table.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        What every test says of the predictions.
+    alpha : float
+    test : str
+        The recommended one.
+    keeps_level : bool
+        False where no test is sure to, and `test` is the least liberal.
+    reason : str
+        One sentence.
+    table : DataFrame
+        A row for each test: ``pvalue``; ``size``, ``size_low``, ``size_high`` (the wider of its error bar and
+        its range over populations that could have given these predictions), ``verdict``; ``power_80`` and
+        ``power_95``, the smallest difference that it sees with a power of 80 and of 95 %.
+    power : DataFrame
+        The power curves: test, h, difference, power, mc_low, mc_high.
+    notes : tuple of str
+        What is to be known besides.
+    """
+
+    comparison: Comparison
+    alpha: float
+    test: str
+    keeps_level: bool
+    reason: str
+    table: DataFrame
+    power: DataFrame
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        shown = self.table.to_string(float_format="{:.4g}".format)
+        return "\n".join([*self._sentences(), shown])
+
+    def _repr_html_(self) -> str:
+        text = "<br>".join(map(escape, self._sentences()))
+        return f"<p>{text}</p>{self.table.to_html(float_format='{:.4g}'.format)}"
+
+    def _sentences(self) -> list[str]:
+        pvalue = self.table["pvalue"].to_dict()[self.test]
+        said = "different" if pvalue <= self.alpha else "not shown to be different"
+        return [
+            *self.comparison.sentences(),
+            f"Use {self.test}: p = {pvalue:.4g}, {said} at the {self.alpha:g} level.",
+            f"{self.reason}.",
+            *(f"Note: {note}." for note in self.notes),
+        ]
+
+
+def advise_predictions(
+    y: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    measure: str = "f1",
+    test: str | Sequence[str] | None = None,
+    *,
+    alpha: float = 0.05,
+    positive: object = None,
+    names: tuple[str, str] = ("A", "B"),
+    n_replicates: int | None = None,
+    n_jobs: int = 1,
+    plan: Plan | None = None,
+    seed: int = 0,
+    **costs: float,
+) -> Advice:
+    """Measure each test's size and power on items like these, and say which to use.
+
+    The size of a test is its share of rejections on sets drawn from the population nearest to these
+    outcomes in which both systems are equally good: there every rejection is wrong. Its power is
+    that share on populations with a difference. ``harness advise`` does the same for any number of systems.
+
+    Parameters
+    ----------
+    y, a, b, measure, test, positive, names, n_replicates, **costs
+        As :func:`harness.two_systems.compare_predictions` takes them.
+    alpha : float
+        Level of the tests, in (0, 1).
+    n_jobs : int
+        Processes that draw the sets; -1 is one per core.
+    plan : harness.advice.points.Plan, optional
+        How much is measured; by default 10,000 sets for a size, at the given number of items alone.
+    seed : int
+        Of everything drawn.
+
+    Returns
+    -------
+    Advice
+
+    Raises
+    ------
+    ValueError
+        As :func:`harness.two_systems.compare_predictions`; or if `alpha` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> y = [1] * 40 + [0] * 160
+    >>> a = [1] * 34 + [0] * 6 + [1] * 4 + [0] * 156
+    >>> b = [1] * 25 + [0] * 15 + [0] * 160
+    >>> quick = Plan(n_sets=2_000, n_draws=5, n_range_sets=200, n_power_sets=200, factors=(1.0,))
+    >>> found = advise_predictions(y, a, b, "error", ["mcnemar_midp", "mcnemar"], plan=quick)
+    >>> found.test, found.table.loc["mcnemar", "verdict"]
+    ('mcnemar', 'conservative')
+    """
+    check_share("alpha", alpha)
+    check_seed(seed)
+    counts = count_two(y, a, b, measure, positive)
+    n_items, costs = int(counts.sum()), check_measure(measure, **costs) if measure == "dcf" else costs
+    tests = find_tests(measure, test, n_items, n_replicates, **costs)
+    comparison = judge(counts, measure, tests, names, 0.95, int(seed), **costs)
+    pair = "-".join(comparison.names)
+    plan = plan or Plan(factors=(1.0,))
+    population = populations_of(counts, measure, costs, plan.n_draws, draw_generator(int(seed), pair))
+    points, missing = points_of(pair, population, n_items, measure, costs, plan)
+    run = make_run(_workers(n_jobs), Store(None), "advice")
+    measured = run_points(points, tests, alpha, int(seed), run)
+    sizes, power = size_table(measured, alpha), power_table(measured)
+    chosen = choose_tests(sizes, power, [one.name for one in tests], alpha)[pair, n_items]
+    own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
+    return Advice(
+        comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,
+        _tabulate(comparison.table, own_sizes, own_power),
+        own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True),
+        (*population.notes, *missing),
+    )  # fmt: skip
+
+
+def _workers(n_jobs: int) -> Workers:
+    return Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
+
+
+def _tabulate(judged: DataFrame, sizes: DataFrame, power: DataFrame) -> DataFrame:
+    """Return p-value, size with its range, verdict and detectable differences of each test."""
+    table = judged[["pvalue"]].copy()
+    sizes = sizes.set_index("test")
+    table["size"] = sizes["size"]
+    table["size_low"] = np.fmin(sizes["mc_low"], sizes["range_low"])
+    table["size_high"] = np.fmax(sizes["mc_high"], sizes["range_high"])
+    table["verdict"] = sizes["verdict"]
+    for wanted in POWERS:
+        seen: Any = detectable(power, wanted).set_index("test")["difference"] if len(power) else np.nan
+        table[f"power_{round(100 * wanted)}"] = seen
+    return table

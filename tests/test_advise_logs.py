@@ -1,0 +1,166 @@
+"""`harness advise` on a folder of lm-evaluation-harness logs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.advice.lm_eval import read_logs
+from harness.cli import main
+from harness.errors import UserError
+
+TIME = "2024-06-10T12-34-56.789012"
+QUICK = [
+    "plan.n_sets=500", "plan.n_draws=5", "plan.n_range_sets=100", "plan.n_power_sets=100", "plan.h=[2,3]",
+    "plan.factors=[1]", "cache=null", "parallel=sequential",
+]  # fmt: skip
+
+
+def line(item, **scores):
+    """An item as `EvaluationTracker.save_results_samples` of lm-evaluation-harness 0.4 writes it."""
+    metrics = {key: value for key, value in scores.items() if key not in ("filter", "doc_hash")}
+    return {
+        "doc_id": item,
+        "doc": {"question": f"question {item}", "choices": ["a", "b"]},
+        "target": "1",
+        "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": " a"}},
+        "resps": [[["-1.5", "False"]], [["-2.5", "False"]]],
+        "filtered_resps": [["-1.5", "False"], ["-2.5", "False"]],
+        "filter": scores.get("filter", "none"),
+        "metrics": list(metrics),
+        "doc_hash": scores.get("doc_hash", f"hash {item}"),
+        "prompt_hash": "p",
+        "target_hash": "t",
+    } | metrics
+
+
+def write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+
+
+def logs(folder, right, task="arc_easy", time=TIME):
+    for model, scores in right.items():
+        lines = [line(i, acc=float(score)) for i, score in enumerate(scores)]
+        write(folder / model / f"samples_{task}_{time}.jsonl", lines)
+
+
+RIGHT = {"org__small": [1, 0, 0, 1, 0], "org__large": [1, 1, 0, 1, 1]}
+
+
+def test_the_cells_are_those_of_right_and_wrong(tmp_path):
+    logs(tmp_path, RIGHT)
+    found = read_logs(tmp_path)
+    assert list(found.decisions) == ["org__large", "org__small"]
+    # both right, only the second right, only the first right, both wrong
+    assert found.cells("org__small", "org__large").tolist() == [2, 2, 0, 1, 0, 0, 0, 0]
+    assert found.about == "task arc_easy, metric acc, filter none, right or wrong"
+
+
+def test_logs_of_one_folder_are_named_by_their_files(tmp_path):
+    for name, scores in (("a", [1, 0]), ("b", [0, 1])):
+        write(tmp_path / f"samples_{name}.jsonl", [line(i, acc=s) for i, s in enumerate(scores)])
+    with pytest.raises(UserError, match="its logs are of 2 tasks"):
+        read_logs(tmp_path)
+    for place in ("1", "2"):
+        write(tmp_path / f"samples_arc_2024-06-10T12-34-5{place}.5.jsonl", [line(0, acc=1)])
+    assert list(read_logs(tmp_path, "arc").decisions) == [
+        "arc_2024-06-10T12-34-51.5", "arc_2024-06-10T12-34-52.5",
+    ]  # fmt: skip
+
+
+def test_a_task_metric_and_filter_are_chosen(tmp_path):
+    for model in ("a", "b"):
+        lines = [
+            line(i, filter=name, exact_match=float((i + (model == "a") + (name == "strict")) % 2), other=1)
+            for i in range(4)
+            for name in ("strict", "flexible")
+        ]
+        write(tmp_path / model / f"samples_gsm8k_{TIME}.jsonl", lines)
+    logs(tmp_path, {"a": [1, 0], "b": [1, 1]})
+    for options, words in (
+        ({}, "its logs are of 2 tasks; task=NAME chooses one of arc_easy, gsm8k"),
+        ({"task": "mmlu"}, "there is no log of 'mmlu'"),
+        ({"task": "gsm8k"}, "2 filters; filter=NAME chooses one of flexible, strict"),
+        ({"task": "gsm8k", "filter_": "none"}, "there is no 'none'"),
+        ({"task": "gsm8k", "filter_": "strict"}, "2 scores; metric=NAME chooses one of exact_match, other"),
+        ({"task": "gsm8k", "filter_": "strict", "metric": "acc"}, "there is no 'acc'"),
+        ({"task": "arc_easy", "systems": ["a", "c"]}, "there is no model 'c'"),
+    ):
+        with pytest.raises(UserError, match=words):
+            read_logs(tmp_path, **options)
+    found = read_logs(tmp_path, "gsm8k", "exact_match", "strict")
+    assert found.cells("a", "b").tolist() == [0, 2, 2, 0, 0, 0, 0, 0]
+    assert found.about == "task gsm8k, metric exact_match, filter strict, right or wrong"
+
+
+def test_what_does_not_fit_is_one_sentence(tmp_path):
+    cases = {
+        "no log": ({}, "it holds no log"),
+        "one model": ({"a": [line(0, acc=1)]}, "only a has a log"),
+        "twice": ({"a": [line(0, acc=1)] * 2, "b": [line(0, acc=1)]}, "doc_id 0 stands there twice"),
+        "limit": (
+            {"a": [line(0, acc=1)], "b": [line(i, acc=1) for i in (0, 1)]},
+            "a has 1 items and b 2, and doc_id 1 is in the log of b but not of a",
+        ),
+        "other": (
+            {"a": [line(0, acc=1)], "b": [line(0, acc=1, doc_hash="x")]},
+            "doc_id 0 is another document for b than for a",
+        ),
+        "fraction": (
+            {"a": [line(0, acc=0.5)], "b": [line(0, acc=1)]},
+            "line 1 has acc=0.5; only",
+        ),
+        "nan": ({"a": [line(0, acc=float("nan"))], "b": [line(0, acc=1)]}, "acc=NaN"),
+        "list": ({"a": [line(0, acc=[1, 2])], "b": [line(0, acc=1)]}, "there is no score that is a number"),
+        "null": ({"a": [line(0, acc=1)], "b": [line(0, acc=None)]}, "acc=null"),
+        "no id": ({"a": [{"acc": 1}], "b": [line(0, acc=1)]}, "line 1 has no doc_id"),
+        "empty": ({"a": [], "b": [line(0, acc=1)]}, "it holds no item"),
+    }
+    for name, (models, words) in cases.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        for model, lines in models.items():
+            write(folder / model / f"samples_arc_{TIME}.jsonl", lines)
+        with pytest.raises(UserError, match=words):
+            read_logs(folder)
+    (tmp_path / "text" / "a").mkdir(parents=True)
+    (tmp_path / "text" / "a" / "samples_x.jsonl").write_text("not json\n")
+    write(tmp_path / "text" / "b" / "samples_x.jsonl", [line(0, acc=1)])
+    with pytest.raises(UserError, match="line 1 is not JSON"):
+        read_logs(tmp_path / "text")
+
+
+def test_two_runs_of_one_model_are_refused(tmp_path):
+    logs(tmp_path, RIGHT)
+    logs(tmp_path, {"org__small": [1, 0, 0, 1, 0]}, time="2024-06-11T12-34-56.7")
+    with pytest.raises(UserError, match="are both of model org__small"):
+        read_logs(tmp_path)
+
+
+def test_models_of_one_name_keep_what_stands_above(tmp_path):
+    logs(tmp_path, {"x/model": [1, 0], "y/model": [0, 1]})
+    assert list(read_logs(tmp_path).decisions) == ["x/model", "y/model"]
+
+
+def test_the_command_advises_on_logs(tmp_path, capsys):
+    generator = np.random.default_rng(0)
+    hard = generator.random(200)
+    logs(
+        tmp_path / "logs", {f"m-{i}": (generator.random(200) > hard * (0.5 + 0.2 * i)) * 1 for i in range(3)}
+    )
+    out = tmp_path / "out"
+    assert main(["advise", f"predictions={tmp_path / 'logs'}", f"out={out}", *QUICK]) == 0
+    table = pd.read_csv(out / "verdicts.csv")
+    assert set(table["pair"]) == {"m-0 vs m-1", "m-0 vs m-2", "m-1 vs m-2"}
+    assert set(table["measure"]) == {"error"}
+    assert "task arc_easy, metric acc" in (out / "summary.md").read_text()
+    for argument, words in (
+        ("measure=f1", "say right or wrong; take error"),
+        ("threshold=0.5", "threshold: 0.5 is for a table of predictions"),
+        ("filter=strict", "filter: there is no 'strict'"),
+    ):
+        capsys.readouterr()
+        assert main(["advise", f"predictions={tmp_path / 'logs'}", argument, *QUICK]) == 2
+        assert words in capsys.readouterr().err

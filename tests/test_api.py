@@ -1,0 +1,317 @@
+"""`import harness` in a notebook: few names, quick to import; two systems compared, advice on them."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+from sklearn.metrics import f1_score, precision_score, recall_score
+from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
+
+import harness
+from harness.advice.points import Plan
+from harness.cli import main
+from harness.measures import DIFFERENCES, difference
+from harness.significance.likelihood_ratio import score
+from harness.significance.wald import estimate
+
+QUICK = Plan(n_sets=500, n_draws=5, n_range_sets=100, n_power_sets=100, h=(2.0, 3.0, 4.0), factors=(1.0,))
+
+
+def draw(n=300, seed=0, errors=(0.1, 0.2)):
+    generator = np.random.default_rng(seed)
+    y = generator.random(n) < 0.3
+    return y, *(y ^ (generator.random(n) < error) for error in errors)
+
+
+# --- the package -----------------------------------------------------------------------------------
+
+
+def test_importing_harness_imports_nothing_heavy():
+    program = "import sys, harness; print(sorted({'numpy', 'pandas', 'hydra', 'torch'} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_every_name_is_there_and_the_stub_says_the_same():
+    for name in harness.__all__:
+        assert getattr(harness, name) is not None
+        assert name in dir(harness)
+    stub = Path(harness.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    found = dict(re.findall(r"from harness\.([\w.]+) import \w+ as (\w+)", stub))
+    pairs = re.findall(r"from harness\.([\w.]+) import (\w+) as (\w+)", stub)
+    assert {name: module for module, name, alias in pairs if name == alias} == harness._WHERE
+    assert len(pairs) == len(harness._WHERE)
+    assert found
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="no attribute 'compare_everything'"):
+        _ = harness.compare_everything
+
+
+# --- comparing -------------------------------------------------------------------------------------
+
+
+def test_scores_and_difference_are_those_of_scikit_learn():
+    y, a, b = draw()
+    for measure, peer in (("f1", f1_score), ("precision", precision_score), ("recall", recall_score)):
+        found = harness.compare_predictions(y, a, b, measure)
+        assert found.score_a == pytest.approx(peer(y, a), abs=1e-12)
+        assert found.score_b == pytest.approx(peer(y, b), abs=1e-12)
+        assert found.difference == pytest.approx(peer(y, a) - peer(y, b), abs=1e-12)
+    found = harness.compare_predictions(y, a, b, "error")
+    assert (found.score_a, found.score_b) == pytest.approx(((y != a).mean(), (y != b).mean()), abs=1e-12)
+
+
+def test_costs():
+    y, a, b = draw()
+    found = harness.compare_predictions(y, a, b, "dcf", cost_fn=10, cost_fp=2, prior=0.1)
+    for said, own in ((a, found.score_a), (b, found.score_b)):
+        expected = 10 * 0.1 * (y & ~said).sum() / y.sum() + 2 * 0.9 * (~y & said).sum() / (~y).sum()
+        assert own == pytest.approx(expected, abs=1e-12)
+    other = harness.compare_predictions(y, a, b, "dcf")
+    assert other.table.loc["dcf", "pvalue"] != found.table.loc["dcf", "pvalue"]
+
+
+def test_pvalues_are_those_of_the_tests_and_of_a_peer():
+    y, a, b = draw()
+    counts = harness.count_outcomes(y, a, b)
+    f1 = harness.compare_predictions(y, a, b)
+    np.testing.assert_array_equal(f1.counts, counts)
+    assert f1.table.loc["score_f1", "pvalue"] == float(score(counts).pvalue)
+    error = harness.compare_predictions(y, a, b, "error").table["pvalue"]
+    table = pd.crosstab(y == a, y == b).to_numpy()
+    assert error["mcnemar_exact"] == pytest.approx(peer_mcnemar(table, exact=True).pvalue, abs=1e-12)
+    assert error["mcnemar"] == pytest.approx(peer_mcnemar(table, exact=False).pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", DIFFERENCES)
+def test_the_interval_is_that_of_wald_on_many_items(measure):
+    generator = np.random.default_rng(3)
+    counts = generator.multinomial(20_000, [0.1, 0.03, 0.05, 0.1, 0.04, 0.05, 0.04, 0.59])
+    cells = np.repeat(np.arange(8), counts)
+    y, b, a = cells < 4, cells // 2 % 2 == 0, cells % 2 == 0
+    found = harness.compare_predictions(y, a, b, measure)
+    np.testing.assert_array_equal(found.counts, counts)
+    d, deviation = estimate(counts, measure)
+    # 4,000 draws: the standard error of a 2.5 % quantile is some .042 standard deviations
+    assert found.low == pytest.approx(d - 1.96 * deviation, abs=0.25 * deviation)
+    assert found.high == pytest.approx(d + 1.96 * deviation, abs=0.25 * deviation)
+    wide = harness.compare_predictions(y, a, b, measure, confidence=0.99)
+    assert wide.low < found.low < found.high < wide.high
+
+
+@pytest.mark.parametrize(
+    ("n_items", "shares"),
+    [
+        (1000, [0.004, 0.0005, 0.001, 0.003, 0.001, 0.0005, 0.001, 0.989]),
+        (300, [0.15, 0.03, 0.05, 0.1, 0.05, 0.05, 0.03, 0.54]),
+    ],
+)
+def test_the_interval_holds_the_truth_often_enough(n_items, shares):
+    """On sets where a system disagrees with the other on three items, and where on fifty."""
+    n_sets, generator = 2_000, np.random.default_rng(5)
+    truth = float(difference("f1")(np.array(shares)))
+    covered = 0
+    for counts in generator.multinomial(n_items, shares, size=n_sets):
+        drawn = difference("f1")(generator.dirichlet(counts + 0.5, size=1_000))
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        covered += low <= truth <= high
+    # false alarm 1e-6 if it covers 94 %
+    assert covered >= binom.ppf(1e-6, n_sets, 0.94)
+
+
+CODINGS = {
+    "bool": lambda v: v,
+    "int": lambda v: v.astype(int),
+    "float": lambda v: v.astype(float),
+    "signs": lambda v: np.where(v, 1, -1),
+    "text": lambda v: np.where(v, "yes", "no"),
+    "list": lambda v: v.tolist(),
+    "series": lambda v: pd.Series(v, index=range(7, 7 + len(v))),
+    "categories": lambda v: pd.Categorical(np.where(v, "pos", "neg")),
+    "nullable": lambda v: pd.array(v.astype(int), dtype="Int64"),
+    "mixed": lambda v: np.array([1 if x else False for x in v], dtype=object),
+}
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_labels_of_every_kind_say_the_same(coding):
+    values = draw()
+    found = harness.compare_predictions(*map(CODINGS[coding], values))
+    np.testing.assert_array_equal(found.counts, harness.count_outcomes(*values))
+
+
+def test_types_may_differ_where_labels_agree():
+    y, a, b = draw()
+    found = harness.compare_predictions(y, a.astype(int), b.astype(float))
+    np.testing.assert_array_equal(found.counts, harness.count_outcomes(y, a, b))
+
+
+def test_the_positive_label_and_many_labels():
+    y, a, b = ["x", "y", "z", "x"], ["x", "x", "z", "z"], ["y", "y", "z", "x"]
+    found = harness.compare_predictions(y, a, b, positive="x", test="wald_f1")
+    assert found.counts.tolist() == [0, 1, 1, 0, 0, 0, 1, 1]
+    assert harness.compare_predictions(y, a, b, "error").counts.tolist() == [1, 2, 1, 0, 0, 0, 0, 0]
+
+
+def test_swapping_the_systems_turns_the_sign():
+    y, a, b = draw()
+    one, other = harness.compare_predictions(y, a, b), harness.compare_predictions(y, b, a)
+    assert one.difference == -other.difference
+    assert one.low == pytest.approx(-other.high, abs=0.01)
+    np.testing.assert_allclose(one.table["pvalue"], other.table["pvalue"], atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(DIFFERENCES)))
+def test_pvalues_are_probabilities(seed, measure):
+    y, a, b = draw(20, seed)
+    if y.all() or not y.any() or (a == b).all():
+        return
+    table = harness.compare_predictions(y, a, b, measure).table
+    assert table["pvalue"].between(0, 1).all()
+    assert (table["low"] <= table["high"]).all()
+    assert (table.loc[table["degenerate"], "pvalue"] == 1).all()
+
+
+def test_a_set_that_cannot_decide_says_so():
+    """Neither finds a positive, so that F1 is 0 for both; they differ on one false alarm."""
+    table = harness.compare_predictions([1, 0, 0], [0, 1, 0], [0, 0, 0]).table
+    assert table["degenerate"].all()
+    assert (table["pvalue"] == 1).all()
+
+
+def test_tests_with_replicates_need_a_number_and_repeat():
+    y, a, b = draw()
+    arguments = {"test": ["bootstrap_f1", "bootstrap_t_f1"], "n_replicates": 500}
+    one, other = (harness.compare_predictions(y, a, b, **arguments).table for _ in range(2))
+    pd.testing.assert_frame_equal(one, other)
+    with pytest.raises(ValueError, match="n_replicates"):
+        harness.compare_predictions(y, a, b, test="bootstrap_t_f1")
+
+
+def test_randomization_is_left_out_where_it_is_slow():
+    y, a, b = draw(50_001)
+    assert "randomization_f1_midp" in harness.compare_predictions(y[:-1], a[:-1], b[:-1]).table.index
+    assert list(harness.compare_predictions(y, a, b).table.index) == [
+        "wald_f1", "score_f1", "likelihood_ratio_f1", "bootstrap_f1",
+    ]  # fmt: skip
+
+
+def test_it_prints_well():
+    y, a, b = draw()
+    found = harness.compare_predictions(y, a, b, names=("svm<1>", "mlp"))
+    lines = repr(found).splitlines()
+    assert lines[0] == f"F1 on 300 items: svm<1> {found.score_a:.4f}, mlp {found.score_b:.4f}"
+    assert lines[1].startswith("svm<1> minus mlp: +")
+    assert "95 % interval [" in lines[1]
+    assert len(lines) == 3 + len(found.table)
+    page = found._repr_html_()
+    assert "svm&lt;1&gt;" in page
+    assert page.count("<tr") == 1 + len(found.table)
+
+
+# --- bad input -------------------------------------------------------------------------------------
+
+Y, A, B = [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((Y, A[:3], B), "a: 3 items are not allowed where y has 4"),
+        ((Y, A, [*B, 1]), "b: 5 items"),
+        (([], [], []), "y: shape"),
+        (([Y], A, B), "y: shape"),
+        (([0, 1, None, 1], A, B), "y: item 2"),
+        ((Y, [0, 1, np.nan, 1], B), "a: item 2"),
+        ((pd.array([0, None, 1, 1], dtype="Int64"), A, B), "y: item 1"),
+        (([1, 1, 1, 1], A, B), "y: every item's label is '1'"),
+        ((Y, A, A), "a, b: they are right and wrong on the same items"),
+        ((Y, [0.2, 0.9, 0.6, 0.7], B), "a: it holds scores, such as 0.2"),
+        ((Y, A, [0, 1, 0.5, 1]), "b: it holds scores, such as 0.5"),
+        ((Y, [0, 1, 2, 1], B), "a: '2' is no label of y"),
+        ((["x", "y", "x", "y"], ["x", "y", "y", "y"], ["x", "x", "x", "y"]), "positive: "),
+        ((Y, A, B, "auc"), "measure: 'auc' is not allowed"),
+        ((Y, A, B, "f1", "mcnemar"), "test: 'mcnemar' is of measure 'error'"),
+        ((Y, A, B, "f1", "mc_nemar"), "test: 'mc_nemar' is not allowed; choose from"),
+        ((Y, A, B, "f1", "../run"), "test: '../run' is not allowed"),
+        ((Y, A, B, "f1", []), "test: none is named"),
+    ],
+)
+def test_bad_input_is_told_by_argument(arguments, said):
+    for function in (harness.compare_predictions, harness.advise_predictions):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            function(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"positive": 7}, "positive: '7' is no label"),
+        ({"confidence": 95}, "confidence: 95 is not allowed"),
+        ({"seed": -1}, "seed: -1"),
+        ({"cost_fn": 2.0}, "cost_fn: measure 'f1' takes no such option"),
+        ({"measure": "dcf", "prior": 2.0}, "prior: 2.0 is not allowed"),
+        ({"measure": "dcf", "price": 2.0}, "price: measure 'dcf' takes no such option"),
+    ],
+)
+def test_bad_options_are_told_by_name(options, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        harness.compare_predictions(Y, A, B, **options)
+
+
+# --- advice ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def advice():
+    return harness.advise_predictions(*draw(), names=("a", "b"), plan=QUICK)
+
+
+def test_advice_names_a_test_and_shows_every_size(advice):
+    assert advice.test in advice.table.index
+    assert advice.reason.startswith(advice.test) or not advice.keeps_level
+    sizes = advice.table[["size_low", "size", "size_high"]].to_numpy()
+    assert (np.diff(sizes, axis=1) >= 0).all()
+    assert (advice.table["power_95"] > advice.table["power_80"]).all()
+    assert f"Use {advice.test}: p = " in repr(advice)
+    assert "Use " in advice._repr_html_()
+    assert set(advice.power["test"]) == set(advice.table.index)
+
+
+def test_advice_is_that_of_the_command(advice, tmp_path):
+    names = ("y_true", "a", "b")
+    pd.DataFrame(dict(zip(names, map(np.int64, draw()), strict=True))).to_csv(tmp_path / "p.csv", index=False)
+    plan = [
+        f"plan.{key}={getattr(QUICK, key)}" for key in ("n_sets", "n_draws", "n_range_sets", "n_power_sets")
+    ]
+    more = [
+        "plan.h=[2,3,4]",
+        "plan.factors=[1]",
+        "cache=null",
+        "parallel=sequential",
+        f"out={tmp_path / 'out'}",
+    ]
+    assert main(["advise", f"predictions={tmp_path / 'p.csv'}", *plan, *more]) == 0
+    verdicts = pd.read_csv(tmp_path / "out" / "verdicts.csv").set_index("test")
+    sizes = pd.read_csv(tmp_path / "out" / "sizes.csv").set_index("test")
+    assert verdicts.index[verdicts["recommended"]].tolist() == [advice.test]
+    np.testing.assert_allclose(verdicts["pvalue"], advice.table["pvalue"], atol=1e-9)
+    np.testing.assert_allclose(
+        verdicts[["low", "high"]].iloc[0], [advice.comparison.low, advice.comparison.high]
+    )
+    np.testing.assert_allclose(sizes["size"], advice.table["size"], atol=1e-12)
+
+
+def test_advice_checks_its_level():
+    with pytest.raises(ValueError, match="alpha: 5 is not allowed"):
+        harness.advise_predictions(Y, A, B, alpha=5)

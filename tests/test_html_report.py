@@ -1,0 +1,243 @@
+"""One page a run: what stands where, nothing loaded, nothing injected."""
+
+import base64
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from html_page import check_page
+from PIL import Image
+
+from harness import citations
+from harness.captions import write_captions
+from harness.errors import UserError
+from harness.html_report.content import read_sections, read_tables
+from harness.html_report.page import LONGEST_TABLE, refresh_page, write_page
+from harness.html_report.pictures import BUDGET, embed, reduce_colours
+from harness.table_text import escape_markdown, to_markdown, write_tables
+
+HOSTILE = (
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "[x](javascript:alert(1))",
+    "![x](http://evil.example/x.png)", "</style><b>", "<http://evil.example>", "a|b *c* _d_ `e`", "&lt;i&gt;",
+    "[x]: http://evil.example", "http://evil.example/",
+)  # fmt: skip
+
+
+def png(width=30, height=20, noise=0):
+    made = io.BytesIO()
+    image = (
+        Image.effect_noise((noise, noise), 80).convert("RGBA")
+        if noise
+        else Image.new("RGBA", (width, height))
+    )
+    image.save(made, "PNG")
+    return made.getvalue()
+
+
+def make_folder(out, names=("plain",), stems=("figure1", "figure2"), provenance=None):
+    """A folder as a run leaves it, where `names` stand wherever a user's own names can."""
+    (out / "figures").mkdir(parents=True)
+    table = pd.DataFrame(
+        {"category": names, "rate": ["0.05 [0.01, 0.10]"] * len(names), "n": range(len(names))}
+    )
+    rows, first = to_markdown(table), escape_markdown(names[0])
+    bullets = "\n".join(f"- {escape_markdown(name)} is rejected" for name in names)
+    lists = (f"## {heading}\n\n{bullets}" for heading in ("What was run", "Main findings", "Warnings"))
+    tables = f"## Rates\n\nRates of {first}.\n\n{rows}\n## Bare\n\n{rows}"
+    parts = ["# A run", *lists, tables, "## Files\n\n- figures/figure1.png\n"]
+    (out / "summary.md").write_text("\n\n".join(parts), encoding="utf-8")
+    for stem in stems:
+        (out / "figures" / f"{stem}.png").write_bytes(png())
+    write_captions(out / "figures", {stem: f"Shows {names[-1]} and more. " * 9 for stem in stems})
+    write_tables(out / "tables", "size", [(f"Sizes of {names[0]}", table.assign(rate=0.5))])
+    (out / "rates.csv").write_text("a\n1\n")
+    facts = {
+        "command": f"harness run out={names[0]}",
+        "seed": 3,
+        "versions": {"harness": "0.1.0", "numpy": "2"},
+    }
+    (out / "provenance.json").write_text(
+        json.dumps(facts | {"seconds": {names[0]: 1.5}} | (provenance or {}))
+    )
+    return out
+
+
+def test_findings_first_then_figures_then_tables(tmp_path):
+    write_page(make_folder(tmp_path / "run"))
+    page = check_page(tmp_path / "run")
+    assert page.headings() == [
+        "Main findings", "What was run", "Warnings", "Figures", "Rates", "Bare", "More tables", "How to cite",
+        "How to run this again", "Files",
+    ]  # fmt: skip
+    assert [caption["text"] for caption in page.all("caption")] == [
+        "Rates of plain.", "Bare", "Sizes of plain", "What it ran on.",
+    ]  # fmt: skip
+    assert [image["attributes"]["alt"][:15] for image in page.all("img")] == [
+        "figure1: Shows ",
+        "figure2: Shows ",
+    ]
+    assert (page.all("img")[0]["attributes"]["width"], page.all("img")[0]["attributes"]["height"]) == (
+        "30",
+        "20",
+    )
+    assert {link["attributes"]["href"] for link in page.all("a")} >= {
+        "rates.csv",
+        "tables/size.tex",
+        "#figures",
+    }
+    text = page.all("main")[0]["text"]
+    assert "harness run out=plain\nharness figures from=FOLDER" in text
+    assert "Seed: 3." in text
+    assert "numpy" in text
+
+
+def test_names_are_text_wherever_they_stand(tmp_path):
+    stems = ("figure1", 'x"onload="y', "<b>bold<b>")
+    write_page(make_folder(tmp_path / "run", HOSTILE, stems))
+    page = check_page(tmp_path / "run")
+    assert len(page.all("script")) == 1
+    assert len(page.all("img")) == len(stems)
+    assert not page.all("b")
+    cells = [cell["text"] for cell in page.all("td")]
+    bullets = [item["text"] for item in page.all("li")]
+    for name in HOSTILE:
+        assert cells.count(name) == 3
+        assert sum(f"{name} is rejected" in bullet for bullet in bullets) == 3
+    assert all(link["attributes"]["href"].startswith(("#", "figures/", "tables/", "rates.csv", "summary.md",
+               "provenance.json")) for link in page.all("a"))  # fmt: skip
+    assert {image["attributes"]["alt"].partition(": ")[0] for image in page.all("img")} == set(stems)
+
+
+def test_the_policy_lets_its_own_style_and_script_through_and_nothing_else(tmp_path):
+    write_page(make_folder(tmp_path / "run"))
+    page = check_page(tmp_path / "run")
+    (policy,) = [
+        one["attributes"]["content"] for one in page.all("meta") if "http-equiv" in one["attributes"]
+    ]
+    for tag, rule in (("style", "style-src"), ("script", "script-src")):
+        digest = base64.b64encode(hashlib.sha256(page.all(tag)[0]["text"].encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}';" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_same_folder_gives_the_same_bytes(tmp_path):
+    first = write_page(make_folder(tmp_path / "run")).read_bytes()
+    assert write_page(tmp_path / "run").read_bytes() == first
+    assert refresh_page(tmp_path / "run").read_bytes() == first
+
+
+def test_columns_are_sorted_as_what_they_hold(tmp_path):
+    table = pd.DataFrame(
+        {
+            "test": ["5x2cv t", "10-fold cv t"],
+            "rate": ["0.05 [0.01, 0.10]", "– (0/0)"],
+            "rates": ["0.05 [0.01, 0.10], 5 categories", ".5 (3/1)"],
+            "interval": ["[-0.43, -0.15]", ""],
+            "n": ["1,200", "+.5 %"],
+            "share": ["1 of 20", "2 of 20"],
+            "words": ["word " * 30, "no"],
+        }
+    )
+    (made,) = read_tables(to_markdown(table))
+    assert re.findall(r"<th scope=\"col\"([^>]*)>", made.html) == [
+        ' class="short"', ' class="short"', ' class="leading short"', ' class="leading short"',
+        ' class="number short"', ' class="leading short"', ' class="long"',
+    ]  # fmt: skip
+    assert made.n_rows == 2
+
+
+def test_of_many_figures_the_papers_are_open(tmp_path):
+    out = make_folder(tmp_path / "run", stems=("null_a", "figure1", "null_b", "figure2", "null_c"))
+    write_page(out)
+    page = check_page(out)
+    opened = [image["attributes"]["alt"][:7] for image in page.all("img") if "details" not in image["inside"]]
+    assert opened == ["figure1", "figure2"]
+    assert len(page.all("img")) == 5
+
+
+def test_figures_that_are_too_large_are_made_smaller_or_left_out(tmp_path):
+    large = png(noise=1100)
+    assert len(reduce_colours(large)) < len(large)
+    paths = [tmp_path / f"{name}.png" for name in "abcde"]
+    for path in paths:
+        path.write_bytes(large)
+    kept = embed(paths)
+    assert sum(len(data) for data in kept.values() if data) <= BUDGET
+    assert kept["a"] is not None
+    assert kept["e"] is None
+    out = make_folder(tmp_path / "run", stems=("figure1",))
+    for path in paths:
+        path.rename(out / "figures" / path.name)
+    write_page(out)
+    page = check_page(out)
+    assert "figures/e.png is left out" in page.all("main")[0]["text"]
+
+
+def test_a_long_table_is_named(tmp_path):
+    out = make_folder(tmp_path / "run")
+    rows = pd.DataFrame({"n": range(LONGEST_TABLE + 1)})
+    write_tables(out / "tables", "ranking", [("Every test", rows)])
+    write_page(out)
+    assert "Too long for a page: tables/ranking.md" in check_page(out).all("main")[0]["text"]
+
+
+def test_figures_as_pdf_alone_are_named(tmp_path):
+    out = make_folder(tmp_path / "run")
+    for path in (out / "figures").glob("*.png"):
+        path.rename(path.with_suffix(".pdf"))
+    write_page(out)
+    page = check_page(out)
+    assert not page.all("img")
+    assert "Files: figure1.pdf, figure2.pdf in figures/." in page.all("main")[0]["text"]
+
+
+def test_a_folder_without_a_summary(tmp_path):
+    assert refresh_page(tmp_path) is None
+    with pytest.raises(UserError, match="holds no summary.md"):
+        write_page(tmp_path)
+
+
+def test_what_stands_before_the_first_heading_is_kept():
+    title, sections = read_sections("# A *run*\n\nWords.\n\n## One\n\n- a\n\n### Deeper\n\nb")
+    assert title == "A run"
+    assert [(section.heading, section.text) for section in sections] == [
+        ("", "Words."),
+        ("One", "a Deeper b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "keys"),
+    [
+        ({}, ["harness", "keller2005benchmarking"]),
+        ({"predictions": {}}, ["harness", "keller2005benchmarking"]),
+        ({"category_sets": {}}, ["harness", "keller2004significance"]),
+        ({"study": "learners"}, ["harness", "dietterich1998approximate", "demsar2006statistical"]),
+        ({"study": "training_sets"}, ["harness", "dietterich1998approximate"]),
+    ],
+)
+def test_every_command_cites_what_it_rests_on(tmp_path, facts, keys):
+    out = make_folder(tmp_path / "run", provenance=facts)
+    write_page(out)
+    text = check_page(out).all("main")[0]["text"]
+    assert re.findall(r"^@\w+\{(.+),$", text, re.MULTILINE) == keys
+
+
+def test_citations_say_what_the_citation_file_says():
+    path = Path(__file__).parent.parent / "CITATION.cff"
+    facts = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert facts["title"] == citations.SOFTWARE.title
+    assert tuple(author["name"] for author in facts["authors"]) == citations.SOFTWARE.authors
+    for work, found in zip((citations.KELLER_2005, citations.KELLER_2004), facts["references"], strict=True):
+        names = tuple(f"{author['family-names']}, {author['given-names']}" for author in found["authors"])
+        assert (work.title, work.year, work.authors) == (found["title"], found["year"], names)
+    first, second = facts["references"]
+    assert citations.KELLER_2005.fields["booktitle"] == first["conference"]["name"]
+    assert citations.KELLER_2005.fields["pages"] == f"{first['start']}--{first['end']}"
+    assert citations.KELLER_2004.fields["institution"] == second["institution"]["name"]
+    assert citations.KELLER_2004.fields["number"] == second["number"]
