@@ -89,10 +89,10 @@ def read_with_scikit_learn(folder: Path) -> tuple[float, float, int]:
 
 
 def read_with_ours(folder: Path) -> tuple[float, float, int]:
-    from harness.corpora.svmlight_text import join_rows, read_vectors
+    from harness.corpora.svmlight_text import join_rows, read_vector_blocks
 
     files = _vector_files(folder)
-    return _timed(lambda: join_rows([read_vectors(path) for path in files]).matrix(47_237))
+    return _timed(lambda: join_rows(b for path in files for b in read_vector_blocks(path)).matrix(47_237))
 
 
 def load_folder(folder: Path) -> tuple[float, float, int]:

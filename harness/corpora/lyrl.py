@@ -26,6 +26,7 @@ from harness.errors import UserError
 SOURCES = ("auto", "tokens", "vectors")
 QRELS = "rcv1-v2.topics.qrels"
 HIERARCHY = "rcv1.topics.hier.orig"
+ENTRIES_AT_ONCE = 2**20
 MAX_TERM = 10_000_000
 """RCV1 has 47,236 terms; far larger numbers are damage, and would take memory by their size."""
 
@@ -209,8 +210,12 @@ def _read_vectors(files: list[Path]) -> _Documents:
     occurs[weights.indices] = True
     terms = np.flatnonzero(occurs)
     column = (np.cumsum(occurs) - 1).astype(np.int32)
-    parts = (weights.data, column[weights.indices], weights.indptr)
-    recovered = recover_counts(sparse.csr_array(parts, shape=(len(rows.ids), len(terms))), n_train)
+    for start in range(0, weights.nnz, ENTRIES_AT_ONCE):
+        some = slice(start, start + ENTRIES_AT_ONCE)
+        weights.indices[some] = column[weights.indices[some]]
+    parts = (weights.data, weights.indices, weights.indptr)
+    renamed = sparse.csr_array(parts, shape=(len(rows.ids), len(terms)))
+    recovered = recover_counts(renamed, n_train, in_place=True)
     notes = ["Term counts were recovered from the vectors' log tf-idf weights."]
     if not recovered.idf_known:
         notes.append(

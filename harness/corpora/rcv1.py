@@ -61,7 +61,7 @@ def load_rcv1(
         if value not in allowed:
             raise UserError(f"corpus.{name}={value!r} is not allowed; choose one of {', '.join(allowed)}")
     bunch = _fetch(data_home, download_if_missing)
-    weights = _matrix(bunch.data, np.float32)  # seven digits: enough for counts
+    weights = _matrix(bunch.pop("data"), np.float32)  # seven digits: enough for counts
     n_train = min(N_TRAIN, weights.shape[0])
     chosen = {"all": slice(None), "train": slice(n_train), "test": slice(n_train, None)}[subset]
     ids = np.asarray(bunch.sample_id).astype(np.int64)[chosen]
@@ -69,7 +69,8 @@ def load_rcv1(
     notes = [f"Weights are scikit-learn's log tf-idf; their idf is that of the first {N_TRAIN:,} documents."]
     if values == "counts":
         terms, notes = _counts(weights, n_train)
-    terms = terms[chosen]
+    if subset != "all":  # a slice of all would be a copy
+        terms = terms[chosen]
     corpus = Corpus(
         name="rcv1",
         terms=terms,
@@ -120,8 +121,8 @@ def _matrix(matrix: Any, kind: type) -> sparse.csr_array:
     result.sum_duplicates()
     result.eliminate_zeros()
     if result.nnz < 2**31:
-        result.indices = result.indices.astype(np.int32)
-        result.indptr = result.indptr.astype(np.int32)
+        result.indices = result.indices.astype(np.int32, copy=False)
+        result.indptr = result.indptr.astype(np.int32, copy=False)
     return result
 
 
@@ -129,7 +130,7 @@ def _counts(weights: sparse.csr_array, n_train: int) -> tuple[sparse.csr_array, 
     """Recover the counts and say how that went."""
     if not (weights.data > 0).all():
         raise UserError("corpus rcv1: a weight in scikit-learn's cache is negative or not a number")
-    recovered = recover_counts(weights, n_train)
+    recovered = recover_counts(weights, n_train, in_place=True)
     notes = ["Term counts were recovered from scikit-learn's log tf-idf weights."]
     if not recovered.idf_known:
         notes.append(
