@@ -206,13 +206,7 @@ def _read_vectors(files: list[Path]) -> _Documents:
     weights.eliminate_zeros()
     if not weights.nnz:
         raise UserError(f"{files[0]}: no document has a weight above 0")
-    occurs = np.zeros(weights.shape[1], dtype=bool)
-    occurs[weights.indices] = True
-    terms = np.flatnonzero(occurs)
-    column = (np.cumsum(occurs) - 1).astype(np.int32)
-    for start in range(0, weights.nnz, ENTRIES_AT_ONCE):
-        some = slice(start, start + ENTRIES_AT_ONCE)
-        weights.indices[some] = column[weights.indices[some]]
+    terms = _renumber(weights.indices, weights.shape[1])
     parts = (weights.data, weights.indices, weights.indptr)
     renamed = sparse.csr_array(parts, shape=(len(rows.ids), len(terms)))
     recovered = recover_counts(renamed, n_train, in_place=True)
@@ -228,6 +222,18 @@ def _read_vectors(files: list[Path]) -> _Documents:
             "count (the nearest was taken)."
         )
     return _Documents(rows.ids, recovered.counts, terms.astype(str), tuple(notes))
+
+
+def _renumber(indices: NDArray[np.int32], n_columns: int) -> NDArray[np.int64]:
+    """Give the columns that occur new numbers, in place and a part at a time; return their old ones."""
+    parts = [indices[start : start + ENTRIES_AT_ONCE] for start in range(0, len(indices), ENTRIES_AT_ONCE)]
+    occurs = np.zeros(n_columns, dtype=bool)
+    for part in parts:
+        occurs[part] = True
+    column = (np.cumsum(occurs) - 1).astype(np.int32)
+    for part in parts:
+        part[:] = column[part]
+    return np.flatnonzero(occurs)
 
 
 def _topic_matrix(

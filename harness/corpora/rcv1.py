@@ -117,7 +117,8 @@ def _fetch(data_home: str | Path | None, download_if_missing: bool) -> Any:
 
 def _matrix(matrix: Any, kind: type) -> sparse.csr_array:
     """Return a canonical matrix without stored zeros, 32-bit indices where they suffice."""
-    result = sparse.csr_array(matrix).astype(kind, copy=False)
+    result = sparse.csr_array(matrix)
+    result.data = result.data.astype(kind, copy=False)  # the matrix's own astype would copy the indices too
     result.sum_duplicates()
     result.eliminate_zeros()
     if result.nnz < 2**31:
