@@ -142,7 +142,7 @@ def score(cells: NDArray[np.int64], criterion: str) -> NDArray[np.float64]:
     """Return F1 or the error rate of cells that were pooled over the folds.
 
     Pooling means one F1 from summed cells, not the mean of the folds' F1s, which is biased where a fold
-    has few positives (protocol, section 2; our reading of what Keller, Bengio & Wong 2005 tuned).
+    has few positives (our reading of what Keller, Bengio & Wong 2005 tuned).
 
     Parameters
     ----------

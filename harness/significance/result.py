@@ -19,7 +19,7 @@ class TestResult(NamedTuple):
     statistic : float array
         The test's own statistic; its sign is that of A minus B where it has one.
     degenerate : bool array
-        Sets on which the test has no verdict of its own (protocol: p = 1 unless told otherwise).
+        Sets on which the test has no verdict of its own (p = 1 unless told otherwise).
     """
 
     pvalue: NDArray[np.float64]
