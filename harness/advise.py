@@ -27,11 +27,19 @@ from harness.advice.rates import detectable, power_table, size_table
 from harness.advice.recommend import Recommendation, recommend
 from harness.advice.work import Work
 from harness.errors import UserError
-from harness.figure_style import check_options
+from harness.figure_style import plain_options
 from harness.html_report.page import NAME as PAGE
 from harness.html_report.page import write_page
 from harness.parallel import Workers, make_run
-from harness.provenance import NAME, Clock, check_folder, describe_software, read_provenance, write_provenance
+from harness.provenance import (
+    NAME,
+    Clock,
+    check_finished,
+    check_folder,
+    describe_software,
+    read_provenance,
+    write_provenance,
+)
 from harness.rejections import Test
 from harness.seeding import rng
 from harness.significance.ranks import holm
@@ -336,10 +344,8 @@ def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
     facts = read_provenance(folder)
     if facts is None or "predictions" not in facts:
         return None
-    if not facts.get("finished"):
-        raise UserError(f"from={folder}: its run is not finished; the folder of a finished run is needed")
-    check_options(figure["formats"], "log", figure["dpi"], figure["width"])
-    return _draw(folder, facts["shown"], {key: figure[key] for key in ("formats", "dpi", "width")})
+    check_finished(folder, facts)
+    return _draw(folder, facts["shown"], plain_options(figure))
 
 
 def _draw(folder: Path, shown: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:

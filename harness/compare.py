@@ -12,13 +12,14 @@ from harness.algorithms.comparison_figures import draw_comparison
 from harness.algorithms.simulated_null_study import simulated_null
 from harness.algorithms.training_sets_study import training_sets
 from harness.errors import UserError
-from harness.figure_style import check_options
+from harness.figure_style import plain_options
 from harness.html_report.page import NAME as PAGE
 from harness.html_report.page import write_page
 from harness.parallel import Workers, make_run
 from harness.provenance import (
     NAME,
     Clock,
+    check_finished,
     check_folder,
     describe_software,
     read_provenance,
@@ -116,11 +117,8 @@ def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
     facts = read_provenance(folder)
     if facts is None or facts.get("study") not in FIGURES:
         return None
-    if not facts.get("finished"):
-        raise UserError(f"from={folder}: its run is not finished; the folder of a finished run is needed")
-    check_options(figure["formats"], "log", figure["dpi"], figure["width"])
-    options = {key: figure[key] for key in ("formats", "dpi", "width")}
-    return FIGURES[facts["study"]](folder, facts, **options)
+    check_finished(folder, facts)
+    return FIGURES[facts["study"]](folder, facts, **plain_options(figure))
 
 
 # study -> function(out, seed, stage_run, clock, figure, say, **options) -> (facts for provenance.json, lines)

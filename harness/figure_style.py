@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -188,6 +188,12 @@ def check_options(formats: Sequence[str], x_axis: str, dpi: float, width: float)
         raise UserError(f"figure.dpi: {dpi} is not allowed; 30 to 1200 are")
     if not 5 <= width <= 20:
         raise UserError(f"figure.width: {width} inches is not allowed; 5 to 20 are")
+
+
+def plain_options(figure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `formats`, `dpi` and `width`, checked, of a mapping that may hold options of other figures."""
+    check_options(figure["formats"], "log", figure["dpi"], figure["width"])
+    return {key: figure[key] for key in ("formats", "dpi", "width")}
 
 
 def save_figure(figure: Any, folder: Path, stem: str, formats: Sequence[str], dpi: float) -> list[Path]:

@@ -76,6 +76,18 @@ def read_provenance(out: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def check_finished(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Refuse to draw from a run that is not finished: its tables may lack.
+
+    Raises
+    ------
+    UserError
+        If `facts`, what the folder says of itself, do not call the run finished.
+    """
+    if not facts.get("finished"):
+        raise UserError(f"from={folder}: its run is not finished; the folder of a finished run is needed")
+
+
 def write_provenance(out: Path, facts: Mapping[str, Any]) -> None:
     """Write ``provenance.json``."""
     text = json.dumps(dict(facts), indent=2, sort_keys=False, allow_nan=False, default=str)
