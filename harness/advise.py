@@ -1,7 +1,6 @@
 """The command ``harness advise``: which test may be trusted on one's own predictions."""
 
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from harness.provenance import (
     Clock,
     check_finished,
     check_folder,
+    command_line,
     describe_software,
     read_provenance,
     write_provenance,
@@ -121,7 +121,7 @@ def advise(
     facts: dict[str, Any] = {
         "finished": False,
         "identity": digest(dict(config)),
-        "command": " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]]),
+        "command": command_line(),
         "seed": seed,
         "predictions": {"name": name, "n_items": n_items, "systems": work.systems},
         "shown": shown,

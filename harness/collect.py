@@ -14,6 +14,7 @@ from harness.provenance import NAME, read_provenance
 from harness.store import WRITING
 from harness.sweep_jobs import FOLDER, read_state
 
+SPREAD = "spread_over"  # in provenance.json, what tells a folder of harness/spread.py from a run's
 PREFIX = "setting_"  # in front of a setting whose name is a column of the table
 
 
@@ -68,9 +69,25 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
         If there is no finished run with such a table, or `to` is not ours to write.
     """
     name = table.removesuffix(".csv")
+    runs, left_out = runs_with(folder, name)
+    headers = [_read_header(run.folder / f"{name}.csv") for run in runs]
+    to = to or folder / f"collected_{name}.csv"
+    _check_target(to, set(headers[0]).intersection(*headers))
+    n_rows = _write(to, _join(runs, f"{name}.csv", headers))
+    return Collected(to, len(runs), n_rows, left_out)
+
+
+def runs_with(folder: Path, name: str) -> tuple[list[Run], list[str]]:
+    """Return the finished runs at and below `folder` that have the table `name`, and a line for each other.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
     if not re.fullmatch(r"[\w-]+", name):
         raise UserError(
-            f"table: {table!r} is not allowed; the name of a run's table is, as in table=size_power"
+            f"table: {name!r} is not allowed; the name of a run's table is, as in table=size_power"
         )
     if not folder.is_dir():
         raise UserError(f"from={folder}: there is no such folder; the folder of a sweep is needed")
@@ -78,17 +95,13 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
     if not finished:
         raise UserError(f"from={folder}: no finished run is in it{_first(left_out)}")
     runs = [run for run in finished if (run.folder / f"{name}.csv").is_file()]
-    left_out += [f"{run.name}: it has no table {name}" for run in finished if run not in runs]
+    lacking = [f"{run.name}: it has no table {name}" for run in finished if run not in runs]
     if not runs:
         there = sorted({path.stem for run in finished for path in run.folder.glob("*.csv")})
         raise UserError(
             f"table: no run in {folder} has {name!r}; {', '.join(there) or 'no tables'} are there"
         )
-    headers = [_read_header(run.folder / f"{name}.csv") for run in runs]
-    to = to or folder / f"collected_{name}.csv"
-    _check_target(to, set(headers[0]).intersection(*headers))
-    n_rows = _write(to, _join(runs, f"{name}.csv", headers))
-    return Collected(to, len(runs), n_rows, left_out)
+    return runs, [*left_out, *lacking]
 
 
 def find_runs(folder: Path) -> tuple[list[Run], list[str]]:
@@ -98,6 +111,8 @@ def find_runs(folder: Path) -> tuple[list[Run], list[str]]:
     for path in _walk(folder, set()):
         facts = read_provenance(path)
         name = path.relative_to(folder).as_posix() if path != folder else path.resolve().name
+        if facts is not None and SPREAD in facts:
+            continue
         if facts is not None and facts.get("finished"):
             overrides, config = facts.get("overrides"), facts.get("config")
             kept = tuple(map(str, overrides)) if isinstance(overrides, list) else None

@@ -1,7 +1,6 @@
 """The command ``harness compare``: one function a study, in a common shell."""
 
 import functools
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from harness.provenance import (
     Clock,
     check_finished,
     check_folder,
+    command_line,
     describe_software,
     read_provenance,
     write_provenance,
@@ -76,7 +76,7 @@ def compare(
     facts: dict[str, Any] = {
         "finished": False,
         "identity": digest(dict(config)),
-        "command": " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]]),
+        "command": command_line(),
         "study": study,
         "seed": seed,
         "config": dict(config),

@@ -219,17 +219,32 @@ def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
 
 
 def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.collect.collect` for ``harness collect``.
+    """Return the keyword arguments of :func:`harness.spread.collect_runs` for ``harness collect``.
 
     Raises
     ------
     UserError
         As :func:`run_arguments`.
     """
-    allowed = ("command", "from", "table", "to")
-    check_keys("collect", {str(key): cfg[key] for key in cfg if key != "hydra"}, allowed)
-    to = None if cfg["to"] is None else Path(str(cfg["to"]))
-    return {"folder": Path(str(cfg["from"])), "table": str(cfg["table"]), "to": to}
+    plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
+    check_parts("collect", plain, ("command", "from", "table", "to", "spread", "spread_to", "figure"))
+    check_figure(plain["figure"])
+    folder, over, table = Path(str(plain["from"])), plain["spread"], str(plain["table"])
+    if over is not None and (not isinstance(over, str) or not over.strip()):
+        raise UserError(f"spread: {over!r} is not allowed; the name of a setting is, as in spread=seed")
+    if over is not None and table.removesuffix(".csv") != "size_power":
+        raise UserError(f"table: {table} is not allowed with spread={over}; size_power is")
+    if over is None and plain["spread_to"] is not None:
+        raise UserError("spread_to: without spread=SETTING nothing is written there; name the setting")
+    to, spread_to = (None if plain[key] is None else Path(str(plain[key])) for key in ("to", "spread_to"))
+    return {
+        "folder": folder,
+        "table": table,
+        "to": to,
+        "over": over,
+        "spread_to": spread_to or folder / f"spread_{over}",
+        "figure": plain["figure"],
+    }
 
 
 def cache_arguments(cfg: DictConfig) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -92,6 +93,11 @@ def write_provenance(out: Path, facts: Mapping[str, Any]) -> None:
     """Write ``provenance.json``."""
     text = json.dumps(dict(facts), indent=2, sort_keys=False, allow_nan=False, default=str)
     write_atomically(out / NAME, (text + "\n").encode())
+
+
+def command_line() -> str:
+    """Return the command that is running, as it was typed."""
+    return " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]])
 
 
 def describe_software() -> dict[str, Any]:

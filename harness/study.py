@@ -1,7 +1,6 @@
 """The size/power study: corpus -> models -> outcomes -> evaluation sets -> tests -> tables -> figures."""
 
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from harness.html_report.page import NAME as PAGE
 from harness.html_report.page import write_page
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
 from harness.parallel import Workers, make_run
-from harness.provenance import Clock, check_folder, describe_software, write_provenance
+from harness.provenance import Clock, check_folder, command_line, describe_software, write_provenance
 from harness.size_power import write_table
 from harness.split import split_documents
 from harness.store import Store, digest, hash_file
@@ -304,7 +303,7 @@ def describe_run(config: Mapping[str, Any], identity: Mapping[str, Any], n_sets:
     return {
         "finished": False,
         "identity": digest(dict(identity)),
-        "command": " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]]),
+        "command": command_line(),
         "seed": config["seed"],
         "n_sets": n_sets,
         "n_replicates": config["n_replicates"],

@@ -18,8 +18,8 @@ ORDER = [
     "truth_scores", "ranking", "memory", "provenance",
     "citations", "rerun", "html_report",
     "captions", "figure_style", "figure", "figures", "findings", "report", "category_sets",
-    "algorithms", "advice", "study", "compare", "advise", "collect", "config",
-    "two_systems_labels", "two_systems", "sweep", "cli",
+    "algorithms", "advice", "study", "compare", "advise", "collect", "spread", "config",
+    "two_systems_labels", "two_systems", "sweep", "cli_help", "cli",
     "__main__",
 ]  # fmt: skip
 ROOT = Path(harness.__file__).parent

@@ -1,0 +1,248 @@
+"""`harness collect FOLDER spread=seed`: how far a study's rates lie apart from run to run."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from bad_input import STORED
+
+from harness.cli import main
+from harness.collect import Run
+from harness.errors import UserError
+from harness.outcomes import Population, write_outcomes
+from harness.papers import COLUMNS
+from harness.size_power import write_table
+from harness.spread_figure import plan_spread_figures
+from harness.spread_report import main_findings, tabulate_truth_rules, tabulate_verdicts
+from harness.spread_table import POINT, SPREAD_COLUMNS, read_runs, tabulate_spread
+
+KEY = ["pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind"]
+
+
+def point(rate, low, high, **others):
+    """Return one row of size_power.csv."""
+    plain = {
+        "pair": "linear_svm-mlp", "balance": "natural", "truth": "exact_null", "measure": "error",
+        "test": "mcnemar", "alpha": 0.05, "n_documents": 1000, "kind": "size", "rate": rate, "mc_low": low,
+        "mc_high": high, "category_low": np.nan, "category_high": np.nan, "category_sd": 0.01,
+        "n_categories": 9, "n_dead": 0, "n_sets": 500, "degenerate_share": 0.0,
+        "wrong_direction_rate": np.nan, "rate_without_dead": rate, "prevalence": np.nan,
+    }  # fmt: skip
+    return plain | others
+
+
+def table(*rows):
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+@pytest.fixture
+def three():
+    """Three runs: the size of one test is .05, .07 and .03; another has no category in the second run."""
+    rates = {"0": (0.05, 0.045, 0.055), "1": (0.07, 0.065, 0.075), "2": (0.03, 0.02, 0.035)}
+    found = {}
+    for seed, rate in rates.items():
+        other = (np.nan,) * 3 if seed == "1" else (0.5, 0.4, 0.6)
+        found[seed] = table(
+            point(*rate, n_categories=9 + int(seed)), point(*other, kind="power", n_categories=7)
+        )
+    return found
+
+
+def test_mean_deviation_and_range_over_the_runs(three):
+    size, power = tabulate_spread(three).to_dict("records")
+    assert size["rate"] == pytest.approx(0.05)
+    assert size["rate_sd"] == pytest.approx(np.std([0.05, 0.07, 0.03], ddof=1))
+    assert (size["rate_low"], size["rate_high"], size["n_runs"]) == (0.03, 0.07, 3)
+    assert (size["n_categories_low"], size["n_categories_high"]) == (9, 11)
+    halves = np.array([0.01, 0.01, 0.015]) / 2 / 1.959963984540054
+    assert size["mc_sd"] == pytest.approx(np.sqrt(np.mean(halves**2)))
+    assert power["n_runs"] == 2  # the run in which no category qualifies has no rate
+    assert (power["rate_low"], power["rate_high"]) == (0.5, 0.5)
+
+
+def test_verdicts_are_counted_for_sizes_alone(three):
+    size, power = tabulate_spread(three).to_dict("records")
+    counted = [size[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")]
+    assert counted == [1, 1, 1, 0]
+    assert sum(power[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")) == 0
+
+
+def test_one_run_has_no_deviation(three):
+    size = tabulate_spread({"0": three["0"]}).iloc[0]
+    assert np.isnan(size["rate_sd"])
+    assert size["rate_low"] == size["rate_high"] == 0.05
+
+
+def test_the_deviation_of_repeated_sets_is_the_one_the_intervals_promise():
+    """Runs that differ in their sets alone: `rate_sd` comes to `mc_sd`, within chi-square's bounds."""
+    from scipy import stats
+
+    generator, n_runs, n_sets = np.random.default_rng(5), 200, 4000
+    runs = {}
+    for place in range(n_runs):
+        rate = generator.binomial(n_sets, 0.05) / n_sets
+        half = stats.norm.ppf(0.975) * np.sqrt(rate * (1 - rate) / n_sets)
+        runs[str(place)] = table(point(rate, rate - half, rate + half))
+    found = tabulate_spread(runs).iloc[0]
+    ratio = (n_runs - 1) * (found["rate_sd"] / found["mc_sd"]) ** 2
+    low, high = stats.chi2.ppf([5e-7, 1 - 5e-7], n_runs - 1)
+    assert low < ratio < high
+
+
+def test_findings_name_the_point_that_moves_most(three):
+    found = main_findings(tabulate_spread(three))
+    assert "0.030 to 0.070" in found[0]
+    assert "the same in every run at 0 of 1 points" in found[2]
+    assert "at 1 a test is liberal in one run" in found[2]
+    assert main_findings(tabulate_spread({"0": three["0"]})) == [
+        "Cannot tell: no point has a rate in two runs."
+    ]
+
+
+def test_the_table_of_verdicts_counts_runs(three):
+    row = tabulate_verdicts(tabulate_spread(three), 1000).iloc[0]
+    assert row["verdicts"] == "1 holds, 1 liberal, 1 conservative"
+    assert row["alpha_true"] == "0.050 [0.030, 0.070]"
+
+
+def test_truth_rules_are_scored_run_by_run():
+    rows = [
+        point(0.1, 0.08, 0.12, truth="margin", kind="power", pair="linear_svm-rbf_svm", n_categories=n)
+        for n in (1, 0)
+    ]
+    found = tabulate_truth_rules({str(i): table(row) for i, row in enumerate(rows)}).iloc[0]
+    assert found["rule"] == "R1 margin"
+    assert found["H1 never true somewhere in 2(c) and 2(d)"] == "1/2"
+    assert tabulate_truth_rules({"0": table(point(0.05, 0.04, 0.06))}).empty  # a null is no rule
+
+
+def test_a_figure_for_every_truth_and_kind_that_has_a_rate(three):
+    assert list(plan_spread_figures(tabulate_spread(three))) == [
+        "spread_size_exact_null",
+        "spread_power_exact_null",
+    ]
+
+
+def make_runs(folder, settings, rows=None):
+    """Leave runs with the given overrides."""
+    runs = []
+    for place, given in enumerate(settings):
+        path = folder / f"run-{place}"
+        path.mkdir(parents=True)
+        overrides = [f"{key}={value}" for key, value in given.items()]
+        facts = {"finished": True, "config": given, "overrides": overrides, "command": "harness run"}
+        (path / "provenance.json").write_text(json.dumps(facts))
+        write_table(rows or table(point(0.05, 0.045, 0.055)), path / "size_power.csv")
+        runs.append(Run(path.name, path, tuple(overrides), given))
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ([{"seed": 0}, {"seed": 0}], "do not differ in it"),
+        ([{"seed": 0}], "do not differ in it"),
+        ([{"seed": 0, "x": 1}, {"seed": 1, "x": 2}], "the runs differ in x too"),
+        ([{"seed": 0}, {"seed": 1}, {"seed": 1}], "several runs have seed=1"),
+    ],
+)
+def test_runs_that_are_no_repetition_are_refused(tmp_path, settings, said):
+    with pytest.raises(UserError, match=said):
+        read_runs(make_runs(tmp_path, settings), "seed")
+
+
+COUNTS = np.array([[90, 30, 20, 50, 40, 30, 40, 4700], [60, 20, 30, 50, 30, 40, 30, 4740]] * 3)
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """A sweep over three seeds from stored outcomes, collected with its spread."""
+    root = tmp_path_factory.mktemp("spread")
+    names = tuple("abcdef")
+    write_outcomes([Population("linear_svm-mlp", "natural", names, COUNTS)], root / "outcomes.csv")
+    changed = ("truth", "sets.sizes", "sets.n_sets", "population")
+    stored = [setting for setting in STORED if setting.split("=")[0] not in changed]
+    stored += [f"population={root / 'outcomes.csv'}", "truth=[margin,exact_null]", "sets.sizes=[1000]"]
+    stored += ["sets.n_sets=40"]
+    run = ["run", "-m", "seed=0,1,2", f"out={root / 'sweep'}", "cache=null", "parallel=sequential"]
+    assert main([*run, *stored]) == 0
+    assert main(["collect", str(root / "sweep"), "spread=seed"]) == 0
+    return root / "sweep"
+
+
+def test_the_command_agrees_with_the_collected_table(sweep):
+    joined = pd.read_csv(sweep / "collected_size_power.csv")
+    spread = pd.read_csv(sweep / "spread_seed" / "spread.csv")
+    assert tuple(spread.columns) == SPREAD_COLUMNS
+    assert len(spread) == len(joined) / 3
+    means = joined.groupby(KEY)["rate"].agg(["mean", "std", "min", "max", "count"]).reset_index()
+    both = spread.merge(means, on=KEY, validate="one_to_one")
+    assert len(both) == len(spread)
+    for ours, theirs in (("rate", "mean"), ("rate_low", "min"), ("rate_high", "max"), ("n_runs", "count")):
+        np.testing.assert_allclose(both[ours], both[theirs], rtol=1e-8)
+    told = both[both["n_runs"] > 1]
+    assert len(told)
+    assert (told["rate_sd"] > 0).any()
+    np.testing.assert_allclose(told["rate_sd"], told["std"], rtol=1e-6, atol=1e-12)
+
+
+def test_what_it_leaves(sweep):
+    out = sweep / "spread_seed"
+    summary = (out / "summary.md").read_text()
+    assert summary.index("## Main findings") < summary.index("## What was run")
+    assert "3 runs that differ in seed alone: 0, 1, 2." in summary
+    facts = json.loads((out / "provenance.json").read_text())
+    assert facts["finished"]
+    assert [run["seed"] for run in facts["runs"]] == ["0", "1", "2"]
+    page = (out / "report.html").read_text()
+    assert "Main findings" in page
+    assert "data:image/png" in page
+    drawn = {path.name for path in (out / "figures").glob("*.png")}
+    assert {"spread_size_exact_null.png", "spread_size_margin.png"} <= drawn
+    assert r"\toprule" in (out / "tables" / "spread.tex").read_text()
+
+
+def test_again_it_gives_the_same_table_and_takes_its_own_folder_for_no_run(sweep):
+    before = (sweep / "spread_seed" / "spread.csv").read_bytes()
+    assert main(["collect", str(sweep), "spread=seed"]) == 0
+    assert (sweep / "spread_seed" / "spread.csv").read_bytes() == before
+
+
+def test_its_figures_are_redrawn_from_its_table(sweep):
+    path = sweep / "spread_seed" / "figures" / "spread_size_exact_null.png"
+    before = path.read_bytes()
+    path.unlink()
+    assert main(["figures", f"from={sweep / 'spread_seed'}"]) == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("spread=alpha", "do not differ in it"),
+        ("spread=5", "spread: 5 is not allowed"),
+        ("spread=seed table=outcomes", "table: outcomes is not allowed with spread=seed"),
+        ("spread_to=elsewhere", "spread_to: without spread=SETTING"),
+        ("spread=seed figure.dpi=5", "figure.dpi: 5 is not allowed"),
+        ("spread=seed spread_to=FOLDER", "it holds files of something else"),
+        ("spread=seed spread_to=FILE", "it is a file"),
+    ],
+)
+def test_what_it_refuses_in_one_sentence(sweep, tmp_path, capsys, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "mine").write_text("mine")
+    given = given.replace("FOLDER", "folder").replace("FILE", "folder/mine")
+    before = (sweep / "collected_size_power.csv").stat().st_mtime_ns
+    assert main(["collect", str(sweep), *given.split()]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+    assert (sweep / "collected_size_power.csv").stat().st_mtime_ns == before
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "mine"]
+
+
+def test_every_point_is_told_apart_by_these_columns():
+    assert set(POINT) - {"prevalence"} == set(KEY)
