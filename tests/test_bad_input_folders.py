@@ -38,7 +38,7 @@ def csv(what, content, *said, encoding="utf-8"):
 DATA = [
     bad("compare data=csv", "data.csv.path", name="data without path"),
     bad("compare data=csv data.csv.path=../absent.csv data.csv.target=y", "absent.csv"),
-    bad("compare data=csv data.csv.path=.. data.csv.target=y", "Is a directory"),
+    bad("compare data=csv data.csv.path=.. data.csv.target=y", "no regular file"),
     csv("empty", "", "d.csv"),
     csv("without the target", "x,z\n1,a\n", "'y' is no column"),
     csv("of one column", "y\na\nb\n", "at least one feature"),
