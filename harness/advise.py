@@ -115,37 +115,22 @@ def advise(
         work = document_work(outcomes, measure, plan, n_replicates, alpha, difference, seed, stage_run)
     else:
         work = _cell_work(outcomes, measure, costs, tests, plan, alpha, difference, seed, stage_run)
-    n_items, notes = work.n_items, list(work.notes)
-    clock = Clock(say)
-    shown: dict[str, Any] = {"n_items": n_items, "alpha": alpha, "measure": work.measured}
+    clock, notes = Clock(say), list(work.notes)
+    shown: dict[str, Any] = {"n_items": work.n_items, "alpha": alpha, "measure": work.measured}
     facts: dict[str, Any] = {
         "finished": False,
         "identity": digest(dict(config)),
         "command": command_line(),
         "seed": seed,
-        "predictions": {"name": name, "n_items": n_items, "systems": work.systems},
+        "predictions": {"name": name, "n_items": work.n_items, "systems": work.systems},
         "shown": shown,
         "config": dict(config),
         **describe_software(),
     }
     write_provenance(out, facts)
     try:
-        with clock.stage("sizes and powers"):
-            measured, more = work.measure()
-            notes += more
-        sizes, power = size_table(measured, alpha), power_table(measured)
-        chosen = choose_tests(sizes, power, work.order, alpha)
-        with clock.stage("items needed"):
-            needs = _needs(work, chosen, difference)
+        tables = _tabulate(work, measure, alpha, difference, clock, notes)
         with clock.stage("tables, figures and summary"):
-            tables = {
-                "verdicts": judge_file(work, chosen, measure),
-                "sizes": sizes,
-                "power": power,
-                "detectable": _detectables(power),
-                "recommendations": report.tabulate_recommendations(chosen),
-                "needed": needs,
-            }
             for table_name, table in tables.items():
                 write_table(table, out / f"{table_name}.csv")
             drawn = _draw(out, shown, figure)
@@ -164,6 +149,27 @@ def advise(
     write_provenance(out, facts | {"finished": True})
     say("\n" + "\n".join(found))
     say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")
+
+
+def _tabulate(
+    work: Work, measure: str, alpha: float, difference: float, clock: Clock, notes: list[str]
+) -> dict[str, Any]:
+    """Measure, and return every table by the name of its file; what is to be said is added to `notes`."""
+    with clock.stage("sizes and powers"):
+        measured, more = work.measure()
+        notes += more
+    sizes, power = size_table(measured, alpha), power_table(measured)
+    chosen = choose_tests(sizes, power, work.order, alpha)
+    with clock.stage("items needed"):
+        needs = _needs(work, chosen, difference)
+    return {
+        "verdicts": judge_file(work, chosen, measure),
+        "sizes": sizes,
+        "power": power,
+        "detectable": _detectables(power),
+        "recommendations": report.tabulate_recommendations(chosen),
+        "needed": needs,
+    }
 
 
 def pair_cells(outcomes: Outcomes) -> tuple[dict[str, NDArray[np.int64]], list[str]]:

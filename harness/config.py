@@ -153,13 +153,10 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         },
         "split": {key: split[key] for key in ("n_train", "n_test", "order")},
     }
-    truths = build_group(cfg, "truth")
-    for name, truth in truths.items():
-        _made(f"truth.{name}", truth, ("__call__",))
-    rules = {name: truth for name, truth in truths.items() if _is_rule(truth)}
-    nulls = {name: truth for name, truth in truths.items() if name not in rules}
+    tests = build_tests(cfg, plain["degenerate"])
+    rules, nulls = _build_truths(cfg, tests)
     evaluation = {
-        "tests": build_tests(cfg, plain["degenerate"]),
+        "tests": tests,
         "rules": rules,
         "alphas": [float(alpha) for alpha in plain["alphas"]],
         **{key: sets[key] for key in ("sizes", "n_sets", "n_truth_sets", "replacement")},
@@ -168,10 +165,6 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
     for name, balance in balances.items():
         _made(f"balance.{name}", balance, ("unions", "stratified", "prevalence"))
     _check_replacement(sets["replacement"], balances, nulls)
-    for name, rule in rules.items():
-        _try_rule(name, rule, evaluation["tests"])
-    for name, null in nulls.items():
-        _try_null(name, null, evaluation["tests"])
     return {
         "training": training,
         "evaluation": evaluation,
@@ -186,6 +179,20 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "workers": build_workers(cfg),
         "config": identity(cfg),
     }
+
+
+def _build_truths(cfg: DictConfig, tests: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the rules and the nulls of ``truth=``, each tried once."""
+    truths = build_group(cfg, "truth")
+    for name, truth in truths.items():
+        _made(f"truth.{name}", truth, ("__call__",))
+    rules = {name: truth for name, truth in truths.items() if _is_rule(truth)}
+    nulls = {name: truth for name, truth in truths.items() if name not in rules}
+    for name, rule in rules.items():
+        _try_rule(name, rule, tests)
+    for name, null in nulls.items():
+        _try_null(name, null, tests)
+    return rules, nulls
 
 
 def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:

@@ -114,27 +114,8 @@ def evaluate_nulls(
     """
     kept = [plan for plan in plans if not plan.stratified]
     questions = ask(tests)
-    sources = [
-        Source(truth, kind)
-        for truth in nulls
-        for kind in (("size", "power") if truth == WITH_POWER else ("size",))
-    ]
-    at_prevalence = list(sizes if prevalence_sizes is None else prevalence_sizes)
     common: dict[str, Any] = {"questions": questions, "tests": tests, "alphas": list(alphas)}
-    natural: dict[str, Any] = {
-        "sources": sources,
-        "sizes": list(sizes),
-        "n_sets": n_sets,
-        "h": list(h) if WITH_POWER in nulls else [],
-        "path_sizes": list(path_sizes),
-    }
-    rescaled: dict[str, Any] = {
-        "sources": [source for source in sources if source.truth == WITH_POWER] or sources,
-        "sizes": at_prevalence,
-        "n_sets": n_sets,
-        "h": [],
-        "path_sizes": [],
-    }
+    natural, rescaled = _grids(nulls, sizes, n_sets, h, path_sizes, prevalence_sizes)
     options = [natural if plan.prevalence is None else rescaled for plan in kept]
     made = [
         _make_populations(plan, nulls, questions, grid, n_pooled)
@@ -148,7 +129,7 @@ def evaluate_nulls(
     found = make_run("nulls", natural, rescaled, list(alphas), seed, dict(describe))(
         count_unit, units, names, threads=False, description="testing sets under exact nulls"
     )
-    fewest = _fewest(tests, sorted({*sizes, *at_prevalence}), alphas, seed)
+    fewest = _fewest(tests, sorted({*sizes, *rescaled["sizes"]}), alphas, seed)
     study, start = NullStudy([], [], [], _left_out(plans, nulls)), 0
     for plan, populations, grid in zip(kept, made, options, strict=True):
         part = found[start : start + len(plan.categories)]
@@ -164,6 +145,37 @@ def evaluate_nulls(
         )
     study.warnings.extend(_missing(kept, made, questions, [grid["sources"] for grid in options]))
     return study
+
+
+def _grids(
+    nulls: Mapping[str, MakeNull],
+    sizes: Sequence[int],
+    n_sets: int,
+    h: Sequence[float],
+    path_sizes: Sequence[int],
+    prevalence_sizes: Sequence[int] | None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is measured at a prevalence of the corpus's own, and at a rescaled one."""
+    sources = [
+        Source(truth, kind)
+        for truth in nulls
+        for kind in (("size", "power") if truth == WITH_POWER else ("size",))
+    ]
+    natural = {
+        "sources": sources,
+        "sizes": list(sizes),
+        "n_sets": n_sets,
+        "h": list(h) if WITH_POWER in nulls else [],
+        "path_sizes": list(path_sizes),
+    }
+    rescaled = {
+        "sources": [source for source in sources if source.truth == WITH_POWER] or sources,
+        "sizes": list(sizes if prevalence_sizes is None else prevalence_sizes),
+        "n_sets": n_sets,
+        "h": [],
+        "path_sizes": [],
+    }
+    return natural, rescaled
 
 
 def _make_populations(

@@ -59,6 +59,7 @@ def write_spread_report(
 
 SEEDS = " A seed draws D_tr, the unions, the models' random states and the evaluation sets."
 PARTS = {"The paper's conclusions": "spread_conclusions", "Truth rules": "spread_truth_rules"}
+MIXED = "not the same in all runs"
 CONCLUSIONS = (
     "Keller, Bengio & Wong (NIPS 2005), sentence by sentence: in how many of the runs it holds. How a "
     "sentence is read as a condition is inferred."
@@ -168,6 +169,7 @@ def main_findings(spread: DataFrame) -> list[str]:
     for kind in ("size", "power"):
         part = rows[rows["kind"] == kind]
         if len(part):
+            found += [_unanimous(part, truth)] if kind == "size" else []
             found.append(_apart(part, kind, truth))
     sizes = rows[rows["kind"] == "size"]
     if len(sizes):
@@ -180,6 +182,23 @@ def main_findings(spread: DataFrame) -> list[str]:
             "conservative in another."
         )
     return found or ["Cannot tell: no point has a rate in two runs."]
+
+
+def _unanimous(rows: DataFrame, truth: str) -> str:
+    """Return near N = 1000 the verdict on each test's size that all runs share, panel by panel."""
+    n_documents, told = reference_size(rows), []
+    for panel in all_panels(rows):
+        by_word: dict[str, list[str]] = {}
+        for point in select_panel(rows, panel, n_documents=n_documents).to_dict("records"):
+            words = [word for word in VERDICTS if point[f"n_{word}"]]
+            word = words[0] if len(words) == 1 else MIXED
+            by_word.setdefault(word, []).append(test_name(str(point["test"])))
+        parts = [f"{word}: {', '.join(by_word[word])}" for word in (*VERDICTS, MIXED) if word in by_word]
+        told += [f"{panel.title}: {'; '.join(parts)}"] if parts else []
+    return (
+        f"Size under {truth_name(truth)} at N = {n_documents}, alpha = {primary_alpha(rows):g}, the verdict "
+        f"of every run. {'. '.join(told)}."
+    )
 
 
 def _apart(rows: DataFrame, kind: str, truth: str) -> str:
