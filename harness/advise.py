@@ -159,7 +159,7 @@ def _tabulate(
         measured, more = work.measure()
         notes += more
     sizes, power = size_table(measured, alpha), power_table(measured)
-    chosen = choose_tests(sizes, power, work.order, alpha)
+    chosen = choose_tests(sizes, power, work.order, alpha, work.n_items)
     with clock.stage("items needed"):
         needs = _needs(work, chosen, difference)
     return {
@@ -244,13 +244,26 @@ def _cell_work(
 
 
 def choose_tests(
-    sizes: Any, power: Any, order: Sequence[str], alpha: float
+    sizes: Any, power: Any, order: Sequence[str], alpha: float, n_items: int
 ) -> dict[tuple[str, int], Recommendation]:
-    """Return the recommended test of each pair and number of items."""
+    """Return the recommended test of each pair and number of items.
+
+    At numbers of items other than the file's `n_items` the file's test goes before its equals, so that the
+    advice changes only where another is better.
+    """
     chosen = {}
-    for (pair, n), part in sizes.groupby(["pair", "n_documents"], sort=False):
-        own = power[(power["pair"] == pair) & (power["n_documents"] == n)]
-        chosen[pair, int(n)] = recommend(part, own, order, alpha)
+    for pair in dict.fromkeys(sizes["pair"]):
+        own, powers = sizes[sizes["pair"] == pair], power[power["pair"] == pair]
+
+        def choose(n: int, order: Sequence[str], own: Any = own, powers: Any = powers) -> Recommendation:
+            """Choose at one number of items."""
+            here = powers[powers["n_documents"] == n]
+            return recommend(own[own["n_documents"] == n], here, order, alpha)
+
+        first = choose(n_items, order).test
+        ordered = [first, *(name for name in order if name != first)]
+        for n in own["n_documents"].unique():
+            chosen[pair, int(n)] = choose(int(n), order if n == n_items else ordered)
     return chosen
 
 

@@ -143,7 +143,7 @@ def advise_predictions(
     run = make_run(_workers(n_jobs), Store(None), "advice")
     measured = run_points(points, tests, alpha, int(seed), run)
     sizes, power = size_table(measured, alpha), power_table(measured)
-    chosen = choose_tests(sizes, power, [one.name for one in tests], alpha)[pair, n_items]
+    chosen = choose_tests(sizes, power, [one.name for one in tests], alpha, n_items)[pair, n_items]
     own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
     return Advice(
         comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,

@@ -9,6 +9,7 @@ import pytest
 from html_page import check_page
 
 from harness.advice.predictions import as_outcomes, read_predictions
+from harness.advise import choose_tests
 from harness.cli import main
 from harness.errors import UserError
 from harness.outcomes import count_outcomes
@@ -195,3 +196,23 @@ def test_a_missing_or_foreign_file_is_one_sentence(tmp_path, capsys):
     assert "there is no such file" in refused(capsys, f"predictions={tmp_path / 'no.csv'}", *QUICK)
     (tmp_path / "x.pkl").write_bytes(b"\x80")
     assert "ending is not known" in refused(capsys, f"predictions={tmp_path / 'x.pkl'}", *QUICK)
+
+
+def test_the_advice_changes_with_the_number_of_items_only_where_another_test_is_better():
+    tests, numbers = ("plain", "other"), (50, 100, 200)
+    high = {("plain", 100): 0.09}  # not sure to keep its level on as many items as the file has
+    power = {("plain", 200): 0.9}
+    sizes = pd.DataFrame(
+        {"pair": "a-b", "n_documents": n, "test": test, "size": 0.05, "mc_high": 0.055,
+         "range_high": high.get((test, n), 0.056)}
+        for n in numbers
+        for test in tests
+    )  # fmt: skip
+    powers = pd.DataFrame(
+        {"pair": "a-b", "n_documents": n, "test": test, "power": power.get((test, n), 0.7)}
+        for n in numbers
+        for test in tests
+    )
+    chosen = choose_tests(sizes, powers, tests, 0.05, 100)
+    assert list(chosen) == [("a-b", n) for n in numbers]
+    assert [one.test for one in chosen.values()] == ["other", "other", "plain"]

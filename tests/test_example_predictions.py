@@ -1,0 +1,44 @@
+"""The files that scripts/example_predictions.py makes are files that `harness advise` takes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.cli import main
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "example_predictions.py"
+QUICK = [
+    "plan.n_sets=300", "plan.n_draws=3", "plan.n_range_sets=100", "plan.n_power_sets=100", "plan.h=[2,3]",
+    "plan.factors=[1]", "cache=null", "parallel=sequential", "figure.formats=[png]",
+]  # fmt: skip
+
+
+def make(folder, *more):
+    command = [sys.executable, str(SCRIPT), "--to", str(folder), *more]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+def test_digits(tmp_path):
+    make(tmp_path)
+    table = pd.read_csv(tmp_path / "digits.csv")
+    assert list(table.columns) == ["y_true", "rbf_svm", "nearest_neighbours", "random_forest"]
+    assert len(table) == 899
+    assert all((table["y_true"] == table[name]).mean() > 0.9 for name in table.columns[1:])
+    out = tmp_path / "out"
+    assert main(["advise", f"predictions={tmp_path / 'digits.csv'}", f"out={out}", *QUICK]) == 0
+    assert pd.read_csv(out / "verdicts.csv")["pair"].nunique() == 3
+
+
+@pytest.mark.slow
+def test_reuters(data_folder, tmp_path):
+    make(tmp_path, "--reuters", str(data_folder / "reuters21578.tar.xz"))
+    grain = pd.read_csv(tmp_path / "reuters_grain.csv")
+    assert len(grain) == 3_299
+    assert grain["y_true"].sum() == 149  # ModApte's test stories about grain
+    assert len(pd.read_csv(tmp_path / "reuters_topics.csv")) == 10 * 3_299
+    out = tmp_path / "out"
+    path = tmp_path / "reuters_grain.csv"
+    assert main(["advise", f"predictions={path}", f"out={out}", *QUICK]) == 0
