@@ -98,13 +98,18 @@ def load_lyrl(path: str | Path, source: str = "auto") -> Corpus:
         name="lyrl",
         terms=documents.counts,
         topics=topics,
-        document_ids=documents.ids.astype(str),
+        document_ids=_as_text(documents.ids),
         term_names=documents.term_names,
         topic_names=assignments.topic_names,
         chronological=bool((np.diff(documents.ids) > 0).all()),
     )
     unused = sorted(set(topics_known) - set(assignments.topic_names))
     return check_corpus(replace(corpus, notes=(*_remarks(corpus, unused, n_repeated), *documents.notes)))
+
+
+def _as_text(ids: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return ids as text no wider than the longest: 21 characters each, as numpy has it, take 67 MB."""
+    return ids.astype(f"U{len(str(ids.max(initial=0)))}")
 
 
 class _Documents(NamedTuple):
@@ -246,7 +251,7 @@ def _topic_matrix(
     check_assignments(qrels, assignments, topics_known, ids[rows] != assignments.documents)
     shape = (len(ids), len(assignments.topic_names))
     ones = np.ones(len(rows), dtype=np.int32)
-    places = (rows.astype(np.int32), assignments.topics.astype(np.int32))
+    places = (rows.astype(np.int32), assignments.topics)
     topics = sparse.csr_array(sparse.coo_array((ones, places), shape=shape))
     n_repeated = len(rows) - topics.nnz
     topics.data = np.ones(topics.nnz, dtype=np.uint8)

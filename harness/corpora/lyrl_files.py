@@ -106,14 +106,14 @@ class Assignments(NamedTuple):
     ----------
     topic_names : tuple of str
         Sorted.
-    topics : int array, shape (n_assignments,)
+    topics : int32 array, shape (n_assignments,)
         Indices into `topic_names`.
     documents : int64 array, shape (n_assignments,)
         Document ids.
     """
 
     topic_names: tuple[str, ...]
-    topics: NDArray[np.int64]
+    topics: NDArray[np.int32]
     documents: NDArray[np.int64]
 
 
@@ -146,8 +146,8 @@ def read_qrels(path: Path) -> Assignments:
     import pandas as pd
 
     topics: list[NDArray[np.str_]] = [np.empty(0, dtype=str)]
-    codes, documents = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for first_line, block in read_blocks(path):
+    codes, documents = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    for first_line, block in read_blocks(path, n_bytes=2**20):
         if not _ASSIGNMENT_BLOCK.fullmatch(block):
             lines = block.split(b"\n")
             n = next(i for i, line in enumerate(lines) if not _ASSIGNMENT_LINE.fullmatch(line))
@@ -162,13 +162,12 @@ def read_qrels(path: Path) -> Assignments:
             encoding_errors="replace",
         )  # fmt: skip
         code, found_topics = pd.factorize(table["topic"])
-        codes.append(code + sum(map(len, topics)))
+        codes.append((code + sum(map(len, topics))).astype(np.int32))
         topics.append(np.asarray(found_topics, dtype=str))
         documents.append(table["document"].to_numpy())
     names, rank = np.unique(np.concatenate(topics), return_inverse=True)
-    return Assignments(
-        tuple(map(str, names)), rank[np.concatenate(codes)].astype(np.int64), np.concatenate(documents)
-    )
+    place = rank.astype(np.int32)[np.concatenate(codes)]
+    return Assignments(tuple(map(str, names)), place, np.concatenate(documents))
 
 
 def read_hierarchy(path: Path) -> dict[str, str]:
