@@ -59,6 +59,7 @@ def advise(
     outcomes: Outcomes | Decisions,
     name: str,
     measure: str,
+    average: str,
     costs: Mapping[str, float],
     tests: Sequence[Test],
     n_replicates: int | None,
@@ -80,11 +81,13 @@ def advise(
     config : mapping
         JSON types that make two runs the same run.
     outcomes : Outcomes or Decisions
-        Truth and decisions; on several categories `measure` is of all decisions together.
+        Truth and decisions.
     name : str
         Of the file.
     measure, costs
         What is compared.
+    average : {"micro", "macro"}
+        On several categories: of all decisions together, or the mean over the categories.
     tests : sequence of Test
         All of `measure`, plainest first; for one category.
     n_replicates : int or None
@@ -112,7 +115,9 @@ def advise(
         return
     stage_run = functools.partial(make_run, workers, Store(cache))
     if isinstance(outcomes, Decisions):
-        work = document_work(outcomes, measure, plan, n_replicates, alpha, difference, seed, stage_run)
+        work = document_work(
+            outcomes, measure, average, costs, plan, n_replicates, alpha, difference, seed, stage_run
+        )
     else:
         work = _cell_work(outcomes, measure, costs, tests, plan, alpha, difference, seed, stage_run)
     clock, notes = Clock(say), list(work.notes)
@@ -129,7 +134,7 @@ def advise(
     }
     write_provenance(out, facts)
     try:
-        tables = _tabulate(work, measure, alpha, difference, clock, notes)
+        tables = _tabulate(work, alpha, difference, clock, notes)
         with clock.stage("tables, figures and summary"):
             for table_name, table in tables.items():
                 write_table(table, out / f"{table_name}.csv")
@@ -151,9 +156,7 @@ def advise(
     say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")
 
 
-def _tabulate(
-    work: Work, measure: str, alpha: float, difference: float, clock: Clock, notes: list[str]
-) -> dict[str, Any]:
+def _tabulate(work: Work, alpha: float, difference: float, clock: Clock, notes: list[str]) -> dict[str, Any]:
     """Measure, and return every table by the name of its file; what is to be said is added to `notes`."""
     with clock.stage("sizes and powers"):
         measured, more = work.measure()
@@ -163,7 +166,7 @@ def _tabulate(
     with clock.stage("items needed"):
         needs = _needs(work, chosen, difference)
     return {
-        "verdicts": judge_file(work, chosen, measure),
+        "verdicts": judge_file(work, chosen),
         "sizes": sizes,
         "power": power,
         "detectable": _detectables(power),
@@ -286,7 +289,7 @@ def _detectables(power: Any) -> Any:
     return pd.concat([detectable(power, wanted) for wanted in POWERS], ignore_index=True)
 
 
-def judge_file(work: Work, chosen: Mapping[tuple[str, int], Recommendation], measure: str) -> Any:
+def judge_file(work: Work, chosen: Mapping[tuple[str, int], Recommendation]) -> Any:
     """Return every test's p-value on the file, the difference with its interval, and Holm's adjustment.
 
     Holm's adjustment is over the pairs, of the p-values of each pair's recommended test.
@@ -296,7 +299,7 @@ def judge_file(work: Work, chosen: Mapping[tuple[str, int], Recommendation], mea
     parts = []
     for pair in work.pairs:
         part = work.judge(pair)
-        part.insert(1, "measure", measure)
+        part.insert(1, "measure", work.measured)
         part["recommended"] = part["test"] == chosen[pair, work.n_items].test
         parts.append(part)
     table = pd.concat(parts, ignore_index=True)

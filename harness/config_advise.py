@@ -16,6 +16,7 @@ KEYS = {
 }  # fmt: skip
 NAMES = ("truth_column", "task", "metric", "filter", "category_column", "separator", "category")
 COUNTS = {"n_sets": 100, "n_draws": 2, "n_range_sets": 100, "n_power_sets": 100}
+AVERAGES = ("micro", "macro")
 MEASURES = ("f1", "error", "precision", "recall", "dcf", "balanced_error")
 
 
@@ -50,6 +51,7 @@ def advise_arguments(cfg: Any) -> dict[str, Any]:
         "outcomes": outcomes,
         "name": path.resolve().name,
         "measure": measure,
+        "average": plain["average"],
         "costs": costs,
         "tests": tests,
         "n_replicates": plain["n_replicates"],
@@ -89,13 +91,19 @@ def read_outcomes(path: Path, plain: Mapping[str, Any]) -> tuple[Any, str]:
     not_long, plain = plain["category_column"] is False, {**plain, **names}
     if plain["measure"] not in (None, *MEASURES):
         raise UserError(f"measure: {plain['measure']!r} is not allowed; choose one of {', '.join(MEASURES)}")
+    if plain["average"] not in AVERAGES:
+        raise UserError(f"average: {plain['average']!r} is not allowed; choose one of {', '.join(AVERAGES)}")
     systems, threshold = _names(plain["systems"]), _number(plain["threshold"])
     if path.is_dir():
+        _refuse_macro(plain, f"{path} is a folder of logs")
         return _read_logs(path, plain, systems), "error"
     _refuse(plain, ("task", "metric", "filter"), "is for a folder of lm-evaluation-harness logs")
     form = _form(path, plain, not_long)
     if form is not None:
         return _read_categories(path, form, plain, systems, threshold)
+    _refuse_macro(
+        plain, f"{path} has no column of categories, nor columns SYSTEM{plain['separator']}CATEGORY"
+    )
     if plain["category"] is not None:
         raise UserError(
             f"category: {path} has no column `category`, nor columns SYSTEM{plain['separator']}CATEGORY; "
@@ -139,26 +147,21 @@ def _read_categories(
     path: Path, form: str, plain: Mapping[str, Any], systems: list[str] | None, threshold: float | None
 ) -> tuple[Any, str]:
     from harness.advice.decisions import one_category
-    from harness.advice.documents import MEASURES as POOLED
     from harness.advice.multi_label import read_decisions
 
     measure = plain["measure"] or "f1"
-    if plain["category"] is None:
-        if plain["average"] != "micro":
-            raise UserError(
-                f"average: {plain['average']!r} is not offered on several categories: no population of "
-                "documents is known in which it is equal; micro is, and category=NAME takes one of them alone"
-            )
-        if measure not in POOLED:
-            raise UserError(
-                f"measure: {measure} is not offered over several categories; {', '.join(POOLED)} are, and "
-                "category=NAME takes one of them alone"
-            )
+    if plain["category"] is not None:
+        _refuse_macro(plain, f"category={plain['category']} takes one of them alone")
     found = read_decisions(
         path, form, plain["truth_column"], systems, threshold, plain["positive"], plain["category_column"],
         plain["separator"],
     )  # fmt: skip
     return (found if plain["category"] is None else one_category(found, plain["category"])), measure
+
+
+def _refuse_macro(plain: Mapping[str, Any], reason: str) -> None:
+    if plain["average"] == "macro":
+        raise UserError(f"average: 'macro' is only for several categories, and {reason}; leave it out")
 
 
 def _refuse(plain: Mapping[str, Any], keys: tuple[str, ...], reason: str) -> None:

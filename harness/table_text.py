@@ -57,7 +57,9 @@ def show(value: object, digits: int = 3) -> str:
     >>> show(0.05), show(float("nan")), show(12), show("x")
     ('0.050', '', '12', 'x')
     """
-    if value is None or value != value:
+    import pandas as pd
+
+    if value is None or value is pd.NA or value != value:
         return ""
     if isinstance(value, float):
         return f"{value:.{digits}f}"

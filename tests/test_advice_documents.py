@@ -12,11 +12,13 @@ from scipy.stats import binom
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from harness.advice.decisions import Decisions, one_category
+from harness.advice.document_null import nearest_null
 from harness.advice.document_tests import (
     TESTS,
     Kinds,
     bootstrap_by_document,
     difference_by_document,
+    influence_of_documents,
     names_of,
     randomization_by_document,
     run_test,
@@ -33,11 +35,16 @@ from harness.advice.multi_label import find_form, read_decisions
 from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main
-from harness.nulls import divergence
+from harness.influence import influence
+from harness.measures import DIFFERENCES
+from harness.measures import difference as measured
+from harness.nulls import NoProjection, divergence, project
 from harness.nulls_patterns import project_patterns
+from harness.significance.wald import wald
 
 Q = 1 - 1e-6
 MEASURES = ("f1", "error", "precision", "recall")
+EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
 
 
 def draw(n=200, n_categories=6, systems=("a", "b"), seed=0):
@@ -53,29 +60,93 @@ def draw(n=200, n_categories=6, systems=("a", "b"), seed=0):
     return Decisions("drawn", names, list(systems), codes.astype(np.uint16))
 
 
-def pair_of(decisions, measure="f1"):
-    (own,) = document_pairs(decisions, measure)[0].values()
+COSTS = (("cost_fn", 2.0), ("cost_fp", 1.0), ("prior", 0.2))
+AVERAGED = [
+    *((measure, "micro", ()) for measure in ("f1", "error", "precision", "recall", "balanced_error")),
+    *((measure, "macro", ()) for measure in ("f1", "precision", "recall", "balanced_error")),
+    ("dcf", "micro", COSTS),
+    ("dcf", "macro", COSTS),
+]
+
+
+def pair_of(decisions, measure="f1", average="micro", costs=()):
+    (own,) = document_pairs(decisions, measure, average, costs)[0].values()
     return own
 
 
-def test_the_difference_is_that_of_scikit_learn():
+def random_kinds(seed, measure="f1", n_categories=1):
+    """Shares of up to 30 kinds of documents, some of them rare."""
+    generator = np.random.default_rng(seed)
+    drawn = generator.multinomial(5, [0.1] * 7 + [0.3], size=(30, n_categories))
+    cells = np.unique(drawn, axis=0)
+    shares = np.maximum(generator.dirichlet(np.full(len(cells), 0.5)), 1e-6)
+    return shares / shares.sum(), Kinds(cells, measure)
+
+
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_the_difference_is_that_of_scikit_learn(average):
     decisions = draw()
     y, a, b = decisions.truth(), decisions.said("a"), decisions.said("b")
+    y[:, 2], a[:, 3], b[:, 3] = (
+        False,
+        False,
+        False,
+    )  # a category without a positive, one that none decides for
+    codes = 1 + 2 * y + 4 * a + 8 * b
+    decisions = decisions._replace(codes=codes.astype(np.uint16))
     for measure, score in (("f1", f1_score), ("precision", precision_score), ("recall", recall_score)):
-        own = pair_of(decisions, measure)
-        expected = score(y, a, average="micro") - score(y, b, average="micro")
+        own = pair_of(decisions, measure, average)
+        expected = np.subtract(*(score(y, said, average=average, zero_division=0) for said in (a, b)))
         assert difference_by_document(own.frequencies, own.kinds) == pytest.approx(expected, abs=1e-12)
-    own = pair_of(decisions, "error")
+    own = pair_of(decisions, "error", average)
     assert difference_by_document(own.frequencies, own.kinds) == pytest.approx(
         (y != a).mean() - (y != b).mean()
     )
 
 
-def test_the_standard_error_is_that_of_category_sets():
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_the_cost_is_that_of_rates_counted_by_hand(average):
+    decisions = draw(seed=4)
+    y, a, b = (x.astype(float) for x in (decisions.truth(), decisions.said("a"), decisions.said("b")))
+    if average == "micro":
+        y, a, b = (x.reshape(-1, 1) for x in (y, a, b))
+
+    def cost(said, c1, c2):
+        misses = (y * (1 - said)).sum(axis=0) / y.sum(axis=0)
+        return (c1 * misses + c2 * ((1 - y) * said).sum(axis=0) / (1 - y).sum(axis=0)).mean()
+
+    for measure, costs, parts in (("dcf", COSTS, (0.4, 0.8)), ("balanced_error", (), (0.5, 0.5))):
+        own = pair_of(decisions, measure, average, costs)
+        expected = cost(a, *parts) - cost(b, *parts)
+        assert difference_by_document(own.frequencies, own.kinds) == pytest.approx(expected, abs=1e-12)
+        pooled = own.kinds.cells.sum(axis=1)
+        if average == "micro":
+            known = measured(measure, **dict(costs))(own.frequencies @ pooled)
+            assert known == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_macro_error_is_the_micro_error():
+    decisions = draw(seed=2)
+    own = pair_of(decisions, "error", "macro")
+    assert own.kinds.cells.shape[1] == 1
+    by_category = pair_of(decisions, "f1", "macro")
+    kinds = by_category.kinds._replace(measure="error")
+    for test in (
+        lambda *args: difference_by_document(*args),
+        lambda *args: wald_by_document(*args).statistic,
+    ):
+        assert test(by_category.frequencies, kinds) == pytest.approx(test(own.frequencies, own.kinds))
+    ours, theirs = (run_test("mcnemar_pooled", o.frequencies, k, 1, None) for o, k in
+                    ((by_category, kinds), (own, own.kinds)))  # fmt: skip
+    assert ours.pvalue == theirs.pvalue
+
+
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_the_standard_error_is_that_of_category_sets(average):
     decisions = draw(seed=1)
-    own = pair_of(decisions)
+    own = pair_of(decisions, "f1", average)
     patterns = find_patterns(outcome_codes(decisions.truth(), decisions.said("a"), decisions.said("b")))
-    ratios = f1_ratios(patterns.codes, "micro")
+    ratios = f1_ratios(patterns.codes, average)
     expected = difference_by_document(own.frequencies, own.kinds) / standard_error(
         ratios, patterns.frequencies
     )
@@ -83,39 +154,133 @@ def test_the_standard_error_is_that_of_category_sets():
 
 
 def test_for_one_category_it_is_the_wald_test_of_the_cells():
-    from harness.significance.wald import wald
+    counts = np.array([[20, 2, 9, 3, 4, 6, 5, 951], [30, 3, 1, 0, 0, 7, 2, 957]])
+    for measure, costs in (*((m, ()) for m in DIFFERENCES), ("dcf", COSTS)):
+        ours = wald_by_document(counts, Kinds(np.eye(8, dtype=np.int64)[:, None], measure, costs))
+        known = wald(counts, measure, **dict(costs))
+        np.testing.assert_allclose(ours.pvalue, known.pvalue, rtol=1e-9)
 
-    counts = np.array([[20, 2, 9, 3, 4, 6, 5, 951]])
-    for measure in ("f1", "precision", "recall"):
-        ours = wald_by_document(counts, Kinds(np.eye(8, dtype=np.int64), measure))
-        assert ours.pvalue[0] == pytest.approx(wald(counts, measure).pvalue[0], rel=1e-9)
+
+def test_the_pooled_test_of_a_macro_average_adds_the_variances_of_categories():
+    own = pair_of(draw(seed=8), "f1", "macro")
+    cells = np.einsum("k,kgc->gc", own.frequencies, own.kinds.cells)
+    n, n_categories = own.frequencies.sum(), len(cells)
+    variance = (cells * influence(cells, "f1") ** 2).sum() / (n * n_categories) ** 2
+    expected = measured("f1")(cells).mean() / np.sqrt(variance)
+    found = run_test("wald_pooled", own.frequencies, own.kinds, 1, np.random.default_rng(0))
+    assert found.statistic == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_the_null_is_the_nearest_population(measure):
-    own = pair_of(draw(30, 3, seed=2), measure)
-    p = own.frequencies / own.frequencies.sum()
-    q = project_documents(own.frequencies[None], own.kinds)[0]
-    assert abs(difference_by_document(q, own.kinds)) < 1e-9
-    generator = np.random.default_rng(0)
+def test_many_sets_are_tested_as_each_alone(monkeypatch):
+    own = pair_of(draw(60, 3), "precision", "macro")
+    sets = np.random.default_rng(0).multinomial(60, own.frequencies / 60, size=(4, 5))
+    whole = {name: run_test(name, sets, own.kinds, 1, None) for name in ("wald_by_document", "wald_pooled")}
+    monkeypatch.setattr("harness.advice.document_tests._IN_CACHE", 50)
+    monkeypatch.setattr("harness.advice.document_tests._AT_ONCE", 50)
+    for name, found in whole.items():
+        parts = run_test(name, sets, own.kinds, 1, None)
+        assert parts.pvalue.shape == (4, 5)
+        np.testing.assert_allclose(parts.pvalue, found.pvalue, rtol=1e-9)
+
+
+def seek_nearest(p, kinds, starts):
+    """Return the least divergence that a general solver finds from the starts."""
     constraints = [
         {"type": "eq", "fun": lambda x: x.sum() - 1},
-        {"type": "eq", "fun": lambda x: float(difference_by_document(x, own.kinds))},
+        {"type": "eq", "fun": lambda x: float(difference_by_document(x, kinds))},
     ]
-    for _ in range(3):
-        start = q * np.exp(generator.normal(0, 0.3, len(q)))
+    best = np.inf
+    for start in starts:
         found = minimize(
             lambda x: float((x * np.log(x / p)).sum()), start / start.sum(), constraints=constraints,
             method="SLSQP", bounds=[(1e-9, 1)] * len(p), options={"maxiter": 300, "ftol": 1e-12},
         )  # fmt: skip
         if found.success:
-            assert divergence(q, p) <= found.fun + 1e-6
+            best = min(best, found.fun)
+    return best
+
+
+@pytest.mark.parametrize(("measure", "average", "costs"), AVERAGED)
+def test_the_null_is_the_nearest_population(measure, average, costs):
+    own = pair_of(draw(30, 3, seed=2), measure, average, costs)
+    p = own.frequencies / own.frequencies.sum()
+    q = project_documents(own.frequencies[None], own.kinds)[0]
+    assert abs(difference_by_document(q, own.kinds)) < 1e-9
+    generator = np.random.default_rng(0)
+    starts = [q * np.exp(generator.normal(0, 0.3, len(q))) for _ in range(3)]
+    assert divergence(q, p) <= seek_nearest(p, own.kinds, starts) + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("measure", "average", "costs"), [part for part in AVERAGED if part[1] == "macro" or "dcf" in part]
+)
+def test_the_null_is_a_tilt_along_its_own_influence(measure, average, costs, seed):
+    own = pair_of(draw(300, 4, seed=seed), measure, average, costs)
+    p = own.frequencies / own.frequencies.sum()
+    q = project_documents(own.frequencies[None], own.kinds)[0]
+    design = np.stack([influence_of_documents(q, own.kinds), np.ones(len(q))], axis=1)
+    exponent = np.log(q / p)
+    rest = exponent - design @ np.linalg.lstsq(design, exponent, rcond=None)[0]
+    assert np.abs(rest).max() < 1e-6
+    assert abs(difference_by_document(q, own.kinds)) <= 1e-8
+
+
+def test_steps_find_the_null_of_micro_f1():
+    """Those of two ratios are sought over all their common values: the nearest of all."""
+    for seed in range(200):
+        shares, kinds = random_kinds(seed)
+        known, found = project_documents(shares[None], kinds)[0], nearest_null(shares[None], kinds)[0]
+        assert divergence(found, shares) <= divergence(known, shares) * (1 + 1e-8) + 1e-15, seed
+
+
+@pytest.mark.parametrize(("measure", "costs"), [*((m, ()) for m in DIFFERENCES), ("dcf", COSTS)])
+def test_for_one_category_the_null_is_that_of_the_cells(measure, costs):
+    kinds = Kinds(np.eye(8, dtype=np.int64)[:, None], measure, costs)
+    generator = np.random.default_rng(0)
+    far = 0
+    for _ in range(100):
+        counts = 1 + generator.multinomial(992, generator.dirichlet([4, 1, 1, 2, 1, 1, 1, 20]))
+        known = project(counts, measure, **dict(costs))
+        for found in (
+            project_documents(counts[None], kinds)[0],
+            nearest_null(counts[None] / 1_000, kinds)[0],
+        ):
+            assert abs(difference_by_document(found, kinds)) <= 1e-8
+            far += bool(np.abs(found - known).max() > 1e-6)
+    assert far == 0
+
+
+def test_a_category_is_not_emptied_for_the_sake_of_the_null(monkeypatch):
+    """With few of its positives left but the one that both find, a rare category has any F1, cheaply."""
+    generator = np.random.default_rng(0)
+    counts = [[30, 0, 30, 30, 0, 0, 3, 507]] * 4 + [[1, 0, 0, 20, 0, 0, 2, 577]]
+    codes = np.stack([generator.permutation(np.repeat(np.arange(8), row)) for row in counts], axis=1)
+    different, frequencies = np.unique(codes, axis=0, return_counts=True)
+    kinds, p = Kinds(np.eye(8, dtype=np.int64)[different], "f1"), frequencies / 600
+
+    def bottoms(q):
+        return np.einsum("k,kts->ts", q, kinds.sums())[:, 1::2]
+
+    q = nearest_null(p[None], kinds)[0]
+    assert abs(difference_by_document(q, kinds)) <= 1e-8
+    assert (bottoms(q) >= 0.05 * bottoms(p)).all()
+    monkeypatch.setattr("harness.advice.document_null._LEAST", 0.0)
+    emptied = nearest_null(p[None], kinds)[0]
+    assert (bottoms(emptied) < 1e-4 * bottoms(p)).any() or not divergence(emptied, p) < divergence(q, p)
+
+
+def test_documents_that_favour_one_alone_have_no_null():
+    cells = np.array([[0, 7], [2, 7], [7, 2]])
+    kinds = Kinds(np.eye(8, dtype=np.int64)[cells], "f1")
+    with pytest.raises(NoProjection, match="favour only one of the two in f1"):
+        project_documents(np.array([[5, 3, 2]]), kinds)
 
 
 def test_a_rare_kind_can_balance_a_common_one():
     """Large and small differences together, and one side that hardly any document favours."""
     cells = np.array([[0, 0, 0, 0, 0, 0, 1, 99], [0, 0, 0, 0, 0, 1, 0, 99], [0, 0, 0, 0, 0, 0, 90, 10]])
-    kinds = Kinds(cells, "error")
+    kinds = Kinds(cells[:, None], "error")
     q = project_documents(np.array([[0.5, 1e-12, 0.5]]), kinds)[0]
     assert abs(difference_by_document(q, kinds)) < 1e-9
     assert (q[:2] > 0).all()
@@ -123,13 +288,13 @@ def test_a_rare_kind_can_balance_a_common_one():
 
 def test_the_null_of_f1_is_that_of_document_patterns():
     own = pair_of(draw(seed=3))
-    expected = project_patterns(own.frequencies, own.kinds.cells)
+    expected = project_patterns(own.frequencies, own.kinds.cells[:, 0])
     np.testing.assert_allclose(project_documents(own.frequencies[None], own.kinds)[0], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_a_tilted_population_has_the_difference(measure):
-    own = pair_of(draw(), measure)
+@pytest.mark.parametrize(("measure", "average", "costs"), AVERAGED)
+def test_a_tilted_population_has_the_difference(measure, average, costs):
+    own = pair_of(draw(), measure, average, costs)
     null = populations_of_documents(own, 3, np.random.default_rng(0)).null
     for wanted in (0.01, -0.02):
         q = tilt_documents(null, wanted, own.kinds)
@@ -137,8 +302,9 @@ def test_a_tilted_population_has_the_difference(measure):
         assert q.sum() == pytest.approx(1)
 
 
-def test_the_deviation_is_that_of_drawn_sets():
-    own = pair_of(draw())
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_the_deviation_is_that_of_drawn_sets(average):
+    own = pair_of(draw(), "f1", average)
     null = populations_of_documents(own, 2, np.random.default_rng(0)).null
     sets = np.random.default_rng(1).multinomial(2_000, null, size=4_000)
     measured = difference_by_document(sets, own.kinds).std() * np.sqrt(2_000)
@@ -147,21 +313,21 @@ def test_the_deviation_is_that_of_drawn_sets():
 
 def enumerate_exchanges(own):
     """Return the exact p-value: over every way to exchange A and B on documents that differ."""
-    sums = own.kinds.sums()
-    rows = np.repeat(sums, own.frequencies, axis=0)
+    rows = np.repeat(own.kinds.sums(), own.frequencies, axis=0)
+    weights = own.kinds.weights()
     observed = abs(float(difference_by_document(own.frequencies, own.kinds)))
     far = []
     for which in itertools.product([False, True], repeat=len(rows)):
-        mask = np.array(which)[:, None]
-        t = np.where(mask, rows[:, [2, 3, 0, 1]], rows).sum(axis=0)
-        values = [t[i] / t[i + 1] if t[i + 1] else 0.0 for i in (0, 2)]
-        far.append(abs(values[0] - values[1]) >= observed - 1e-12)
+        mask = np.array(which)[:, None, None]
+        t = np.where(mask, rows[..., [2, 3, 0, 1]], rows).sum(axis=0)
+        a, b = (np.where(t[:, i + 1] > 0, t[:, i] / np.maximum(t[:, i + 1], 1), 0.0) for i in (0, 2))
+        far.append(abs(weights @ (a - b)) >= observed - 1e-12)
     return np.mean(far)
 
 
-@pytest.mark.parametrize("measure", ["f1", "error", "precision"])
-def test_randomization_is_that_of_enumeration(measure):
-    own = pair_of(draw(9, 4, seed=5), measure)
+@pytest.mark.parametrize(("measure", "average", "costs"), AVERAGED)
+def test_randomization_is_that_of_enumeration(measure, average, costs):
+    own = pair_of(draw(9, 4, seed=5), measure, average, costs)
     exact = enumerate_exchanges(own)
     n = 20_000
     found = randomization_by_document(own.frequencies[None], own.kinds, n, np.random.default_rng(0))
@@ -169,12 +335,14 @@ def test_randomization_is_that_of_enumeration(measure):
     assert binom.ppf(1 - Q, n, exact) <= hits <= binom.ppf(Q, n, exact)
 
 
-def test_the_bootstrap_is_that_of_documents_drawn_one_by_one():
-    own = pair_of(draw(40, 4, seed=6))
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_the_bootstrap_is_that_of_documents_drawn_one_by_one(average):
+    own = pair_of(draw(40, 4, seed=6), "f1", average)
     sums = np.repeat(own.kinds.sums(), own.frequencies, axis=0)
     n = 20_000
     t = sums[np.random.default_rng(0).integers(0, 40, size=(n, 40))].sum(axis=1)
-    difference = t[:, 0] / t[:, 1] - t[:, 2] / t[:, 3]
+    a, b = (np.where(t[..., i + 1] > 0, t[..., i] / np.maximum(t[..., i + 1], 1), 0.0) for i in (0, 2))
+    difference = ((a - b) * own.kinds.weights()).sum(axis=1)
     share = min((difference <= 0).mean(), (difference >= 0).mean())
     found = bootstrap_by_document(own.frequencies[None], own.kinds, n, np.random.default_rng(1))
     hits = round(float(found.pvalue[0]) * (n + 1) / 2) - 1
@@ -196,7 +364,7 @@ def test_stopping_early_changes_no_verdict(name):
 
 @pytest.mark.parametrize("name", names_of("f1"))
 def test_documents_that_agree_are_degenerate(name):
-    kinds = Kinds(np.array([[1, 0, 0, 1, 0, 0, 0, 2], [0, 0, 0, 0, 1, 0, 0, 3]]), "f1")
+    kinds = Kinds(np.array([[[1, 0, 0, 1, 0, 0, 0, 2]], [[0, 0, 0, 0, 1, 0, 0, 3]]]), "f1")
     found = run_test(name, np.array([[5, 3]]), kinds, 199, np.random.default_rng(0))
     assert found.pvalue[0] == 1
     assert found.degenerate[0]
@@ -209,17 +377,21 @@ def test_an_exchange_of_a_and_b_changes_the_sign_alone(seed, measure):
     if (decisions.said("a") == decisions.said("b")).all() or not decisions.truth().any():
         return
     own = pair_of(decisions, measure)
-    other = Kinds(own.kinds.cells[:, [0, 2, 1, 3, 4, 6, 5, 7]], measure)
+    other = own.kinds._replace(cells=own.kinds.cells[..., EXCHANGED])
     one, two = wald_by_document(own.frequencies, own.kinds), wald_by_document(own.frequencies, other)
     assert 0 <= one.pvalue <= 1
     assert one.pvalue == pytest.approx(float(two.pvalue))
     assert one.statistic == pytest.approx(-float(two.statistic))
 
 
-def test_dependent_decisions_fool_the_pooled_test_and_not_those_by_document():
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_dependent_decisions_fool_the_pooled_test_and_not_those_by_document(average):
     """Documents on which A or B errs in every category at once: each counts for many."""
-    cells = np.array([[5, 0, 0, 0, 0, 0, 0, 5], [0, 5, 0, 0, 0, 0, 0, 5], [0, 0, 5, 0, 0, 0, 0, 5]])
-    kinds = Kinds(cells, "f1")
+    codes = np.array(
+        [[0, 0, 0, 0, 0, 7, 7, 7, 7, 7], [1, 1, 1, 1, 1, 7, 7, 7, 7, 7], [2, 2, 2, 2, 2, 7, 7, 7, 7, 7]]
+    )
+    cells = np.eye(8, dtype=np.int64)[codes]
+    kinds = Kinds(cells if average == "macro" else cells.sum(axis=1, keepdims=True), "f1")
     sets = np.random.default_rng(0).multinomial(200, [0.8, 0.1, 0.1], size=2_000)
     sizes = {}
     for name in names_of("f1"):
@@ -229,6 +401,31 @@ def test_dependent_decisions_fool_the_pooled_test_and_not_those_by_document():
     for name in TESTS:
         n = 2_000 if name == "wald_by_document" else 400
         assert sizes[name] <= binom.ppf(Q, n, 0.06) / n, name
+
+
+@pytest.mark.parametrize(("measure", "costs"), [("f1", ()), ("dcf", COSTS)])
+def test_the_size_is_the_level_on_a_macro_null(measure, costs):
+    """Errors that come together; N so large that every ratio is near its limit."""
+    own = pair_of(draw(400, 5, seed=3), measure, "macro", costs)
+    null = project_documents(own.frequencies[None], own.kinds)[0]
+    sets = np.random.default_rng(0).multinomial(1_500, null, size=4_000)
+    n_rejected = (wald_by_document(sets, own.kinds).pvalue <= 0.05).sum()
+    assert binom.ppf(1 - Q, 4_000, 0.045) <= n_rejected <= binom.ppf(Q, 4_000, 0.055)
+    for name in TESTS[1:]:
+        result = run_test(name, sets[:200], own.kinds, 199, np.random.default_rng(1), 0.05)
+        # randomization is exact where A and B can be exchanged, and not for equal measures alone
+        assert (result.pvalue <= 0.05).sum() <= binom.ppf(Q, 200, 0.07), name
+
+
+def test_randomization_keeps_its_level_where_a_and_b_can_be_exchanged():
+    own = pair_of(draw(100, 4, seed=9), "f1", "macro")
+    cells = np.concatenate([own.kinds.cells, own.kinds.cells[..., EXCHANGED]])
+    shares = np.tile(own.frequencies, 2) / 200
+    sets = np.random.default_rng(0).multinomial(80, shares, size=1_000)
+    found = run_test(
+        "randomization_by_document", sets, Kinds(cells, "f1"), 199, np.random.default_rng(1), 0.05
+    )
+    assert (found.pvalue <= 0.05).sum() <= binom.ppf(Q, 1_000, 0.05)
 
 
 def test_one_sided_documents_get_an_exchanged_half():
@@ -350,8 +547,9 @@ def test_the_command_advises_by_document(file, tmp_path):
 
 def test_settings_of_several_categories(file, tmp_path, capsys):
     for argument, words in (
-        ("average=macro", "average: 'macro' is not offered"),
-        ("measure=dcf", "measure: dcf is not offered over several categories"),
+        ("average=mean", "average: 'mean' is not allowed; choose one of micro, macro"),
+        ("average=null", "average: None is not allowed"),
+        ("measure=accuracy", "measure: 'accuracy' is not allowed"),
         ("category=zz", "category: 'zz' is none of the file's"),
         ("category_column=kind", "there is no column 'kind'"),
         ("task=arc", "task: 'arc' is for a folder"),
@@ -361,3 +559,92 @@ def test_settings_of_several_categories(file, tmp_path, capsys):
     out = tmp_path / "one"
     assert main(["advise", f"predictions={file}", f"out={out}", "category=c1", "test=[wald_f1]", *QUICK]) == 0
     assert "category 'c1', yes or no" in (out / "summary.md").read_text()
+
+
+def test_macro_is_only_for_several_categories(file, tmp_path, capsys):
+    one = tmp_path / "one.csv"
+    one.write_text("id,y_true,a,b\n1,1,1,0\n2,0,0,1\n3,1,1,1\n")
+    (tmp_path / "logs").mkdir()
+    for arguments, words in (
+        ([f"predictions={one}"], "one.csv has no column of categories"),
+        ([f"predictions={tmp_path / 'logs'}"], "logs is a folder of logs"),
+        ([f"predictions={file}", "category=c1"], "category=c1 takes one of them alone"),
+    ):
+        command = ["advise", *arguments, "average=macro", f"out={tmp_path / 'out'}", *QUICK]
+        assert main(command) == 2
+        lines = capsys.readouterr().err.strip().splitlines()
+        assert len(lines) == 1
+        assert "average: 'macro' is only for several categories" in lines[0]
+        assert words in lines[0]
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "measure", "average", "costs"),
+    [
+        (["average=macro"], "macro F1", "f1", "macro", ()),
+        (["measure=error", "average=macro"], "error", "error", "micro", ()),
+        (["measure=balanced_error"], "micro balanced error", "balanced_error", "micro", ()),
+        (
+            ["measure=dcf", "average=macro", "test.dcf.prior=0.2", "test.dcf.cost_fn=2"],
+            "macro DCF", "dcf", "macro", COSTS,
+        ),
+    ],
+)  # fmt: skip
+def test_the_command_takes_averages_and_costs(file, tmp_path, arguments, named, measure, average, costs):
+    out = tmp_path / "out"
+    assert main(["advise", f"predictions={file}", f"out={out}", *arguments, "difference=0.005", *QUICK]) == 0
+    own = pair_of(read_decisions(file, "long"), measure, average, costs)
+    verdicts = pd.read_csv(out / "verdicts.csv")
+    assert list(verdicts["test"]) == names_of(measure)
+    expected = difference_by_document(own.frequencies, own.kinds)
+    np.testing.assert_allclose(verdicts["difference"], expected, atol=1e-9)
+    summary = (out / "summary.md").read_text()
+    assert f"Measure {named};" in summary
+    assert ("the mean over the categories" in summary) == (average == "macro")
+    assert ("cost_fn 2, cost_fp 1, prior 0.2" in summary) == (measure == "dcf")
+
+
+def test_costs_that_do_not_fit_are_refused(file, tmp_path, capsys):
+    for arguments, words in (
+        (["test=[dcf,dcf_eq9]", "test.dcf.prior=0.2"], "the tests have different costs"),
+        (["test.dcf.cost_fn=0", "test.dcf.prior=1"], "neither a miss nor a false alarm costs anything"),
+        (["test.dcf.prior=2"], "prior: 2 is not allowed"),
+    ):
+        out = tmp_path / "out"
+        assert main(["advise", f"predictions={file}", f"out={out}", "measure=dcf", *arguments, *QUICK]) == 2
+        assert words in capsys.readouterr().err
+        assert not out.exists()
+
+
+def test_a_cost_of_misses_alone_is_that_of_recall():
+    decisions = draw(seed=5)
+    cost = pair_of(decisions, "dcf", "micro", (("prior", 1.0),))
+    recall = pair_of(decisions, "recall")
+    assert difference_by_document(cost.frequencies, cost.kinds) == pytest.approx(
+        -difference_by_document(recall.frequencies, recall.kinds)
+    )
+    nulls = [project_documents(own.frequencies[None], own.kinds) for own in (cost, recall)]
+    np.testing.assert_allclose(*nulls, atol=1e-9)
+
+
+def test_more_than_memory_has_room_for_is_refused(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("harness.advice.documents.MOST_CELLS", 100)
+    out = tmp_path / "out"
+    assert main(["advise", f"predictions={file}", f"out={out}", "average=macro", *QUICK]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert "category=NAME for one of the categories" in lines[0]
+    assert not out.exists()
+
+
+def test_a_file_without_a_null_is_refused(tmp_path, capsys):
+    path = tmp_path / "p.csv"
+    rows = [f"{i},{c},{y},{y},0\n" for i in range(20) for c, y in (("x", int(i < 10)), ("y", int(i % 2)))]
+    path.write_text(LONG + "".join(rows))
+    for average in ("micro", "macro"):
+        code = main(
+            ["advise", f"predictions={path}", f"out={tmp_path / average}", f"average={average}", *QUICK]
+        )
+        error = capsys.readouterr().err
+        assert code == 0 or "no population of items like these has a difference of 0 in f1" in error

@@ -216,3 +216,15 @@ def test_the_advice_changes_with_the_number_of_items_only_where_another_test_is_
     chosen = choose_tests(sizes, powers, tests, 0.05, 100)
     assert list(chosen) == [("a-b", n) for n in numbers]
     assert [one.test for one in chosen.values()] == ["other", "other", "plain"]
+
+
+def test_a_difference_out_of_reach_leaves_an_empty_field(tmp_path):
+    truth = [1] * 40 + [0] * 160
+    table = pd.DataFrame({"y_true": truth, "a": [1] * 34 + [0] * 166, "b": [1] * 20 + [0] * 178 + [1] * 2})
+    table.to_csv(tmp_path / "p.csv", index=False)
+    out = tmp_path / "out"
+    given = ["plan.n_sets=100", "plan.n_draws=2", "plan.n_range_sets=100", "plan.n_power_sets=100"]
+    given += ["plan.h=[2]", "plan.factors=[1]", "cache=null", "parallel=sequential", "test=[wald_f1]"]
+    assert main(["advise", f"predictions={tmp_path / 'p.csv'}", f"out={out}", "difference=0.9", *given]) == 0
+    assert pd.read_csv(out / "needed.csv")["n_items"].isna().all()
+    assert "<NA>" not in (out / "summary.md").read_text()

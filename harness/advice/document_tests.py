@@ -1,7 +1,9 @@
 """Tests of two systems on several categories, the documents being drawn and not the single decisions.
 
-A set is a number of documents of each kind. A kind has what such a document adds to the two ratios that are
-compared, A's and B's: for micro F1 twice its true positives, and its positives with those that were decided.
+A set is a number of documents of each kind. What is compared is a weighted sum of differences of ratios,
+``d = sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``, each t and b a sum over documents. Micro averages pool the
+categories: for F1 there is one term, twice the true positives over the positives with those that were
+decided; the DCF has two, misses and false alarms. Macro averages have these terms for every category.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,24 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.influence import A, B, Y
+from harness.measures import check_measure
 from harness.significance.mcnemar import mcnemar
 from harness.significance.proportion import two_sided
 from harness.significance.result import TestResult, settle_degenerate
-from harness.significance.wald import wald
+from harness.significance.wald import estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SIDES = {
-    "f1": (np.stack([2 * Y * A, 2 * Y * B]), np.stack([Y + A, Y + B])),
-    "error": (np.stack([np.abs(Y - A), np.abs(Y - B)]), np.ones((2, 8))),
-    "precision": (np.stack([Y * A, Y * B]), np.stack([A, B])),
-    "recall": (np.stack([Y * A, Y * B]), np.stack([Y, Y])),
+    "f1": ((2 * Y * A, Y + A), (2 * Y * B, Y + B)),
+    "error": ((np.abs(Y - A), np.ones(8)), (np.abs(Y - B), np.ones(8))),
+    "precision": ((Y * A, A), (Y * B, B)),
+    "recall": ((Y * A, Y), (Y * B, Y)),
+    "misses": ((Y * (1 - A), Y), (Y * (1 - B), Y)),
+    "false_alarms": (((1 - Y) * A, 1 - Y), ((1 - Y) * B, 1 - Y)),
 }
-"""What each cell adds above and below to the measure of A and of B."""
+"""What each cell adds above and below to a ratio of A, and to that of B."""
+MICRO, MACRO = AVERAGES = ("micro", "macro")
 ROUNDING = 1e-12
 FIRST_STAGE = 20
 _AT_ONCE = 2_000_000  # numbers drawn at a time
+_IN_CACHE = 100_000  # numbers of a part that is worked through several times
+
+Costs = tuple[tuple[str, float], ...]
 
 
 class Kinds(NamedTuple):
@@ -36,23 +45,43 @@ class Kinds(NamedTuple):
 
     Attributes
     ----------
-    cells : int array, shape (n_kinds, 8)
-        In how many categories such a document falls into each cell e1..e8.
+    cells : int array, shape (n_kinds, n_groups, 8)
+        In how many categories of a group such a document falls into each cell e1..e8. Micro averages have
+        one group, of all categories; macro averages one for each category.
     measure : str
-        One of :data:`SIDES`, pooled over the categories.
+        One of :data:`harness.measures.DIFFERENCES`: the mean over the groups.
+    costs : tuple of pairs of a name and a number
+        ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``; 1, 1 and 1/2 unless given.
     """
 
-    cells: Ints
+    cells: NDArray[np.integer]
     measure: str
+    costs: Costs = ()
+
+    def parts(self) -> dict[str, float]:
+        """Return the ratios of :data:`SIDES` that make up the measure, each with its weight above 0."""
+        options = check_measure(self.measure, **dict(self.costs))
+        if not options:
+            return {self.measure: 1.0}
+        weights = {
+            "misses": options["cost_fn"] * options["prior"],
+            "false_alarms": options["cost_fp"] * (1 - options["prior"]),
+        }
+        return {part: weight for part, weight in weights.items() if weight > 0}
+
+    def weights(self) -> Floats:
+        """Return the weight of each term, shape (n_terms,): a group's parts follow each other."""
+        n_groups = self.cells.shape[1]
+        return np.tile(list(self.parts().values()), n_groups) / n_groups
 
     def sums(self) -> Floats:
-        """Return what a document adds: A's top and bottom, B's top and bottom, shape (n_kinds, 4)."""
-        tops, bottoms = SIDES[self.measure]
-        return self.cells @ np.stack([tops[0], bottoms[0], tops[1], bottoms[1]]).T
+        """Return what a document adds: A's top and bottom, B's, shape (n_kinds, n_terms, 4)."""
+        sides = np.array([SIDES[part] for part in self.parts()]).reshape(-1, 8)
+        return (self.cells.astype(float) @ sides.T).reshape(len(self.cells), -1, 4)
 
 
 def difference_by_document(counts: Ints | Floats, kinds: Kinds) -> Floats:
-    """Return the pooled measure of A minus that of B; 0/0 counts as 0.
+    """Return the measure of A minus that of B, pooled or the mean over the categories; 0/0 counts as 0.
 
     Parameters
     ----------
@@ -62,11 +91,11 @@ def difference_by_document(counts: Ints | Floats, kinds: Kinds) -> Floats:
 
     Examples
     --------
-    >>> kinds = Kinds(np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]]), "f1")
-    >>> float(difference_by_document(np.array([2, 3]), kinds).round(4))  # 8/11 and 4/6
+    >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
+    >>> float(difference_by_document(np.array([2, 3]), Kinds(cells[:, None], "f1")).round(4))  # 8/11 - 4/6
     0.0606
     """
-    return _difference(np.asarray(counts, dtype=float) @ kinds.sums())
+    return difference_of_totals(_totals(np.asarray(counts, dtype=float), kinds.sums()), kinds.weights())
 
 
 def influence_of_documents(shares: Floats, kinds: Kinds) -> Floats:
@@ -76,19 +105,29 @@ def influence_of_documents(shares: Floats, kinds: Kinds) -> Floats:
     (:func:`harness.influence.influence` has the same for one category).
     """
     sums = kinds.sums()
-    return _slopes(shares @ sums, shares.sum(axis=-1)) @ sums.T
+    slopes = slopes_of_totals(_totals(shares, sums), shares.sum(axis=-1), kinds.weights())
+    return slopes @ sums.reshape(len(sums), -1).T
 
 
-def _difference(totals: Floats) -> Floats:
-    found = _ratio(totals[..., 0], totals[..., 1]) - _ratio(totals[..., 2], totals[..., 3])
+def _totals(counts: Floats, sums: Floats) -> Floats:
+    """Return the sums over documents, shape (..., n_terms, 4)."""
+    return (counts @ sums.reshape(len(sums), -1)).reshape(*counts.shape[:-1], *sums.shape[1:])
+
+
+def difference_of_totals(totals: Floats, weights: Floats) -> Floats:
+    """Return ``sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)`` of sums of shape (..., n_terms, 4)."""
+    terms = _ratio(totals[..., 0], totals[..., 1]) - _ratio(totals[..., 2], totals[..., 3])
+    found = (terms * weights).sum(axis=-1)
     return np.where(np.abs(found) < ROUNDING, 0.0, found)
 
 
-def _slopes(totals: Floats, n: Floats | Ints) -> Floats:
-    """Return how much the difference grows with each of the four sums of a document, times n."""
-    inverse = [_ratio(np.asarray(n, dtype=float), totals[..., side]) for side in (1, 3)]
+def slopes_of_totals(totals: Floats, n: Floats | Ints, weights: Floats) -> Floats:
+    """Return how much the difference grows with each sum of a document, times n, shape (..., 4 n_terms)."""
+    scale = np.asarray(n, dtype=float)[..., None] * weights
+    inverse = [_ratio(scale, totals[..., side]) for side in (1, 3)]
     a, b = (_ratio(totals[..., side], totals[..., side + 1]) for side in (0, 2))
-    return np.stack([inverse[0], -a * inverse[0], -inverse[1], b * inverse[1]], axis=-1)
+    slopes = np.stack([inverse[0], -a * inverse[0], -inverse[1], b * inverse[1]], axis=-1)
+    return slopes.reshape(*slopes.shape[:-2], -1)
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:
@@ -96,11 +135,12 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
 
 
 def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
-    """Wald test of a pooled measure's difference, with the variance over documents.
+    """Wald test of a measure's difference over several categories, with the variance over documents.
 
-    Null hypothesis: the measure, pooled over the categories, is the same for A and B. Asymptotic in the
-    number of documents: ``z = d / se``, ``se^2 = sum_i n_i psi_i^2 / N^2`` (delta method), psi the
-    influence of a document; a document's decisions may hang on each other in any way.
+    Null hypothesis: the measure, pooled or the mean over the categories, is the same for A and B. Asymptotic
+    in the number of documents: ``z = d / se``, ``se^2 = sum_i n_i psi_i^2 / N^2`` (delta method), psi the
+    influence of a document; a document's decisions may hang on each other in any way. A macro average needs
+    many positives in every category: each category's ratio has to be near its limit.
 
     Parameters
     ----------
@@ -119,29 +159,39 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     Examples
     --------
     >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 2, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
-    >>> round(float(wald_by_document(np.array([20, 5, 30]), Kinds(cells, "f1")).pvalue), 4)
+    >>> round(float(wald_by_document(np.array([20, 5, 30]), Kinds(cells[:, None], "f1")).pvalue), 4)
     0.3444
     """
-    sums = kinds.sums()
-    n = counts.sum(axis=-1)
-    weights = counts.astype(float)
-    totals = weights @ sums
-    squares = np.einsum("ki,kj->kij", sums, sums).reshape(len(sums), 16)
-    moments = (weights @ squares).reshape(*counts.shape[:-1], 4, 4)
-    slopes = _slopes(totals, n)
-    variance = np.einsum("...i,...ij,...j->...", slopes, moments, slopes)
-    # rounding leaves some 1e-16 of what cancels
-    size = np.einsum("...i,...ij,...j->...", np.abs(slopes), moments, np.abs(slopes))
-    constant = variance <= ROUNDING * size
-    d = _difference(totals)
-    z = np.where(constant, 0.0, d * n / np.sqrt(np.where(constant, 1.0, variance)))
+    sums, weights = kinds.sums(), kinds.weights()
+    sets = counts.reshape(-1, counts.shape[-1])
+    size = max(1, _IN_CACHE // max(sums.shape[0], 4 * len(weights)))
+    found = [_deviations(sets[rows], sums, weights) for rows in _chunks(len(sets), size)]
+    d, variance = (np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
+    constant = variance == 0
+    z = np.where(constant, 0.0, d * counts.sum(axis=-1) / np.sqrt(np.where(constant, 1.0, variance)))
     return settle_degenerate(two_sided(z), z, constant, "accept")
+
+
+def _deviations(counts: Ints, sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return d and ``sum_i n_i psi_i^2`` of each set, shape (n_sets,), the latter 0 where it is rounding."""
+    own, columns = counts.astype(float), sums.reshape(len(sums), -1)
+    totals = _totals(own, sums)
+    slopes = slopes_of_totals(totals, own.sum(axis=-1), weights)
+    psi = slopes @ columns.T
+    variance = np.einsum("sk,sk,sk->s", own, psi, psi)
+    # an influence keeps some 15 digits of its terms' sizes; a bound on them spares most sets the exact sizes
+    bound = own.sum(axis=-1) * (np.abs(slopes) @ columns.max(axis=0)) ** 2
+    for row in np.flatnonzero(variance <= ROUNDING**2 * bound):
+        sizes = columns @ np.abs(slopes[row])
+        if variance[row] <= ROUNDING**2 * (own[row] @ sizes**2):
+            variance[row] = 0.0
+    return difference_of_totals(totals, weights), variance
 
 
 def bootstrap_by_document(
     counts: Ints, kinds: Kinds, n_replicates: int, rng: np.random.Generator, stop: float = 1.0
 ) -> TestResult:
-    """Percentile bootstrap of a pooled measure's difference, documents drawn with replacement.
+    """Percentile bootstrap of a difference over several categories, documents drawn with replacement.
 
     Null hypothesis: as :func:`wald_by_document`. Asymptotic. ``p = 2 (1 + min(k0, k1)) / (R + 1)``, k0 and
     k1 the numbers of R replicates with a difference of at most and of at least 0.
@@ -160,21 +210,22 @@ def bootstrap_by_document(
     ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 13 and 16.
     """
-    sums, groups = _merged(kinds.sums())
-    own = counts @ groups
+    weights, shape = kinds.weights(), (-1, len(kinds.weights()), 4)
+    sums, groups = _merged(kinds.sums().reshape(len(kinds.cells), -1))
+    own = (counts @ groups).astype(np.int64)
     n = counts.sum(axis=1)
 
     def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         rest = n[sets] - own[sets].sum(axis=1)
         shares = np.concatenate([own[sets], rest[:, None]], axis=1) / n[sets][:, None]
         drawn = rng.multinomial(n[sets], shares, size=(times, len(sets)))[..., :-1]
-        found = _difference(drawn.astype(float) @ sums)
+        found = difference_of_totals(_totals(drawn.astype(float), sums.reshape(shape)), weights)
         return found <= 0, found >= 0
 
     def pvalue(hits: Ints) -> Floats:
         return np.minimum(1.0, 2 * (1 + hits.min(axis=0)) / (n_replicates + 1))
 
-    found = _staged(len(counts), own.shape[1] + 1, draw, pvalue, n_replicates, stop)
+    found = _staged(len(counts), max(own.shape[1] + 1, len(weights)), draw, pvalue, n_replicates, stop)
     d = difference_by_document(counts, kinds)
     return settle_degenerate(found, d, _without_difference(counts, kinds), "accept")
 
@@ -182,7 +233,7 @@ def bootstrap_by_document(
 def randomization_by_document(
     counts: Ints, kinds: Kinds, n_replicates: int, rng: np.random.Generator, stop: float = 1.0
 ) -> TestResult:
-    """Randomization test of a pooled measure's difference: A and B exchanged on whole documents at random.
+    """Randomization test of a difference over several categories: A and B exchanged on whole documents.
 
     Null hypothesis: on every document what A decides and what B decides could as well be exchanged, which
     says more than that the measures are equal. Exact for it: ``p = (1 + k) / (R + 1)``, k the number of R
@@ -195,33 +246,35 @@ def randomization_by_document(
     Yeh (2000), COLING, 947-953; Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular
     Biology 9, article 39 (the 1 that is added).
     """
-    sums = kinds.sums()
-    gaps = (sums[:, :2] - sums[:, 2:]) / 2
+    sums, weights = kinds.sums(), kinds.weights()
+    gaps = ((sums[..., :2] - sums[..., 2:]) / 2).reshape(len(sums), -1)
     # an exchange changes the sign of a gap: those that differ in sign alone are of one kind
-    flip = (gaps[:, 0] < 0) | ((gaps[:, 0] == 0) & (gaps[:, 1] < 0))
-    steps, groups = _merged(np.where(flip[:, None], -gaps, gaps))
-    exchanged = counts @ groups
-    totals = counts.astype(float) @ sums
-    middle = (totals[:, :2] + totals[:, 2:]) / 2
-    d = _difference(totals)
+    first = np.take_along_axis(gaps, (gaps != 0).argmax(axis=1)[:, None], axis=1)
+    steps, groups = _merged(np.where(first < 0, -gaps, gaps))
+    exchanged = (counts @ groups).astype(np.int64)
+    totals = _totals(counts.astype(float), sums)
+    middle = (totals[..., :2] + totals[..., 2:]) / 2
+    d = difference_of_totals(totals, weights)
 
     def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_]]:
         heads = rng.binomial(exchanged[sets], 0.5, size=(times, len(sets), len(steps)))
         move = (2 * heads - exchanged[sets]).astype(float) @ steps
-        found = _difference(np.concatenate([middle[sets] + move, middle[sets] - move], axis=-1))
+        move = move.reshape(*move.shape[:-1], -1, 2)
+        sides = np.concatenate([middle[sets] + move, middle[sets] - move], axis=-1)
+        found = difference_of_totals(sides, weights)
         return (np.abs(found) >= np.abs(d[sets]) - ROUNDING,)
 
     def pvalue(hits: Ints) -> Floats:
         return (1 + hits[0]) / (n_replicates + 1)
 
-    found = _staged(len(counts), len(steps), draw, pvalue, n_replicates, stop)
+    found = _staged(len(counts), max(len(steps), len(weights)), draw, pvalue, n_replicates, stop)
     return settle_degenerate(found, d, _without_difference(counts, kinds), "accept")
 
 
-def _merged(rows: Floats) -> tuple[Floats, Ints]:
+def _merged(rows: Floats) -> tuple[Floats, Floats]:
     """Return the different rows that are not 0, and a matrix that sums counts over kinds with equal rows."""
     different, place = np.unique(rows, axis=0, return_inverse=True)
-    groups = np.equal.outer(place.ravel(), np.arange(len(different))).astype(np.int64)
+    groups = np.equal.outer(place.ravel(), np.arange(len(different))).astype(float)
     used = different.any(axis=1)
     return different[used], groups[:, used]
 
@@ -229,7 +282,7 @@ def _merged(rows: Floats) -> tuple[Floats, Ints]:
 def _without_difference(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     """Return the sets without a document on which A and B add different things."""
     sums = kinds.sums()
-    differ = (sums[:, :2] != sums[:, 2:]).any(axis=1)
+    differ = (sums[..., :2] != sums[..., 2:]).any(axis=(1, 2))
     return np.asarray(~(counts[..., differ] > 0).any(axis=-1))
 
 
@@ -265,13 +318,28 @@ def _chunks(n: int, size: int) -> Iterator[Ints]:
 
 
 def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
-    """Return the test that takes every decision for drawn on its own, on the pooled cells.
+    """Return the test that takes every decision for drawn on its own.
 
-    For the error McNemar's mid-p test, else Wald's. Nothing says that it keeps its level: decisions on one
-    document hang on each other.
+    For the error McNemar's mid-p test on the pooled cells, else Wald's: of the pooled cells for a micro
+    average; for a macro average the mean of the categories' differences, with the variance that it has where
+    categories are independent, ``sum_g se_g^2 / n_categories^2``. Nothing says that it keeps its level:
+    decisions on one document hang on each other.
     """
-    cells = counts @ kinds.cells
-    return mcnemar(cells, "midp") if kinds.measure == "error" else wald(cells, kinds.measure)
+    n_kinds, n_groups, _ = kinds.cells.shape
+    columns = kinds.cells.reshape(n_kinds, -1).astype(float)
+    sets = counts.reshape(-1, n_kinds)
+    if kinds.measure == "error":
+        pooled = (sets.astype(float) @ columns).reshape(*counts.shape[:-1], n_groups, 8).sum(axis=-2)
+        return mcnemar(pooled.astype(np.int64), "midp")
+    found = []
+    for rows in _chunks(len(sets), max(1, _AT_ONCE // (8 * n_groups))):
+        cells = (sets[rows].astype(float) @ columns).reshape(len(rows), n_groups, 8).astype(np.int64)
+        d, deviation = estimate(cells, kinds.measure, **dict(kinds.costs))
+        found.append((d.sum(axis=-1) / n_groups, np.hypot.reduce(deviation, axis=-1) / n_groups))
+    d, deviation = (np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
+    constant = deviation == 0
+    z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
+    return settle_degenerate(two_sided(z), z, constant, "accept")
 
 
 TESTS = ("wald_by_document", "bootstrap_by_document", "randomization_by_document")

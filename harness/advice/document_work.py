@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.advice.decisions import Decisions
 from harness.advice.document_points import (
+    DRAWN,
     judge_documents,
     measure_documents,
     needs_of_documents,
     tests_to_measure,
 )
-from harness.advice.document_tests import TESTS, default_replicates
+from harness.advice.document_tests import MACRO, TESTS, default_replicates
 from harness.advice.documents import document_pairs, populations_of_documents
 from harness.advice.points import Plan, draw_generator
 from harness.advice.work import Work
+from harness.measures import check_measure
 from harness.store import Arrays
 
 
 def document_work(
     decisions: Decisions,
     measure: str,
+    average: str,
+    costs: Mapping[str, float],
     plan: Plan,
     n_replicates: int | None,
     alpha: float,
@@ -29,14 +33,14 @@ def document_work(
     seed: int,
     stage_run: Callable[..., Any],
 ) -> Work:
-    """Return the work on a file of several categories, `measure` being of all decisions together.
+    """Return the work on a file of several categories, the measure being their micro or macro average.
 
     Raises
     ------
     UserError
         If no two systems disagree on any decision.
     """
-    pairs, notes = document_pairs(decisions, measure)
+    pairs, notes = document_pairs(decisions, measure, average, tuple(costs.items()))
     names, left_out = tests_to_measure(pairs, measure)
     replicates = n_replicates or default_replicates(alpha)
     populations = {
@@ -54,11 +58,32 @@ def document_work(
     return Work(
         list(pairs), n_items, decisions.systems,
         f"{n_categories} categories, yes or no in each, drawn whole",
-        measure if measure == "error" else f"micro {measure}",
+        measure if measure == "error" else f"{average} {measure}",
         [name for name in names if name in TESTS],
-        [*notes, *left_out, *_explain(names, replicates)],
+        [*notes, *left_out, *_explain_average(measure, average, costs), *_explain(names, replicates)],
         measured, needs, lambda pair: judge_documents(pair, pairs[pair], names, seed),
     )  # fmt: skip
+
+
+def _explain_average(measure: str, average: str, costs: Mapping[str, float]) -> list[str]:
+    found = []
+    if measure == "dcf":
+        words = [f"{name} {value:g}" for name, value in check_measure(measure, **costs).items()]
+        found.append(f"costs of the DCF: {', '.join(words)}")
+    if average == MACRO and measure == "error":
+        found.append("the mean of the categories' errors is the error of all decisions together")
+    elif average == MACRO:
+        found.append(
+            "macro is the mean over the categories, each weighing the same; a category in which a ratio is "
+            "0/0, as where there is no positive, counts as 0 (scikit-learn's zero_division=0)"
+        )
+    if measure in ("dcf", "balanced_error") or (average == MACRO and measure != "error"):
+        found.append(
+            "the populations of equal systems satisfy the first-order conditions of the nearest, and are not "
+            "proven to be it; where a ratio would lose most of its items, the file's items are tilted "
+            "along their influence instead"
+        )
+    return found
 
 
 def _explain(names: Sequence[str], n_replicates: int) -> list[str]:
@@ -66,9 +91,10 @@ def _explain(names: Sequence[str], n_replicates: int) -> list[str]:
         f"{names[-1]} takes every decision for drawn on its own; it is shown beside the others and never "
         "recommended: nothing says that it keeps its level where decisions on one item hang on each other"
     ]
-    if len(names) > 2:
+    drawn = [name for name in names if name in DRAWN]
+    if drawn:
         found.append(
-            f"bootstrap and randomization draw {n_replicates:,} replicates for each set that is measured, on "
-            "fewer sets than the Wald test, and 9,999 on the file"
+            f"{' and '.join(drawn)} draw{'' if len(drawn) > 1 else 's'} {n_replicates:,} replicates for each "
+            "set that is measured, on fewer sets than the Wald test, and 9,999 on the file"
         )
     return found

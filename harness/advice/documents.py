@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from harness.advice.decisions import Decisions
-from harness.advice.document_tests import Kinds, difference_by_document, influence_of_documents
+from harness.advice.document_null import nearest_null
+from harness.advice.document_tests import MACRO, Costs, Kinds, difference_by_document, influence_of_documents
 from harness.advice.points import PairPopulation
 from harness.advice.predictions import name_pairs
 from harness.advice.tilt import tilt_to
@@ -20,7 +21,8 @@ from harness.nulls_ratios import equal_ratios
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MEASURES = ("f1", "error", "precision", "recall")
+MOST_CELLS = 5_000_000
+"""Kinds times terms for which memory has room: some 1 GiB."""
 _BALANCED = 1e-8
 _EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
 _FARTHEST = 500.0
@@ -43,13 +45,26 @@ class DocumentPair(NamedTuple):
     weights: Floats
 
 
-def document_pairs(decisions: Decisions, measure: str) -> tuple[dict[str, DocumentPair], list[str]]:
+def document_pairs(
+    decisions: Decisions, measure: str, average: str = "micro", costs: Costs = ()
+) -> tuple[dict[str, DocumentPair], list[str]]:
     """Return the documents of every pair of systems, and notes on pairs that never disagree.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    measure : str
+        One of :data:`harness.measures.DIFFERENCES`.
+    average : {"micro", "macro"}
+        Of all decisions together, or the mean over the categories; for the error both are the same.
+    costs : tuple
+        Of ``"dcf"``; see :class:`harness.advice.document_tests.Kinds`.
 
     Raises
     ------
     UserError
-        If no two systems disagree on any decision, or no truth is yes.
+        If no two systems disagree on any decision, no truth is yes, no pair has a null, or memory lacks
+        the room.
     """
     truth = decisions.truth()
     if not truth.any() or truth.all():
@@ -57,32 +72,75 @@ def document_pairs(decisions: Decisions, measure: str) -> tuple[dict[str, Docume
             f"predictions={decisions.name}: the truth is {'yes' if truth.any() else 'no'} everywhere; both "
             "are needed"
         )
-    found, notes = {}, []
+    if not Kinds(np.zeros((0, 1, 8), dtype=np.int64), measure, costs).parts():
+        raise UserError(
+            "test.dcf: neither a miss nor a false alarm costs anything; one at least is needed above 0"
+        )
+    found, notes, differ = {}, [], False
+    by_category = average == MACRO and measure != "error"
     for a, b, pair in name_pairs(decisions.systems):
         by_a, by_b = decisions.said(a), decisions.said(b)
         if (by_a == by_b).all():
             notes.append(f"{a} and {b} say the same of every item; there is nothing to test")
             continue
+        differ = True
         codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
-        cells = np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
-        different, frequencies = np.unique(cells, axis=0, return_counts=True)
-        kinds = Kinds(different.astype(np.int64), measure)
-        own = DocumentPair(kinds, frequencies, frequencies.astype(float))
-        if not _has_null(own):
-            own = _with_exchanged(kinds, frequencies)
-            notes.append(
-                f"{pair}: no population of documents like these has a difference of 0 in {measure}; half a "
-                "document with A and B exchanged was added"
-            )
-        if _has_null(own):
+        cells, frequencies = _kinds_by_category(codes) if by_category else _kinds_pooled(codes)
+        kinds = Kinds(cells, measure, costs)
+        _check_room(decisions.name, kinds)
+        own, more = _with_null(pair, kinds, frequencies)
+        notes += more
+        if own is not None:
             found[pair] = own
-        else:
-            notes.append(f"{pair}: no population was found with a difference of 0; it is left out")
     if not found:
-        raise UserError(
-            f"predictions={decisions.name}: the systems say the same of every item; there is nothing to test"
-        )
+        raise UserError(f"predictions={decisions.name}: {_why_no_pair(measure, differ)}")
     return found, notes
+
+
+def _why_no_pair(measure: str, differ: bool) -> str:
+    if not differ:
+        return "the systems say the same of every item; there is nothing to test"
+    return (
+        f"no population of items like these has a difference of 0 in {measure}; another average, or "
+        "category=NAME, may have one"
+    )
+
+
+def _kinds_pooled(codes: NDArray[np.uint8]) -> tuple[Ints, Ints]:
+    """Return the different counts of cells, shape (n_kinds, 1, 8), and how often each is."""
+    cells = np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
+    different, frequencies = np.unique(cells, axis=0, return_counts=True)
+    return different.astype(np.int64)[:, None], frequencies
+
+
+def _kinds_by_category(codes: NDArray[np.uint8]) -> tuple[NDArray[np.integer], Ints]:
+    """Return the different rows of cells, shape (n_kinds, n_categories, 8), and how often each is."""
+    different, frequencies = np.unique(codes, axis=0, return_counts=True)
+    return np.eye(8, dtype=np.int8)[different], frequencies
+
+
+def _check_room(name: str, kinds: Kinds) -> None:
+    n_kinds, n_terms = len(kinds.cells), len(kinds.weights())
+    if n_kinds * n_terms > MOST_CELLS:
+        raise UserError(
+            f"predictions={name}: average=macro over {kinds.cells.shape[1]:,} categories with {n_kinds:,} "
+            f"different items needs more memory than is allowed ({MOST_CELLS:,} items times ratios); take "
+            "fewer items, average=micro, or category=NAME for one of the categories"
+        )
+
+
+def _with_null(pair: str, kinds: Kinds, frequencies: Ints) -> tuple[DocumentPair | None, list[str]]:
+    """Return a pair's documents, where they have no null with some exchanged ones, and notes."""
+    own = DocumentPair(kinds, frequencies, frequencies.astype(float))
+    if _has_null(own):
+        return own, []
+    own = _with_exchanged(kinds, frequencies)
+    if _has_null(own):
+        return own, [
+            f"{pair}: no population of documents like these has a difference of 0 in {kinds.measure}; half a "
+            "document with A and B exchanged was added"
+        ]
+    return None, [f"{pair}: no population was found with a difference of 0; it is left out"]
 
 
 def _has_null(pair: DocumentPair) -> bool:
@@ -91,21 +149,23 @@ def _has_null(pair: DocumentPair) -> bool:
 
 def _with_exchanged(kinds: Kinds, frequencies: Ints) -> DocumentPair:
     """Add kinds in which A and B are exchanged, which together weigh half a document."""
-    cells = np.concatenate([kinds.cells, kinds.cells[:, _EXCHANGED]])
+    cells = np.concatenate([kinds.cells, kinds.cells[..., _EXCHANGED]])
     different, place = np.unique(cells, axis=0, return_inverse=True)
     known, added = np.split(place.ravel(), 2)
     counted = np.bincount(known, weights=frequencies, minlength=len(different))
     more = np.bincount(added, weights=frequencies, minlength=len(different)) / frequencies.sum() / 2
-    return DocumentPair(Kinds(different, kinds.measure), counted.astype(np.int64), counted + more)
+    return DocumentPair(kinds._replace(cells=different), counted.astype(np.int64), counted + more)
 
 
 def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
-    """Return the shares nearest to given ones in KL(q||p) under which the pooled measures agree.
+    """Return the shares nearest to given ones in KL(q||p) under which the measures agree.
 
-    For F1 and precision :func:`harness.nulls_ratios.equal_ratios` seeks them, with a kind for a cell. For the
-    error and the recall, whose denominators are the same for A and B, the null says that a document's
-    difference has mean 0, and the nearest shares are ``q_i ~ p_i exp(t x_i)`` (Csiszar 1975, Annals of
-    Probability 3, 146-158, theorem 3.1).
+    For micro F1 and precision :func:`harness.nulls_ratios.equal_ratios` seeks them, with a kind for a cell.
+    For the micro error and recall, whose denominators are the same for A and B, the null says that a
+    document's difference has mean 0, and the nearest shares are ``q_i ~ p_i exp(t x_i)`` (Csiszar 1975,
+    Annals of Probability 3, 146-158, theorem 3.1). Sums of several ratios (the DCF, macro averages) are led
+    to 0 by :func:`harness.advice.document_null.nearest_null`, whose shares satisfy the first-order conditions
+    of the nearest and are not proven to be the nearest of all.
 
     Parameters
     ----------
@@ -127,14 +187,17 @@ def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
 def _projected(weights: Floats, kinds: Kinds) -> Floats:
     """Return the projections, rows of NaN where there is none."""
     shares = weights / weights.sum(axis=1, keepdims=True)
-    if kinds.measure in RATIOS:
-        tops, bottoms = (side @ kinds.cells.T.astype(float) for side in RATIOS[kinds.measure])
+    sums = kinds.sums()
+    single = sums.shape[1] == 1
+    if single and kinds.measure in RATIOS:
+        tops, bottoms = (side @ kinds.cells[:, 0].T.astype(float) for side in RATIOS[kinds.measure])
         # both odds neither 0 nor infinite, as the search needs them
         good = all((shares @ side.T > 0).all() for side in (tops, bottoms))
         found = equal_ratios(shares, tops, bottoms) if good else np.full_like(shares, np.nan)
+    elif single:
+        found = np.stack([_mean_zero(row, sums[:, 0, 0] - sums[:, 0, 2]) for row in shares])
     else:
-        sums = kinds.sums()
-        found = np.stack([_mean_zero(row, sums[:, 0] - sums[:, 2]) for row in shares])
+        found = nearest_null(shares, kinds)
     gaps = difference_by_document(np.nan_to_num(found), kinds)
     return np.where((np.abs(gaps) <= _BALANCED)[:, None], found, np.nan)
 

@@ -34,7 +34,12 @@ HOW_TO_READ_DOCUMENTS = (
     "tests by document allow and the pooled one does not. Items themselves are taken for independent.",
     "The interval of a difference holds the central 95 % of the differences of the Bayesian bootstrap.",
 )
-MEASURES = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error", "micro f1": "micro F1"}
+MEASURES = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error"}
+MEASURES |= {
+    f"{average} {name}": f"{average} {words}"
+    for average in ("micro", "macro")
+    for name, words in MEASURES.items()
+}
 FILES = (
     "verdicts.csv: every pair and test: difference, interval, statistic, p, Holm's p over the pairs",
     "sizes.csv, power.csv, detectable.csv: what was measured, with error bars",
