@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 AGREE, DIFFER = "agree", "differ"
+EXACT = "exact_null"
 
 
 class Conclusion(NamedTuple):
@@ -148,11 +149,37 @@ def _variance_vanishes(table: DataFrame, truth: str, alpha: float) -> Conclusion
             told += 1
             fallen += last <= first / 4
             risen += last >= first > 0
-    evidence = f"of {told} curves {fallen} fall to a quarter or less, {risen} do not fall at all"
     if not told:
         return Conclusion(text, CANNOT_TELL, "no curve has enough categories at two sizes")
+    evidence = f"of {told} curves {fallen} fall to a quarter or less, {risen} do not fall at all"
+    evidence += _deviation_under_nulls(table, alpha)
     verdict = AGREE if fallen == told else DIFFER if risen > told / 2 else CANNOT_TELL
     return Conclusion(text, verdict, evidence)
+
+
+def _deviation_under_nulls(table: DataFrame, alpha: float) -> str:
+    """Return how far categories differ in size where H0 holds exactly, at the first and the last N."""
+    ends: dict[str, list[tuple[float, float]]] = {"balanced": [], "natural": []}
+    rows = select(table, kind="size", truth=EXACT, alpha=alpha)
+    for panel in all_panels(table):
+        for curve in told_curves(table):
+            points = select_panel(rows, panel, test=curve.test)
+            points = points[(points["n_categories"] >= FEW_CATEGORIES) & points["category_sd"].notna()]
+            if len(points) > 1:
+                name = "natural" if panel.balance == "natural" else "balanced"
+                first, last = (_excess(points.iloc[place]) ** 0.5 for place in (0, -1))
+                ends[name].append((first, last))
+    told = []
+    for name, pairs in ends.items():
+        if pairs:
+            first, last = (sorted(values)[len(pairs) // 2] for values in zip(*pairs, strict=True))
+            told.append(f"{first:.3f} to {last:.3f} on {name} categories")
+    if not told:
+        return ""
+    return (
+        "; under the exact null the standard deviation over categories beyond that of the sets goes from "
+        f"{' and from '.join(told)} (median over the curves)"
+    )
 
 
 def _excess(point: Any) -> float:
@@ -171,6 +198,9 @@ def _below_by_one_sd(table: DataFrame, truth: str, alpha: float) -> Conclusion:
         return Conclusion(text, CANNOT_TELL, "no point has enough categories")
     met = int((rows["rate"] - rows["category_sd"] < alpha).sum())
     evidence = f"holds at {met} of {len(rows)} points; a wide spread over categories makes it easy to meet"
+    if truth != EXACT and (table["truth"] == EXACT).any():
+        exact = _below_by_one_sd(table, EXACT, alpha).evidence.split(";")[0]
+        evidence += f"; under the exact null it {exact}"
     return Conclusion(text, AGREE if met == len(rows) else DIFFER, evidence)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.captions import SIGN, corpus_notes, corpus_sentence, sentence, truth_sentences
-from harness.findings_paper import papers_conclusions
+from harness.collect import SPREAD
+from harness.findings_paper import Conclusion, papers_conclusions
 from harness.findings_verdicts import count_words, size_truth, told_curves
 from harness.papers import (
     NULL_TRUTHS,
@@ -125,14 +126,16 @@ def tabulate_conclusions(tables: Mapping[str, DataFrame], facts: Mapping[str, An
     """Return every conclusion of the paper with the number of runs by verdict."""
     import pandas as pd
 
-    told: dict[str, list[str]] = {}
+    told: dict[str, list[Conclusion]] = {}
     for table in tables.values():
         for conclusion in papers_conclusions(table, facts):
-            told.setdefault(conclusion.sentence, []).append(conclusion.verdict)
-    rows = [
-        {"the paper": text, "runs": count_words(words, list(dict.fromkeys(words)))}
-        for text, words in told.items()
-    ]
+            told.setdefault(conclusion.sentence, []).append(conclusion)
+    first = f"numbers where {facts[SPREAD]} is {next(iter(tables))}"
+    rows = []
+    for text, found in told.items():
+        words = [conclusion.verdict for conclusion in found]
+        counted = count_words(words, list(dict.fromkeys(words)))
+        rows.append({"the paper": text, "runs": counted, first: found[0].evidence})
     return pd.DataFrame(rows)
 
 

@@ -10,6 +10,7 @@ from bad_input import STORED
 from harness.cli import main
 from harness.collect import Run
 from harness.errors import UserError
+from harness.findings_paper import papers_conclusions
 from harness.outcomes import Population, write_outcomes
 from harness.papers import COLUMNS
 from harness.size_power import write_table
@@ -249,3 +250,19 @@ def test_what_it_refuses_in_one_sentence(sweep, tmp_path, capsys, monkeypatch, g
 
 def test_every_point_is_told_apart_by_these_columns():
     assert set(POINT) - {"prevalence"} == set(KEY)
+
+
+def test_the_papers_footnote_is_told_under_the_exact_null_too():
+    """The variance beyond that of the sets: sqrt(.03^2 - .05 .95 / 500), and 0 at the last N."""
+    ends = ((100, 0.03), (6000, (0.05 * 0.95 / 500) ** 0.5))
+    rows = [
+        point(0.05, 0.045, 0.055, truth=truth, n_documents=n, category_sd=sd, measure="error")
+        for truth in ("margin", "exact_null")
+        for n, sd in ends
+    ]
+    told = {found.sentence: found.evidence for found in papers_conclusions(table(*rows), {})}
+    footnote = next(text for sentence, text in told.items() if "footnote" in sentence)
+    assert "1 fall to a quarter or less" in footnote
+    assert f"goes from {(0.03**2 - 0.05 * 0.95 / 500) ** 0.5:.3f} to 0.000 on natural categories" in footnote
+    check = next(text for sentence, text in told.items() if "std < alpha" in sentence)
+    assert "under the exact null it holds at 2 of 2 points" in check
