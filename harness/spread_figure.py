@@ -15,6 +15,10 @@ from harness.papers import NULL_TRUTHS, primary_alpha, primary_truth, select, se
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+ON_REAL_PAIRS = (
+    "Sets are drawn from the real population of every category that has a discordant document and a "
+    "difference; rejections in the right direction."
+)
 LABELS = {"size": "$\\alpha_{\\mathrm{true}}$", "power": "power $\\pi$"}
 
 
@@ -114,7 +118,7 @@ def _caption(rows: DataFrame, facts: Mapping[str, Any], truth: str, kind: str, a
     parts = [
         f"{noun} of the tests at alpha = {alpha:g} against the size N of the evaluation set, over "
         f"{len(facts['values'])} runs that differ in {facts['spread_over']} alone ({values}).",
-        *truth_sentences(truth),
+        *([ON_REAL_PAIRS] if truth in NULL_TRUTHS and kind == "power" else truth_sentences(truth)),
         "Points: mean over the runs in which some category qualifies. Bars: from the lowest run to the "
         "highest. Under the columns: the fewest and the most categories that qualify in a run, by measure "
         f"({', '.join(MEASURES.values())}).",

@@ -88,12 +88,18 @@ def spread_tables(spread: DataFrame) -> list[tuple[str, DataFrame]]:
                     lines.append({"panel": panel.title, "test": test_name(str(test)), **cells})
             if lines:
                 caption = (
-                    f"{'alpha_true' if kind == 'size' else 'Power'} at alpha = {alpha:g} under "
-                    f"{truth_name(str(truth))}: mean over the runs, in brackets "
+                    f"{'alpha_true' if kind == 'size' else 'Power'} at alpha = {alpha:g} "
+                    f"{_where(str(truth), kind)}: mean over the runs, in brackets "
                     "the lowest and the highest."
                 )
                 found.append((caption, pd.DataFrame(lines).fillna("")))
     return found
+
+
+def _where(truth: str, kind: str) -> str:
+    """Return under which rule or null rates were measured; power has no null."""
+    real = kind == "power" and truth in NULL_TRUTHS
+    return "on the real populations" if real else f"under {truth_name(truth)}"
 
 
 def _cell(point: Mapping[Any, Any]) -> str:
@@ -211,7 +217,7 @@ def _apart(rows: DataFrame, kind: str, truth: str) -> str:
     place = (widest["pair"], widest["balance"])
     panel = next(panel for panel in all_panels(rows) if (panel.pair, panel.balance) == place)
     return (
-        f"{kind.capitalize()} under {truth_name(truth)}, alpha = {primary_alpha(rows):g}: between runs the "
+        f"{kind.capitalize()} {_where(truth, kind)}, alpha = {primary_alpha(rows):g}: between runs the "
         f"standard deviation of a point is {rows['rate_sd'].median():.4f} in the median and "
         f"{rows['rate_sd'].max():.4f} at most; the evaluation sets alone would make it "
         f"{rows['mc_sd'].median():.4f}. Farthest apart: {test_name(widest['test'])} in {panel.title} at "
