@@ -29,6 +29,7 @@ from harness.errors import UserError
 from harness.figure_style import plain_options
 from harness.html_report.page import NAME as PAGE
 from harness.html_report.page import write_page
+from harness.influence import influence
 from harness.parallel import Workers, make_run
 from harness.provenance import (
     NAME,
@@ -140,6 +141,7 @@ def advise(
                 write_table(table, out / f"{table_name}.csv")
             drawn = _draw(out, shown, figure)
             about = report.describe(facts["predictions"], work.about, work.measured, alpha, plan, seed)
+            about += report.describe_fewer(tables["sizes"], alpha, plan)
             text, found = report.write_summary(
                 tables, about, difference=difference, notes=notes, drawn=drawn, **shown
             )
@@ -175,24 +177,38 @@ def _tabulate(work: Work, alpha: float, difference: float, clock: Clock, notes: 
     }
 
 
-def pair_cells(outcomes: Outcomes) -> tuple[dict[str, NDArray[np.int64]], list[str]]:
-    """Return the eight counts of every pair ``A-B``, and notes on pairs that never disagree.
+def pair_cells(
+    outcomes: Outcomes, measure: str, costs: Mapping[str, float]
+) -> tuple[dict[str, NDArray[np.int64]], list[str]]:
+    """Return the eight counts of every pair ``A-B``, and notes on pairs that have no question.
 
     Raises
     ------
     UserError
-        If no two systems disagree on any item.
+        If no two systems disagree on any item that the measure counts.
     """
     cells, notes = {}, []
     for a, b, pair in name_pairs(outcomes.decisions):
         counts = outcomes.cells(a, b)
-        if counts[[1, 2, 5, 6]].sum():
-            cells[pair] = counts
-        else:
+        if not counts[[1, 2, 5, 6]].sum():
             notes.append(f"{a} and {b} say the same of every item; there is nothing to test")
+        elif not _counts_for(counts, measure, costs):
+            notes.append(f"{a} and {b} differ on no item that counts for {measure}; there is nothing to test")
+        else:
+            cells[pair] = counts
     if not cells:
-        raise UserError("predictions: the systems say the same of every item; there is nothing to test")
+        raise UserError(
+            "predictions: the systems say the same of every item that counts for "
+            f"{measure}; there is nothing to test"
+        )
     return cells, notes
+
+
+def _counts_for(counts: NDArray[np.int64], measure: str, costs: Mapping[str, float]) -> bool:
+    """Return whether an item on which the two differ has any influence on the measure."""
+    psi = influence(counts + 0.5, measure, **costs)
+    differ = np.array([1, 2, 5, 6])
+    return bool((psi[differ][counts[differ] > 0] != 0).any())
 
 
 def _cell_work(
@@ -206,7 +222,7 @@ def _cell_work(
     seed: int,
     stage_run: Callable[..., Any],
 ) -> Work:
-    cells, notes = pair_cells(outcomes)
+    cells, notes = pair_cells(outcomes, measure, costs)
     n_items = int(outcomes.n_items.sum())
     if n_items > LARGEST_RANDOMIZATION and len(tests) > 1:
         kept = [test for test in tests if "randomization" not in test.name]
@@ -222,9 +238,9 @@ def _cell_work(
     def measured() -> tuple[Any, list[str]]:
         points, notes = [], []
         for pair, population in populations.items():
-            more, missing = points_of(pair, population, n_items, measure, costs, plan)
+            more, missing = points_of(pair, population, n_items, measure, costs, plan, alpha)
             points += more
-            notes += [*population.notes, *missing]
+            notes += [*(f"{pair}: {note}" for note in population.notes), *missing]
         run = stage_run("advice", describe_tests(tests), alpha, seed)
         return run_points(points, tests, alpha, seed, run), notes
 

@@ -6,6 +6,7 @@ How a sentence becomes a condition on the tables is ours (*inferred*) and stands
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.figure_degenerate import figure_1d
@@ -138,7 +139,7 @@ def _variance_vanishes(table: DataFrame, truth: str, alpha: float) -> Conclusion
         "the last N with enough categories it falls to a quarter or less (Monte Carlo variance subtracted)."
     )
     rows = select(table, kind="size", truth=truth, alpha=alpha)
-    fallen, risen, told = 0, 0, 0
+    fallen, risen, none, told = 0, 0, 0, 0
     for panel in all_panels(table):
         for curve in told_curves(table):
             points = select_panel(rows, panel, test=curve.test)
@@ -147,13 +148,16 @@ def _variance_vanishes(table: DataFrame, truth: str, alpha: float) -> Conclusion
                 continue
             first, last = (_excess(points.iloc[place]) for place in (0, -1))
             told += 1
-            fallen += last <= first / 4
-            risen += last >= first > 0
+            fallen += last <= first / 4 and first > 0
+            risen += last >= first and last > 0
+            none += first == last == 0
     if not told:
         return Conclusion(text, CANNOT_TELL, "no curve has enough categories at two sizes")
-    evidence = f"of {told} curves {fallen} fall to a quarter or less, {risen} do not fall at all"
-    evidence += _deviation_under_nulls(table, alpha)
-    verdict = AGREE if fallen == told else DIFFER if risen > told / 2 else CANNOT_TELL
+    evidence = (
+        f"of {told} curves {fallen} fall to a quarter or less, {risen} do not fall at all, {none} have no "
+        f"such variance{_deviation_under_nulls(table, alpha)}"
+    )
+    verdict = AGREE if fallen and fallen + none == told else DIFFER if risen > told / 2 else CANNOT_TELL
     return Conclusion(text, verdict, evidence)
 
 
@@ -172,7 +176,7 @@ def _deviation_under_nulls(table: DataFrame, alpha: float) -> str:
     told = []
     for name, pairs in ends.items():
         if pairs:
-            first, last = (sorted(values)[len(pairs) // 2] for values in zip(*pairs, strict=True))
+            first, last = (median(values) for values in zip(*pairs, strict=True))
             told.append(f"{first:.3f} to {last:.3f} on {name} categories")
     if not told:
         return ""

@@ -202,7 +202,7 @@ def _unanimous(rows: DataFrame, truth: str) -> str:
             words = [word for word in VERDICTS if point[f"n_{word}"]]
             word = words[0] if len(words) == 1 else MIXED
             by_word.setdefault(word, []).append(test_name(str(point["test"])))
-        parts = [f"{word}: {', '.join(by_word[word])}" for word in (*VERDICTS, MIXED) if word in by_word]
+        parts = [f"{word}: {' + '.join(by_word[word])}" for word in (*VERDICTS, MIXED) if word in by_word]
         told += [f"{panel.title}: {'; '.join(parts)}"] if parts else []
     return (
         f"Size under {truth_name(truth)} at N = {n_documents}, alpha = {primary_alpha(rows):g}, the verdict "
@@ -269,7 +269,7 @@ def _summary(
         *_bullets(["figures/captions.md says what each figure shows.", *figures]),
         f"\n## {HEADING}\n",
         *rerun_lines(
-            facts, (REDRAW,), [f"provenance.json has the command of each run, one a value of {over}."]
+            facts, (REDRAW,), [f"provenance.json names the runs, each with its {over} and its command."]
         ),
         "",
     ]

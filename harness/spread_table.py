@@ -21,6 +21,8 @@ SPREAD_COLUMNS = (
     *POINT, "n_runs", "rate", "rate_sd", "rate_low", "rate_high", "mc_sd", "n_categories_low",
     "n_categories_high", *(f"n_{word}" for word in VERDICTS),
 )  # fmt: skip
+NO_MATTER = ("out", "cache", "device", "parallel", "figure")
+"""Settings that leave every number of a table as it is."""
 Z = 1.959963984540054  # the Monte Carlo intervals hold 95 %
 
 
@@ -36,12 +38,12 @@ def read_runs(runs: Sequence[Run], over: str) -> dict[str, DataFrame]:
     Raises
     ------
     UserError
-        If the runs do not differ in `over`, or differ in something else too.
+        If the runs do not differ in `over`, or differ in something else that changes numbers.
     """
     differing = differing_settings(runs)
     if over not in differing:
         raise UserError(f"spread={over}: the runs do not differ in it; at least two of its values are needed")
-    others = sorted(set(differing) - {over})
+    others = sorted(key for key in set(differing) - {over} if key.split(".")[0] not in NO_MATTER)
     if others:
         raise UserError(
             f"spread={over}: the runs differ in {', '.join(others)} too; a folder whose runs differ in "

@@ -149,6 +149,7 @@ def make_runs(folder, settings, rows=None):
         ([{"seed": 0}], "do not differ in it"),
         ([{"seed": 0, "x": 1}, {"seed": 1, "x": 2}], "the runs differ in x too"),
         ([{"seed": 0}, {"seed": 1}, {"seed": 1}], "several runs have seed=1"),
+        ([{"seed": 0, "sets.n_sets": 9}, {"seed": 1}], "the runs differ in sets.n_sets too"),
     ],
 )
 def test_runs_that_are_no_repetition_are_refused(tmp_path, settings, said):
@@ -266,3 +267,8 @@ def test_the_papers_footnote_is_told_under_the_exact_null_too():
     assert f"goes from {(0.03**2 - 0.05 * 0.95 / 500) ** 0.5:.3f} to 0.000 on natural categories" in footnote
     check = next(text for sentence, text in told.items() if "std < alpha" in sentence)
     assert "under the exact null it holds at 2 of 2 points" in check
+
+
+def test_runs_of_no_sweep_may_differ_in_place_and_workers(tmp_path):
+    settings = [{"seed": n, "out": f"place{n}", "parallel.n_jobs": n + 1, "cache": f"c{n}"} for n in range(3)]
+    assert list(read_runs(make_runs(tmp_path, settings), "seed")) == ["0", "1", "2"]

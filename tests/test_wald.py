@@ -201,3 +201,15 @@ def test_size_on_reference_nulls(shares, reference):
 def test_bad_input_is_refused_by_name(counts, measure, options, word):
     with pytest.raises(ValueError, match=word):
         wald(counts, measure, **options)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_precision_of_nothing_decides_nothing(swap):
+    """B never says yes: its precision is 0/0, and no test can know it."""
+    counts = np.array([[0, 0, 60, 60, 0, 0, 13, 267], [0, 1, 60, 60, 0, 0, 13, 267]])
+    counts = counts[:, [0, 2, 1, 3, 4, 6, 5, 7]] if swap else counts
+    result = wald(counts, "precision")
+    assert result.pvalue[0] == 1
+    assert result.degenerate.tolist() == [True, False]
+    assert wald(counts, "precision", degenerate="reject").pvalue[0] == 0
+    assert not wald(counts, "f1").degenerate.any()  # without a decision F1 is 0, and known

@@ -150,7 +150,7 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     Returns
     -------
     TestResult
-        p = 1 where no document has influence.
+        p = 1 where no document has influence, or the measure is one ratio and 0/0 for A or B.
 
     References
     ----------
@@ -185,6 +185,7 @@ def _deviations(counts: Ints, sums: Floats, weights: Floats) -> tuple[Floats, Fl
         sizes = columns @ np.abs(slopes[row])
         if variance[row] <= ROUNDING**2 * (own[row] @ sizes**2):
             variance[row] = 0.0
+    variance[_undefined(totals)] = 0.0
     return difference_of_totals(totals, weights), variance
 
 
@@ -227,7 +228,7 @@ def bootstrap_by_document(
 
     found = _staged(len(counts), max(own.shape[1] + 1, len(weights)), draw, pvalue, n_replicates, stop)
     d = difference_by_document(counts, kinds)
-    return settle_degenerate(found, d, _without_difference(counts, kinds), "accept")
+    return settle_degenerate(found, d, _undecided(counts, kinds), "accept")
 
 
 def randomization_by_document(
@@ -268,7 +269,7 @@ def randomization_by_document(
         return (1 + hits[0]) / (n_replicates + 1)
 
     found = _staged(len(counts), max(len(steps), len(weights)), draw, pvalue, n_replicates, stop)
-    return settle_degenerate(found, d, _without_difference(counts, kinds), "accept")
+    return settle_degenerate(found, d, _undecided(counts, kinds), "accept")
 
 
 def _merged(rows: Floats) -> tuple[Floats, Floats]:
@@ -279,11 +280,22 @@ def _merged(rows: Floats) -> tuple[Floats, Floats]:
     return different[used], groups[:, used]
 
 
-def _without_difference(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
-    """Return the sets without a document on which A and B add different things."""
+def _undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
+    """Return the sets without a document on which A and B add different things, or with a measure of 0/0."""
     sums = kinds.sums()
     differ = (sums[..., :2] != sums[..., 2:]).any(axis=(1, 2))
-    return np.asarray(~(counts[..., differ] > 0).any(axis=-1))
+    alike = ~(counts[..., differ] > 0).any(axis=-1)
+    return np.asarray(alike | _undefined(_totals(counts.astype(float), sums)))
+
+
+def _undefined(totals: Floats) -> NDArray[np.bool_]:
+    """Return where a measure of one ratio is 0/0 for A or B: told as 0, which is no measurement of it.
+
+    In a macro average such a category counts as 0 for both (scikit-learn's ``zero_division=0``).
+    """
+    if totals.shape[-2] > 1:
+        return np.zeros(totals.shape[:-2], dtype=bool)
+    return np.asarray((totals[..., 0, [1, 3]] == 0).any(axis=-1))
 
 
 def _staged(
@@ -337,7 +349,7 @@ def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
         d, deviation = estimate(cells, kinds.measure, **dict(kinds.costs))
         found.append((d.sum(axis=-1) / n_groups, np.hypot.reduce(deviation, axis=-1) / n_groups))
     d, deviation = (np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
-    constant = deviation == 0
+    constant = (deviation == 0) | _undecided(counts, kinds)
     z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
     return settle_degenerate(two_sided(z), z, constant, "accept")
 

@@ -83,11 +83,15 @@ def document_pairs(
         if (by_a == by_b).all():
             notes.append(f"{a} and {b} say the same of every item; there is nothing to test")
             continue
-        differ = True
         codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
         cells, frequencies = _kinds_by_category(codes) if by_category else _kinds_pooled(codes)
         kinds = Kinds(cells, measure, costs)
         _check_room(decisions.name, kinds)
+        sums = kinds.sums()
+        if (sums[..., :2] == sums[..., 2:]).all():
+            notes.append(f"{a} and {b} differ on no item that counts for {measure}; there is nothing to test")
+            continue
+        differ = True
         own, more = _with_null(pair, kinds, frequencies)
         notes += more
         if own is not None:
@@ -99,7 +103,7 @@ def document_pairs(
 
 def _why_no_pair(measure: str, differ: bool) -> str:
     if not differ:
-        return "the systems say the same of every item; there is nothing to test"
+        return f"the systems say the same of every item that counts for {measure}; there is nothing to test"
     return (
         f"no population of items like these has a difference of 0 in {measure}; another average, or "
         "category=NAME, may have one"

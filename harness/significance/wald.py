@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.influence import influence
+from harness.influence import A, B, influence
 from harness.measures import check_measure, difference
 from harness.significance.keep_last import keep_last
 from harness.significance.proportion import two_sided
@@ -50,9 +50,10 @@ def wald(
         For ``"dcf"`` alone: costs of a missed positive and of a false alarm, and the probability of a
         positive where the classifiers will be used; 1, 1 and 1/2 unless given.
     degenerate : {"accept", "reject"}
-        Verdict where se is 0 (p = 1 or p = 0): no discordant document that the measure counts, no true
+        Verdict (p = 1 or p = 0) where se is 0: no discordant document that the measure counts, no true
         positive (F1), no positive (recall), or a difference other than 0 without spread, as when A finds
-        every positive, B none, and A raises no false alarm (F1 is 1 and 0).
+        every positive, B none, and A raises no false alarm (F1 is 1 and 0); and for the precision where A
+        or B decides for no document, so that its precision is 0/0.
 
     Returns
     -------
@@ -82,8 +83,11 @@ def wald(
     """
     options = {"cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior}
     costs = {name: value for name, value in options.items() if value is not None}
-    d, deviation = estimate(as_counts(counts), measure, **costs)
+    cells = as_counts(counts)
+    d, deviation = estimate(cells, measure, **costs)
     constant = deviation == 0
+    if measure == "precision":  # 0/0 is told as 0, which is no measurement of it
+        constant |= (cells @ A == 0) | (cells @ B == 0)
     z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
     return settle_degenerate(two_sided(z), z, constant, degenerate)
 
