@@ -206,3 +206,16 @@ def test_recover_counts_refuses_wrong_rows(n_idf_rows):
 def test_recover_counts_refuses_weights_that_are_none():
     with pytest.raises(ValueError, match="weights: an entry is not > 0"):
         recover_counts(sparse.csr_array(-np.eye(2)), 2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
+@pytest.mark.parametrize("owned", [True, False])
+def test_weights_are_narrowed_within_their_own_memory(monkeypatch, n, owned):
+    monkeypatch.setattr(rcv1, "ENTRIES_AT_ONCE", 3)
+    values = np.random.default_rng(n).random(n)
+    expected = values.astype(np.float32)
+    narrow = rcv1._narrowed(values if owned else values[:])
+    np.testing.assert_array_equal(narrow, expected)
+    assert narrow.dtype == np.float32
+    if owned:
+        assert narrow.base.nbytes <= 4 * n + 8

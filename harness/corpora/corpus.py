@@ -113,6 +113,18 @@ def check_corpus(corpus: Corpus) -> Corpus:
     return corpus
 
 
+def ids_as_text(ids: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return ids as text no wider than the longest: 21 characters each, as numpy has it, take 67 MB on RCV1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ids_as_text(np.array([7, 2286]))
+    array(['7', '2286'], dtype='<U4')
+    """
+    return ids.astype(f"U{len(str(ids.max(initial=0)))}")
+
+
 def count_empty(corpus: Corpus) -> int:
     """Return the number of documents without a term."""
     return int((np.diff(corpus.terms.indptr) == 0).sum())

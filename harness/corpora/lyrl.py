@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_corpus, count_empty
+from harness.corpora.corpus import Corpus, check_corpus, count_empty, ids_as_text
 from harness.corpora.lyrl_files import (
     Assignments,
     Vocabulary,
@@ -98,18 +98,13 @@ def load_lyrl(path: str | Path, source: str = "auto") -> Corpus:
         name="lyrl",
         terms=documents.counts,
         topics=topics,
-        document_ids=_as_text(documents.ids),
+        document_ids=ids_as_text(documents.ids),
         term_names=documents.term_names,
         topic_names=assignments.topic_names,
         chronological=bool((np.diff(documents.ids) > 0).all()),
     )
     unused = sorted(set(topics_known) - set(assignments.topic_names))
     return check_corpus(replace(corpus, notes=(*_remarks(corpus, unused, n_repeated), *documents.notes)))
-
-
-def _as_text(ids: NDArray[np.int64]) -> NDArray[np.str_]:
-    """Return ids as text no wider than the longest: 21 characters each, as numpy has it, take 67 MB."""
-    return ids.astype(f"U{len(str(ids.max(initial=0)))}")
 
 
 class _Documents(NamedTuple):
