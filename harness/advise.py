@@ -24,7 +24,7 @@ from harness.advice.points import (
 from harness.advice.predictions import Outcomes, name_pairs
 from harness.advice.rates import detectable, power_table, size_table
 from harness.advice.recommend import Recommendation, recommend
-from harness.advice.work import Work
+from harness.advice.work import Work, cost_notes
 from harness.errors import UserError
 from harness.figure_style import plain_options
 from harness.html_report.page import NAME as PAGE
@@ -167,8 +167,10 @@ def _tabulate(work: Work, alpha: float, difference: float, clock: Clock, notes: 
     chosen = choose_tests(sizes, power, work.order, alpha, work.n_items)
     with clock.stage("items needed"):
         needs = _needs(work, chosen, difference)
+    verdicts = judge_file(work, chosen, alpha)
+    notes += _notes_on_intervals(verdicts)
     return {
-        "verdicts": judge_file(work, chosen),
+        "verdicts": verdicts,
         "sizes": sizes,
         "power": power,
         "detectable": _detectables(power),
@@ -223,6 +225,7 @@ def _cell_work(
     stage_run: Callable[..., Any],
 ) -> Work:
     cells, notes = pair_cells(outcomes, measure, costs)
+    notes += cost_notes(measure, costs)
     n_items = int(outcomes.n_items.sum())
     if n_items > LARGEST_RANDOMIZATION and len(tests) > 1:
         kept = [test for test in tests if "randomization" not in test.name]
@@ -250,7 +253,7 @@ def _cell_work(
              pair, seed)
             for pair, test, power in wanted
         ]  # fmt: skip
-        run = stage_run("advice_needed", describe_tests(tests))
+        run = stage_run("advice_needed", describe_tests(tests), "both directions")
         return run(
             needed_items, units, [repr(unit) for unit in units], shared=lambda: list(tests), threads=False,
             description="items needed",
@@ -305,8 +308,19 @@ def _detectables(power: Any) -> Any:
     return pd.concat([detectable(power, wanted) for wanted in POWERS], ignore_index=True)
 
 
-def judge_file(work: Work, chosen: Mapping[tuple[str, int], Recommendation]) -> Any:
-    """Return every test's p-value on the file, the difference with its interval, and Holm's adjustment.
+def _notes_on_intervals(verdicts: Any) -> list[str]:
+    """Return a note on each difference that its own interval does not hold."""
+    d = verdicts["difference"]
+    outside = verdicts[(d < verdicts["low"]) | (d > verdicts["high"])]
+    return [
+        f"{pair}: the file's difference lies outside its interval, which takes half an item in each cell for "
+        "known; the file says too little of an extreme difference, or of a ratio that is 0/0"
+        for pair in dict.fromkeys(outside["pair"])
+    ]
+
+
+def judge_file(work: Work, chosen: Mapping[tuple[str, int], Recommendation], alpha: float) -> Any:
+    """Return every test's p-value and verdict on the file, the difference with its interval, and Holm's p.
 
     Holm's adjustment is over the pairs, of the p-values of each pair's recommended test.
     """
@@ -316,6 +330,7 @@ def judge_file(work: Work, chosen: Mapping[tuple[str, int], Recommendation]) -> 
     for pair in work.pairs:
         part = work.judge(pair)
         part.insert(1, "measure", work.measured)
+        part["rejected"] = part["pvalue"] <= alpha
         part["recommended"] = part["test"] == chosen[pair, work.n_items].test
         parts.append(part)
     table = pd.concat(parts, ignore_index=True)

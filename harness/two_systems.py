@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -166,6 +166,7 @@ def compare_predictions(
     >>> compare_predictions(y, a, b, "error", "mcnemar_midp").table["pvalue"].round(4).to_dict()
     {'mcnemar_midp': 0.1796}
     """
+    check_names(names)
     counts = count_two(y, a, b, measure, positive)
     check_share("confidence", confidence)
     check_seed(seed)
@@ -183,7 +184,7 @@ def judge(
     **costs: float,
 ) -> Comparison:
     """Return the Comparison of counted outcomes; other arguments as for :func:`compare_predictions`."""
-    a, b = map(str, names)
+    a, b = check_names(names)
     table = judge_pair(f"{a}-{b}", counts, tests, seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
     score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), SWAPPED))
@@ -211,6 +212,11 @@ def find_tests(
     from harness.config import named_tests
 
     check_measure(measure, **costs)
+    whole = isinstance(n_replicates, int | np.integer) and not isinstance(n_replicates, bool)
+    if n_replicates is not None and (not whole or n_replicates < 1):
+        raise ValueError(
+            f"n_replicates: {n_replicates!r} is not allowed; a whole number of at least 1, or None, is"
+        )
     names = [test] if isinstance(test, str) else test
     if names is not None and not len(names):
         raise ValueError("test: none is named; at least one is needed, or None for those of the measure")
@@ -228,6 +234,14 @@ def find_tests(
                 f"test: {one.name!r} is of measure {one.measure!r}; tests of {measure!r} are allowed"
             )
     return found
+
+
+def check_names(names: object) -> tuple[str, str]:
+    """Return the names of A and B; refuse what are not two."""
+    two = [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
+    if len(two) != 2 or two[0] == two[1]:
+        raise ValueError(f"names: {names!r} is not allowed; two different names, as in ('A', 'B'), are")
+    return two[0], two[1]
 
 
 def check_seed(seed: object) -> None:

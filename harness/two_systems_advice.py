@@ -41,9 +41,10 @@ class Advice:
     table : DataFrame
         A row for each test: ``pvalue``; ``size``, ``size_low``, ``size_high`` (the wider of its error bar and
         its range over populations that could have given these predictions), ``verdict``; ``power_80`` and
-        ``power_95``, the smallest difference that it sees with a power of 80 and of 95 %.
+        ``power_95``, the smallest difference that it sees with a power of 80 and of 95 % in either direction.
     power : DataFrame
-        The power curves: test, h, difference, power, mc_low, mc_high.
+        The power curves: test, h, difference, power (the mean over both directions), mc_low, mc_high, n_sets,
+        power_a and power_b (where A and where B is better).
     notes : tuple of str
         What is to be known besides.
     """
@@ -107,7 +108,8 @@ def advise_predictions(
     n_jobs : int
         Processes that draw the sets; -1 is one per core.
     plan : harness.advice.points.Plan, optional
-        How much is measured; by default 10,000 sets for a size, at the given number of items alone.
+        How much is measured; by default 10,000 sets for a size, more where alpha is below .05, at the
+        given number of items alone.
     seed : int
         Of everything drawn.
 
@@ -139,7 +141,7 @@ def advise_predictions(
     pair = "-".join(comparison.names)
     plan = plan or Plan(factors=(1.0,))
     population = populations_of(counts, measure, costs, plan.n_draws, draw_generator(int(seed), pair))
-    points, missing = points_of(pair, population, n_items, measure, costs, plan)
+    points, missing = points_of(pair, population, n_items, measure, costs, plan, alpha)
     run = make_run(_workers(n_jobs), Store(None), "advice")
     measured = run_points(points, tests, alpha, int(seed), run)
     sizes, power = size_table(measured, alpha), power_table(measured)

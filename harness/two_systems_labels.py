@@ -1,13 +1,15 @@
 """Labels and decisions of two systems, from Python, as the eight counts of their joint outcomes."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.advice.predictions import Predictions, as_outcomes
+from harness.advice.table_files import check_system, is_number, is_whole
 from harness.errors import UserError
-from harness.measures import check_measure
+from harness.measures import DIFFERENCES, check_measure
 
 
 def count_two(
@@ -28,6 +30,8 @@ def count_two(
     >>> count_two(["x", "x", "y", "z"], ["x", "y", "y", "z"], ["x", "x", "x", "z"], "error").tolist()
     [2, 1, 1, 0, 0, 0, 0, 0]
     """
+    if not isinstance(measure, str):
+        raise ValueError(f"measure: {measure!r} is not allowed; one of {', '.join(DIFFERENCES)} is")
     check_measure(measure)
     said = {name: _labels(name, values) for name, values in (("y", y), ("a", a), ("b", b))}
     for name in ("a", "b"):
@@ -81,26 +85,18 @@ def _text(label: object) -> str | None:
 
 
 def _check_decisions(name: str, values: NDArray[Any], labels: list[str]) -> None:
-    """Refuse scores where the labels are whole numbers, and a third label where there are two."""
+    """Refuse scores where labels are whole numbers, a third label where there are two, and no label of y."""
     strange = sorted(set(values) - set(labels))
-    if not strange:
-        return
-    if all(map(_is_whole, labels)) and any(not _is_whole(label) and _is_number(label) for label in strange):
+    broken = [label for label in strange if is_number(label) and not float(label).is_integer()]
+    if broken and all(map(is_whole, labels)):
         raise ValueError(
-            f"{name}: it holds scores, such as {strange[0]}; decisions are needed, as in {name} >= 0.5"
+            f"{name}: it holds scores, such as {broken[0]}; decisions are needed, as in {name} >= 0.5"
         )
-    if len(labels) == 2:
+    if strange and len(labels) == 2:
         raise ValueError(
             f"{name}: {strange[0]!r} is no label of y, which has {labels[0]!r} and {labels[1]!r}"
         )
-
-
-def _is_whole(text: str) -> bool:
-    return text.lstrip("-").isdigit()
-
-
-def _is_number(text: str) -> bool:
     try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+        check_system(f"{name}: it", Counter(values), labels, True, "decisions in the labels of y are needed")
+    except UserError as error:
+        raise ValueError(str(error)) from error

@@ -89,7 +89,7 @@ def test_scores_need_a_threshold_and_get_one(tmp_path):
     for name in ("a", "b", "c"):
         frame[name] = (frame[name] + generator.random(len(frame))) / 2
     frame.to_csv(path, index=False)
-    with pytest.raises(UserError, match="hold scores, such as"):
+    with pytest.raises(UserError, match="holds scores, such as"):
         read_predictions(path)
     found = as_outcomes(read_predictions(path, threshold=0.5), "f1")
     expected = count_outcomes(*(np.asarray(frame[n] >= 0.5) for n in ("y_true", "a", "b")))
@@ -120,7 +120,7 @@ def test_advice_is_whole(advised):
     assert provenance["predictions"]["n_items"] == 300
     check_page(advised)
     summary = (advised / "summary.md").read_text()
-    for words in ("a-b: use ", "to see a true difference of 0.01 it needs", "Holm"):
+    for words in ("a-b: use ", "to see a true difference of 0.01, in either direction, it needs", "Holm"):
         assert words in summary
     for name in ("figure_advice_sizes", "figure_advice_power"):
         assert (advised / "figures" / f"{name}.png").stat().st_size > 5_000
@@ -155,7 +155,7 @@ BAD = {
     "y_true,a,b\n1,1,\n0,1,0\n": "item 1 has no value in column 'b'",
     "y_true,a,b\n1,1,0\n1,0,1\n": "every item's truth is '1'",
     "y_true,a,b\n1,1,1\n0,0,0\n": "the systems say the same of every item",
-    "y_true,a,b\n1,1,0\n0,0,2\n": "a system says '2'",
+    "y_true,a,b\n1,1,0\n0,0,2\n": "column 'b' says '2'",
     "id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n": "items 1 and 3 have the same id",
     "y_true,a,b\n": "it holds no item",
     "": "cannot be read as csv",
@@ -228,3 +228,19 @@ def test_a_difference_out_of_reach_leaves_an_empty_field(tmp_path):
     assert main(["advise", f"predictions={tmp_path / 'p.csv'}", f"out={out}", "difference=0.9", *given]) == 0
     assert pd.read_csv(out / "needed.csv")["n_items"].isna().all()
     assert "<NA>" not in (out / "summary.md").read_text()
+
+
+@pytest.mark.parametrize("form", ["one", "several"])
+def test_systems_that_differ_on_no_item_of_the_measure(tmp_path, capsys, form):
+    """Only false alarms differ: the recall is the same whatever is drawn."""
+    truth = [1] * 20 + [0] * 80
+    table = pd.DataFrame({"y_true": truth, "a": [1] * 25 + [0] * 75, "b": [1] * 20 + [0] * 70 + [1] * 10})
+    if form == "several":
+        table = pd.concat([table.assign(id=range(100), category=name) for name in "xy"])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    out = tmp_path / "out"
+    assert main(["advise", f"predictions={tmp_path / 'p.csv'}", f"out={out}", "measure=recall"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "the systems say the same of every item that counts for recall; there is nothing to test" in told
+    assert not out.exists()

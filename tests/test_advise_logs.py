@@ -132,6 +132,36 @@ def test_what_does_not_fit_is_one_sentence(tmp_path):
         read_logs(tmp_path / "text")
 
 
+def without_hash(item, score, drop=("doc_hash",), **changed):
+    return {key: value for key, value in (line(item, acc=score) | changed).items() if key not in drop}
+
+
+def test_documents_are_compared_where_a_log_has_no_hash_of_them(tmp_path, capsys):
+    everything = ("doc_hash", "doc", "target")
+    cases = {
+        "doc": ([without_hash(0, 1)], [without_hash(0, 0, doc={"question": "another"})], "(doc)"),
+        "target": ([without_hash(0, 1)], [without_hash(0, 0, target="2")], "(target)"),
+        "one hash": ([line(0, acc=1)], [without_hash(0, 0, doc={"question": "another"})], "(doc)"),
+        "no doc": ([line(0, acc=1)], [without_hash(0, 0, ("doc_hash", "doc"), target="2")], "(target)"),
+    }
+    for name, (a, b, words) in cases.items():
+        for model, lines in (("a", a), ("b", b)):
+            write(tmp_path / name / model / f"samples_arc_{TIME}.jsonl", lines)
+        out = tmp_path / "out"
+        assert main(["advise", f"predictions={tmp_path / name}", f"out={out}", *QUICK]) == 2
+        (said,) = capsys.readouterr().err.strip().splitlines()
+        assert f"doc_id 0 is another document for b than for a {words}" in said
+        assert not out.exists()
+    same = ([line(0, acc=1)], [without_hash(0, 0, doc=dict(reversed(line(0)["doc"].items())))])
+    nothing = ([line(0, acc=1)], [without_hash(0, 0, everything)])
+    for name, logged, compared in (("same", same, True), ("nothing", nothing, False)):
+        for model, lines in zip("ab", logged, strict=True):
+            write(tmp_path / name / model / f"samples_arc_{TIME}.jsonl", lines)
+        about = read_logs(tmp_path / name).about
+        assert about.endswith("right or wrong") == compared
+        assert ("nothing in the logs shows that their documents are the same" in about) != compared
+
+
 def test_two_runs_of_one_model_are_refused(tmp_path):
     logs(tmp_path, RIGHT)
     logs(tmp_path, {"org__small": [1, 0, 0, 1, 0]}, time="2024-06-11T12-34-56.7")

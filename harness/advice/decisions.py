@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.advice.predictions import Outcomes
-from harness.advice.table_files import POSITIVE_NAMES, decide_scores
+from harness.advice.table_files import BINARY, POSITIVE_NAMES, decide_scores, plain_label
 from harness.errors import UserError
 
 if TYPE_CHECKING:
@@ -94,25 +94,46 @@ def encode_decisions(
     path: Path, part: DataFrame, truth: str, systems: Sequence[str], threshold: float | None,
     positive: object, labels: set[str],
 ) -> NDArray[np.uint16]:  # fmt: skip
-    """Return the rows as bits; `labels` holds those met so far, at most two."""
+    """Return the rows as bits; `labels` holds those met so far, at most two.
+
+    True and false are read as 1 and 0, whole numbers without their ".0".
+    """
+    import pandas as pd
+
     if threshold is not None:
         part = decide_scores(path, part, systems, threshold)
     code = np.full(len(part), SEEN, dtype=np.uint16)
     for bit, name in enumerate((truth, *systems), 1):
-        said = part[name].astype(str)
-        labels.update(said.unique())
-        _check_labels(path, labels, positive)
-        yes = said == str(positive) if positive is not None else said.str.lower().isin(POSITIVE_NAMES)
-        code |= (yes.to_numpy().astype(np.uint16) << bit).astype(np.uint16)
+        where, unique = pd.factorize(part[name].astype(str))
+        said = [_binary(value) for value in unique]
+        before = set(labels)
+        labels.update(said)
+        _check_labels(path, name, said, before, positive)
+        yes = np.array([_is_yes(label, positive) for label in said])[where]
+        code |= (yes.astype(np.uint16) << bit).astype(np.uint16)
     return code
 
 
-def _check_labels(path: Path, labels: set[str], positive: object) -> None:
-    positives = [label for label in labels if label.lower() in POSITIVE_NAMES]
-    if positive is not None:
-        positives = [label for label in labels if label == str(positive)]
-    if len(labels) > 2 or (len(labels) == 2 and len(positives) != 1):
-        raise UserError(
-            f"predictions={path}: on several categories each decision is yes or no; the file says "
-            f"{', '.join(sorted(labels)[:5])}; positive=LABEL names yes, threshold=NUMBER takes scores"
-        )
+def _binary(value: object) -> str:
+    label = plain_label(str(value))
+    return BINARY.get(label, label)
+
+
+def _is_yes(label: str, positive: object) -> bool:
+    return label.lower() in POSITIVE_NAMES if positive is None else label == _binary(positive)
+
+
+def _check_labels(
+    path: Path, column: str, said: Sequence[str], before: Collection[str], positive: object
+) -> None:
+    """Refuse a third label, and two of which not one says yes; `before` were met in other columns or rows."""
+    labels = {*said, *before}
+    if len(labels) <= 2 and (len(labels) < 2 or sum(_is_yes(label, positive) for label in labels) == 1):
+        return
+    new = [label for label in dict.fromkeys(said) if label not in before]
+    beside = f" beside {', '.join(sorted(before))}" if before else ""
+    raise UserError(
+        f"predictions={path}: on several categories each decision is yes or no, and column {column!r} says "
+        f"{', '.join(new[:5])}{beside}; positive=LABEL names yes, threshold=NUMBER takes scores, "
+        "systems=[NAME,NAME] says which columns to read"
+    )

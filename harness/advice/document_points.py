@@ -12,7 +12,7 @@ import numpy as np
 from harness.advice.document_tests import TESTS, Kinds, difference_by_document, names_of, run_test
 from harness.advice.documents import DocumentPair, deviation_of_documents, tilt_documents
 from harness.advice.needed import MISSING, search_items
-from harness.advice.points import POWER, RANGE, SIZE, PairPopulation, Plan, place_points
+from harness.advice.points import POWER, RANGE, SIZE, PairPopulation, Plan, place_points, plan_at
 from harness.nulls_path import NoAlternative
 from harness.seeding import rng
 from harness.store import Arrays
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 DRAWN = TESTS[1:]
 """Tests that draw replicates for each set: they see fewer sets."""
-MOST_SETS = {SIZE: 3_000, RANGE: 100, POWER: 200}
+MOST_SETS = {SIZE: 3_000, RANGE: 100, POWER: 100}
+"""At a point, which is in one direction where it is of a power curve."""
 FILE_REPLICATES = 9_999
-N_NEEDED, N_NEEDED_DRAWN = 4_000, 400
+N_NEEDED, N_NEEDED_DRAWN = 4_000, 300
+"""In each direction."""
 N_POSTERIOR = 4_000
 MOST_ITEMS_DRAWN = 5_000
 MOST_KINDS = {"bootstrap_by_document": 500, "randomization_by_document": 2_500}
@@ -67,7 +69,7 @@ def measure_documents(
     for pair, own in pairs.items():
         population = populations[pair]
         points, missing = place_points(
-            pair, population, int(own.frequencies.sum()), plan,
+            pair, population, int(own.frequencies.sum()), plan_at(plan, alpha),
             deviation_of_documents(population.null, own.kinds),
             functools.partial(tilt_documents, population.null, kinds=own.kinds),
         )  # fmt: skip
@@ -155,7 +157,7 @@ def needs_of_documents(
         kinds = pairs[pair].kinds
         shared: Shared = (kinds, [test], n_replicates)
         unit = (tuple(populations[pair].null.tolist()), pair, difference, power, alpha, seed)
-        run = stage_run("advice_documents_needed", _describe(shared))
+        run = stage_run("advice_documents_needed", _describe(shared), "both directions")
         found += run(
             _needed, [unit], [repr(unit)], shared=lambda shared=shared: shared, threads=False,
             description=f"items needed, {pair}",
@@ -173,22 +175,28 @@ def _needed(
     seed: int,
 ) -> Arrays:
     kinds, (name,), n_replicates = shared
-    try:
-        shares = tilt_documents(np.array(null), wanted, kinds)
-    except NoAlternative:
+    populations = {}
+    for sign in (1, -1):
+        try:
+            populations[sign] = tilt_documents(np.array(null), sign * wanted, kinds)
+        except NoAlternative:
+            continue
+    if not populations:
         return dict(MISSING)
     n_sets = N_NEEDED_DRAWN if name in DRAWN else N_NEEDED
 
     def reached(n: int, attempt: int) -> float:
-        names = ("advice", pair, "needed", power, attempt, n, "documents")
-        draws, replicates = rng(seed, *names), rng(seed, *names, "replicates")
-        right = 0
-        for _, counts in draw_documents(shares, n, n_sets, draws, len(kinds.weights())):
-            rejected = run_test(name, counts, kinds, n_replicates, replicates, alpha).pvalue <= alpha
-            right += int((rejected & (difference_by_document(counts, kinds) * wanted > 0)).sum())
-        return right / n_sets
+        right = dict.fromkeys(populations, 0)
+        for sign, shares in populations.items():
+            names = ("advice", pair, "needed", power, attempt, sign, n, "documents")
+            draws, replicates = rng(seed, *names), rng(seed, *names, "replicates")
+            for _, counts in draw_documents(shares, n, n_sets, draws, len(kinds.weights())):
+                rejected = run_test(name, counts, kinds, n_replicates, replicates, alpha).pvalue <= alpha
+                right[sign] += int((rejected & (difference_by_document(counts, kinds) * sign > 0)).sum())
+        return min(right.values()) / n_sets
 
-    return search_items(reached, deviation_of_documents(shares, kinds), wanted, power, alpha, n_sets)
+    sd = max(deviation_of_documents(shares, kinds) for shares in populations.values())
+    return search_items(reached, sd, wanted, power, alpha, n_sets)
 
 
 def judge_documents(pair: str, own: DocumentPair, names: Sequence[str], seed: int) -> DataFrame:

@@ -16,8 +16,7 @@ from harness.advice.document_points import (
 from harness.advice.document_tests import MACRO, TESTS, default_replicates
 from harness.advice.documents import document_pairs, populations_of_documents
 from harness.advice.points import Plan, draw_generator
-from harness.advice.work import Work
-from harness.measures import check_measure
+from harness.advice.work import Work, cost_notes
 from harness.store import Arrays
 
 
@@ -66,10 +65,7 @@ def document_work(
 
 
 def _explain_average(measure: str, average: str, costs: Mapping[str, float]) -> list[str]:
-    found = []
-    if measure == "dcf":
-        words = [f"{name} {value:g}" for name, value in check_measure(measure, **costs).items()]
-        found.append(f"costs of the DCF: {', '.join(words)}")
+    found = cost_notes(measure, costs)
     if average == MACRO and measure == "error":
         found.append("the mean of the categories' errors is the error of all decisions together")
     elif average == MACRO:

@@ -14,6 +14,8 @@ import numpy as np
 from harness.advice.predictions import Outcomes
 from harness.errors import UserError
 
+Answer = tuple[bool, int | None, int | None, int | None]
+DOCUMENT = ("doc_hash", "doc", "target")
 PATTERN = "samples_*.jsonl"
 NO_METRICS = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
@@ -57,7 +59,8 @@ def read_logs(
     ------
     UserError
         If there are fewer than two models of one task, an item stands twice in a log or not in all, its
-        document is another in another log, or a score is not 0 or 1.
+        document is another in another log (by ``doc_hash``, or by ``doc`` and ``target`` where a log lacks
+        it), or a score is not 0 or 1.
 
     Examples
     --------
@@ -77,12 +80,14 @@ def read_logs(
     filter_ = _choose_filter(first, filter_)
     metric = _choose_metric(first, metric, filter_)
     scores = {name: _read_log(path, metric, filter_) for name, path in logs.items()}
-    _check_same_items(folder, scores)
+    compared = _check_same_items(folder, scores)
     names = list(scores)
     counted = Counter(tuple(scores[name][item][0] for name in names) for item in scores[names[0]])
     rows = sorted(counted)
     right = np.array(rows, dtype=bool)
     about = f"task {task}, metric {metric}{f', filter {filter_}' if filter_ else ''}, right or wrong"
+    if not compared:
+        about += " (nothing in the logs shows that their documents are the same)"
     return Outcomes(
         np.ones(len(rows), dtype=bool),
         {name: right[:, i] for i, name in enumerate(names)},
@@ -200,9 +205,9 @@ def _choose_metric(path: Path, wanted: str | None, filter_: str | None) -> str:
     return known[0] if wanted is None else wanted
 
 
-def _read_log(path: Path, metric: str, filter_: str | None) -> dict[str, tuple[bool, int | None]]:
-    """Return, by doc_id, whether the answer was right, and a hash of the document where the log has one."""
-    found: dict[str, tuple[bool, int | None]] = {}
+def _read_log(path: Path, metric: str, filter_: str | None) -> dict[str, Answer]:
+    """Return, by doc_id, whether the answer was right, and hashes of what the log says of the document."""
+    found: dict[str, Answer] = {}
     for number, item in _lines(path):
         if filter_ is not None and str(item.get("filter")) != filter_:
             continue
@@ -214,8 +219,8 @@ def _read_log(path: Path, metric: str, filter_: str | None) -> dict[str, tuple[b
                 f"predictions={path}: line {number} has {metric}={json.dumps(score)[:40]}; only scores of 0 "
                 "and 1 are allowed, right or wrong"
             )
-        document = item.get("doc_hash")
-        found[name] = bool(score), None if document is None else hash(str(document))
+        doc_hash, doc, target = (_hash(item.get(key)) for key in DOCUMENT)
+        found[name] = bool(score), doc_hash, doc, target
     if not found:
         raise UserError(
             f"predictions={path}: it holds no item{f' of filter {filter_}' if filter_ else ''}; the same are "
@@ -224,7 +229,13 @@ def _read_log(path: Path, metric: str, filter_: str | None) -> dict[str, tuple[b
     return found
 
 
-def _check_same_items(folder: Path, scores: Mapping[str, Mapping[str, tuple[bool, int | None]]]) -> None:
+def _hash(value: object) -> int | None:
+    return None if value is None else hash(json.dumps(value, sort_keys=True))
+
+
+def _check_same_items(folder: Path, scores: Mapping[str, Mapping[str, Answer]]) -> bool:
+    """Refuse logs of other items, or of other documents; return whether all documents could be compared."""
+    compared = True
     (first, reference), *others = scores.items()
     for name, own in others:
         alone = min(own.keys() ^ reference.keys(), default=None)
@@ -235,13 +246,26 @@ def _check_same_items(folder: Path, scores: Mapping[str, Mapping[str, tuple[bool
                 f"doc_id {alone} is in the log of {has} but not of {lacks}; the same items are needed in "
                 "every log"
             )
-        for item, (_, document) in own.items():
-            other = reference[item][1]
-            if document is not None and other is not None and document != other:
+        for item, answer in own.items():
+            known = _known_in_both(answer, reference[item])
+            compared &= bool(known)
+            other = next((key for key, same in known.items() if not same), None)
+            if other is not None:
                 raise UserError(
                     f"predictions={folder}: doc_id {item} is another document for {name} than for {first} "
-                    "(doc_hash); logs of one task in one version are needed"
+                    f"({other}); logs of one task in one version are needed"
                 )
+    return compared
+
+
+def _known_in_both(answer: Answer, other: Answer) -> dict[str, bool]:
+    """Return whether what both logs say of a document is the same: its hash, else itself and the target."""
+    known = {
+        key: own == their
+        for key, own, their in zip(DOCUMENT, answer[1:], other[1:], strict=True)
+        if own is not None and their is not None
+    }
+    return {"doc_hash": known["doc_hash"]} if "doc_hash" in known else known
 
 
 def _listed(names: Sequence[str]) -> str:

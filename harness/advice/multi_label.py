@@ -109,7 +109,7 @@ def _read_long(
         names = names or _long_columns(path, columns, truth, systems, category)
         item, truth_column, chosen = names
         part = frame[[item, category, truth_column, *chosen]]
-        check_missing(path, part, n_before)
+        check_missing(path, part, n_before, "row")
         n_before += len(part)
         row = _places(part[item], items)
         column = _places(part[category], categories)

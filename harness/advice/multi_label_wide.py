@@ -56,16 +56,29 @@ def read_wide(
     return Decisions(path.name, found[1], found[2], np.concatenate(parts))
 
 
+def _truth_prefix(
+    path: Path, columns: Sequence[str], truth: str | None, systems: Sequence[str] | None, separator: str
+) -> str:
+    """Return what stands for the truth before the separator."""
+    prefixes = [truth] if truth is not None else list(TRUTH_NAMES)
+    truths = [p for p in prefixes if any(name.startswith(p + separator) for name in columns)]
+    if len(truths) > 1 and systems is None:
+        raise UserError(
+            f"predictions={path}: columns of {' and '.join(map(repr, truths))} have names of a truth; "
+            "truth_column=NAME says which it is, systems=[NAME,NAME] which are systems"
+        )
+    if not truths:
+        raise UserError(
+            f"truth_column: no column is named {truth}{separator}CATEGORY; it has {', '.join(columns[:20])}"
+        )
+    return truths[0]
+
+
 def _wide_columns(
     path: Path, columns: list[str], truth: str | None, systems: Sequence[str] | None, separator: str
 ) -> tuple[str, list[str], list[str]]:
     """Return what stands for the truth before the separator, the categories and the systems."""
-    prefixes = [truth] if truth is not None else list(TRUTH_NAMES)
-    prefix = next((p for p in prefixes if any(name.startswith(p + separator) for name in columns)), None)
-    if prefix is None:
-        raise UserError(
-            f"truth_column: no column is named {truth}{separator}CATEGORY; it has {', '.join(columns[:20])}"
-        )
+    prefix = _truth_prefix(path, columns, truth, systems, separator)
     start = prefix + separator
     categories = [name.removeprefix(start) for name in columns if name.startswith(start)]
     # the longest first: a category may end as another does, after a separator of its own
@@ -74,7 +87,9 @@ def _wide_columns(
     for name in columns:
         ending = next((ending for ending in endings if name.endswith(ending)), None)
         if ending is not None and not name.startswith(start):
-            known.append(name.removesuffix(ending))
+            own = name.removesuffix(ending)
+            if own not in TRUTH_NAMES:
+                known.append(own)
         elif ending is None and name not in ITEM_NAMES and systems is None:
             raise UserError(
                 f"predictions={path}: column {name!r} is no SYSTEM{separator}CATEGORY with a category of the "

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.advice.table_files import (
+    BINARY,
     ID_NAMES,
     ITEM_NAMES,
     POSITIVE_NAMES,
+    REMEDY,
     TRUTH_NAMES,
     add_ids,
+    are_scores,
     check_missing,
     check_repeated,
+    check_system,
     decide_scores,
+    is_number,
+    plain_label,
     read_frames,
 )
 from harness.errors import UserError
 
-if TYPE_CHECKING:
-    pass
-
 MOST_DISTINCT = 2_000_000
+MOST_VALUES = 1_000
+"""Of a column of text or scores; one with more is refused before the whole file is read."""
 
 
 class Predictions(NamedTuple):
@@ -57,7 +63,8 @@ def read_predictions(
 ) -> Predictions:
     r"""Read a CSV, TSV, Parquet or JSON Lines file with a column of truth and one for each system.
 
-    The file is read some rows at a time, and only distinct rows are kept with their numbers.
+    The file is read some rows at a time, and only distinct rows are kept with their numbers. A label is text;
+    1.0 is read as 1, True as true, and where the truth is 0 and 1, or true and false, each as the other.
 
     Parameters
     ----------
@@ -66,15 +73,18 @@ def read_predictions(
         The column of the truth; where it is not given, one of ``y_true``, ``label``, ``truth``,
         ``target`` and ``gold``.
     systems : sequence of str, optional
-        The systems' columns; where they are not given, all others but one of ids.
+        The systems' columns; where they are not given, all others but one of ids and, beside a named truth,
+        those with names of a truth.
     threshold : float, optional
         The systems' columns hold scores, and a score of at least this says 1. Then the truth must be 0 and 1.
 
     Raises
     ------
     UserError
-        If the file, a column or a value is missing, there are fewer than two systems, scores stand
-        where decisions are needed, an item's id comes twice, or there are too many distinct rows.
+        If the file, a column or a value is missing, there are fewer than two systems or two truths, scores
+        stand where decisions are needed, a column is no system's by
+        :func:`harness.advice.table_files.check_system`, an item's id comes twice, or there are too many
+        distinct rows.
 
     Examples
     --------
@@ -103,12 +113,15 @@ def read_predictions(
             part = decide_scores(path, part, names[1], float(threshold))
         counted = part.astype(str).value_counts(sort=False)
         for row, number in zip(counted.index.tolist(), counted.tolist(), strict=True):
-            kept[row] = kept.get(row, 0) + number
+            plain = tuple(map(plain_label, row))
+            kept[plain] = kept.get(plain, 0) + number
         n_before += len(frame)
-        _check_distinct(path, kept, threshold)
+        _check_distinct(path, kept, names[1], systems is not None)
     if names is None or not kept:
         raise UserError(f"predictions={path}: it holds no item; at least one row is needed")
     check_repeated(path, ids, hashes)
+    kept = _join_binary(kept)
+    _check_columns(path, kept, names[1], systems is not None, threshold)
     rows = sorted(kept)
     said = list(zip(*rows, strict=True))
     return Predictions(
@@ -134,9 +147,14 @@ def find_columns(
                 f"predictions={path}: no column is named {', '.join(TRUTH_NAMES)}; truth_column=COLUMN names "
                 f"it, one of {shown}"
             )
+        if len(plain) > 1 and systems is None:
+            raise UserError(
+                f"predictions={path}: columns {' and '.join(map(repr, plain))} have names of a truth; "
+                "truth_column=COLUMN says which it is, systems=[NAME,NAME] which columns are systems"
+            )
         truth = plain[0]
     chosen = (
-        [name for name in columns if name != truth and name not in ITEM_NAMES]
+        [name for name in columns if name not in (truth, *ITEM_NAMES, *TRUTH_NAMES)]
         if systems is None
         else [str(name) for name in systems]
     )
@@ -151,28 +169,70 @@ def find_columns(
     return truth, tuple(chosen)
 
 
-def _check_distinct(path: Path, kept: Mapping[tuple[str, ...], int], threshold: float | None) -> None:
-    """Refuse scores where decisions are needed: hundreds of different values, none of them a label."""
+def _join_binary(kept: Mapping[tuple[str, ...], int]) -> dict[tuple[str, ...], int]:
+    """Return the rows with true and false written as 1 and 0, or the other way round, as the truth is.
+
+    Where the truth knows other labels, as answers to questions do, true is no 1.
+    """
+    truths = {row[0] for row in kept}
+    if not truths <= {*BINARY, *BINARY.values()}:
+        return dict(kept)
+    same = {number: name for name, number in BINARY.items()} if truths <= set(BINARY) else BINARY
+    joined: dict[tuple[str, ...], int] = {}
+    for row, number in kept.items():
+        plain = tuple(same.get(label, label) for label in row)
+        joined[plain] = joined.get(plain, 0) + number
+    return joined
+
+
+def _check_distinct(
+    path: Path, kept: Mapping[tuple[str, ...], int], systems: Sequence[str], named: bool
+) -> None:
+    """Refuse text and scores before the whole file is read, for nearly every row of them is another.
+
+    Of a file sorted by its truth the rows so far know few labels; hence one in twenty is asked for, not half.
+    """
+    if len(kept) > MOST_VALUES:
+        labels = {row[0] for row in kept}
+        for place, name in enumerate(systems, 1):
+            said = _count(kept, place)
+            known = sum(said[label] for label in labels)
+            if len(said) > MOST_VALUES and (
+                20 * known < said.total() or are_scores(said.keys() - labels, labels)
+            ):
+                check_system(f"predictions={path}: column {name!r}", said, labels, named)
     if len(kept) > MOST_DISTINCT:
         raise UserError(
             f"predictions={path}: more than {MOST_DISTINCT:,} different rows; labels are needed, few of them"
         )
-    if threshold is not None:
+
+
+def _check_columns(
+    path: Path,
+    kept: Mapping[tuple[str, ...], int],
+    systems: Sequence[str],
+    named: bool,
+    threshold: float | None,
+) -> None:
+    labels = sorted({row[0] for row in kept})
+    if len(labels) < 2:
         return
-    truths = {row[0] for row in kept}
-    said = {value for row in kept for value in row[1:]}
-    if len(said - truths) > 20 and len(said) > 10 * len(truths) and all(map(_is_number, said)):
-        raise UserError(
-            f"predictions={path}: the systems' columns hold scores, such as {min(said - truths)}; "
-            "threshold=NUMBER turns them into decisions"
-        )
+    if threshold is not None:
+        if labels not in (["0", "1"], ["false", "true"]):
+            raise UserError(
+                f"threshold: it turns scores into 1 and 0, and the truth in {path} says "
+                f"{', '.join(labels[:10])}; a truth of 0 and 1 is needed"
+            )
+        return
+    for place, name in enumerate(systems, 1):
+        check_system(f"predictions={path}: column {name!r}", _count(kept, place), labels, named)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+def _count(kept: Mapping[tuple[str, ...], int], place: int) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for row, number in kept.items():
+        counted[row[place]] += number
+    return counted
 
 
 class Outcomes(NamedTuple):
@@ -230,18 +290,28 @@ def as_outcomes(predictions: Predictions, measure: str, positive: object = None)
                 f"positive: which label is positive is not plain for measure={measure}; name one of "
                 f"{', '.join(labels[:20])}, or take measure=error"
             )
-    wanted = str(positive)
+    wanted = _find_label(positive, labels)
     if wanted not in labels:
         raise UserError(f"positive: {wanted!r} is no label of the truth; {', '.join(labels[:20])} are")
     if len(labels) == 2:
-        strange = sorted({str(v) for said in predictions.systems.values() for v in said} - set(labels))
-        if strange:
-            raise UserError(
-                f"predictions={predictions.name}: a system says {strange[0]!r}; the truth knows only "
-                f"{' and '.join(labels)}"
-            )
+        for name, said in predictions.systems.items():
+            strange = sorted({*said} - {*labels})
+            if strange:
+                scores = "threshold=NUMBER turns scores into decisions, " if is_number(strange[0]) else ""
+                raise UserError(
+                    f"predictions={predictions.name}: column {name!r} says {strange[0][:40]!r}, and the "
+                    f"truth only {' and '.join(labels)}; {scores}{REMEDY}"
+                )
     decisions = {name: said == wanted for name, said in predictions.systems.items()}
     return Outcomes(predictions.truth == wanted, decisions, predictions.n_items, f"positive label {wanted!r}")
+
+
+def _find_label(positive: object, labels: Collection[str]) -> str:
+    """Return the label that is meant: 1.0 means 1, and true means 1 where that is one."""
+    plain = plain_label(str(positive))
+    numbers = {number: name for name, number in BINARY.items()}
+    same = (str(positive), plain, BINARY.get(plain), numbers.get(plain))
+    return next((label for label in same if label in labels and label is not None), str(positive))
 
 
 def name_pairs(systems: Iterable[str]) -> list[tuple[str, str, str]]:

@@ -89,15 +89,31 @@ def power_table(measured: DataFrame) -> DataFrame:
     Returns
     -------
     DataFrame
-        pair, n_documents, test, h, difference, power, mc_low, mc_high, n_sets.
+        pair, n_documents, test, h, difference, power, mc_low, mc_high, n_sets, power_a, power_b. `power` is
+        the mean over both directions, or that in the one in which there is a population; its
+        Clopper-Pearson interval is that of the pooled count, which covers at least 95 % (Hoeffding 1956,
+        theorem 4). `power_a` is that where A is better by the difference, `power_b` where B is; missing where
+        there is no population.
+
+    References
+    ----------
+    Hoeffding (1956), Annals of Mathematical Statistics 27, 713-721.
     """
     found = measured[measured["role"] == POWER].reset_index(drop=True)
-    right = (found["n_rejected"] - found["n_wrong_direction"]).to_numpy()
-    low, high = clopper_pearson(right, found["n_sets"].to_numpy())
-    table = found[["pair", "n_documents", "test"]].copy()
-    table["h"], table["difference"] = found["value"], found["difference"]
-    table["power"], table["mc_low"], table["mc_high"] = right / found["n_sets"], low, high
-    table["n_sets"] = found["n_sets"]
+    found["right"] = found["n_rejected"] - found["n_wrong_direction"]
+    found["better"] = np.where(found["value"] > 0, "a", "b")
+    found["h"], found["difference"] = found["value"].abs(), found["difference"].abs()
+    keys = ["pair", "n_documents", "test", "h"]
+    table = found.groupby(keys, sort=False, as_index=False).agg(
+        difference=("difference", "first"), right=("right", "sum"), n_sets=("n_sets", "sum")
+    )
+    right, n_sets = table.pop("right").to_numpy(), table.pop("n_sets").to_numpy()
+    table["power"], (table["mc_low"], table["mc_high"]) = right / n_sets, clopper_pearson(right, n_sets)
+    table["n_sets"] = n_sets
+    for better in ("a", "b"):
+        own = found[found["better"] == better]
+        rates = own[keys].assign(**{f"power_{better}": own["right"] / own["n_sets"]})
+        table = table.merge(rates, on=keys, how="left")
     return table
 
 
@@ -135,6 +151,8 @@ def needed_h(h: Floats, power: Floats, wanted: float) -> float:
 def detectable(power: DataFrame, wanted: float) -> DataFrame:
     """Return the smallest difference that each test sees with power `wanted`, at each number of items.
 
+    At each point of the curve the power is that in the worse of both directions, or that in the only one.
+
     Returns
     -------
     DataFrame
@@ -146,7 +164,8 @@ def detectable(power: DataFrame, wanted: float) -> DataFrame:
     rows = []
     for (pair, n, test), part in power.groupby(["pair", "n_documents", "test"], sort=False):
         at = part.sort_values("h")
-        h = needed_h(at["h"].to_numpy(), at["power"].to_numpy(), wanted)
+        worse = np.fmin(at["power_a"].to_numpy(), at["power_b"].to_numpy())
+        h = needed_h(at["h"].to_numpy(), worse, wanted)
         # the difference grows in proportion to h, whatever the population
         per_h = float((at["difference"] / at["h"]).iloc[0])
         rows.append((pair, n, test, wanted, h, h * per_h))

@@ -40,10 +40,23 @@ class Recommendation(NamedTuple):
     reason: str
 
 
+class _Measured(NamedTuple):
+    """What is known of one test: its size, what is judged, the end of bar and range, its power."""
+
+    size: float
+    judged: float
+    high: float
+    ranged: bool
+    power: float
+
+
 def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
     """Return the test to use for one pair at one number of items.
 
-    A test keeps its level if neither its measured size nor the upper end of its range passes 1.2 alpha.
+    A test keeps its level if neither its measured size nor the upper end of its range passes 1.2 alpha. The
+    range is the 90 % quantile of the sizes over populations, with the noise of counting taken out; the
+    error bar of the size, 95 %, is told and not judged, for at a small alpha its end passes 1.2 alpha
+    for a test whose size is alpha. Where no range was measured, the size alone is judged.
 
     Parameters
     ----------
@@ -63,59 +76,59 @@ def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: f
     >>> recommend(sizes, power, ["z", "exact"], 0.05).test
     'exact'
     """
-    means = power.groupby("test")["power"].mean()
-    powers = {str(name): float(mean) for name, mean in means.items()}
-    highs = {
-        row["test"]: float(np.fmax(row["mc_high"], row["range_high"])) for row in sizes.to_dict("records")
-    }
-    known = {row["test"]: float(row["size"]) for row in sizes.to_dict("records")}
-    present = [name for name in order if name in known]
-    level_kept = [name for name in present if highs[name] <= TOLERANCE * alpha + 1e-12]
-    if not level_kept:
-        test = min(present, key=lambda name: (highs[name], present.index(name)))
+    means = power.groupby("test")["power"].mean().to_dict()
+    found = {}
+    for row in sizes.to_dict("records"):
+        size, top = float(row["size"]), float(row["range_high"])
+        high = float(np.fmax(row["mc_high"], top))
+        mean = float(means.get(row["test"], np.nan))
+        found[row["test"]] = _Measured(size, float(np.fmax(size, top)), high, top == top, mean)
+    known = {name: found[name] for name in order if name in found}
+    kept = [name for name, one in known.items() if one.judged <= TOLERANCE * alpha + 1e-12]
+    if not kept:
+        test = min(known, key=lambda name: known[name].judged)
         reason = (
             f"no test is sure to keep the {alpha:g} level here; {test} comes nearest: it rejects "
-            f"{_percent(known[test])} of true hypotheses, perhaps as many as {_percent(highs[test])}"
+            f"{_rejects(known[test])}"
         )
-        return Recommendation(test, known[test], highs[test], powers.get(test, np.nan), False, reason)
-    best = max(powers.get(name, 0.0) for name in level_kept)
-    test = next(name for name in level_kept if powers.get(name, 0.0) >= best - EQUAL_POWER)
-    return Recommendation(
-        test,
-        known[test],
-        highs[test],
-        powers.get(test, np.nan),
-        True,
-        _reason(test, level_kept, present, known, highs, powers, best, alpha),
-    )
+    else:
+        best = max(_power(known[name]) for name in kept)
+        test = next(name for name in kept if _power(known[name]) >= best - EQUAL_POWER)
+        reason = _reason(test, kept, known, best, alpha)
+    own = known[test]
+    return Recommendation(test, own.size, own.high, own.power, bool(kept), reason)
 
 
-def _reason(
-    test: str,
-    level_kept: list[str],
-    present: list[str],
-    known: dict[str, float],
-    highs: dict[str, float],
-    powers: dict[str, float],
-    best: float,
-    alpha: float,
-) -> str:
-    words = (
-        f"{test} keeps the {alpha:g} level here: it rejects {_percent(known[test])} of true hypotheses, at "
-        f"most {_percent(highs[test])}"
-    )
-    if powers and best < HARDLY_ANY:
+def _power(one: _Measured) -> float:
+    return one.power if one.power == one.power else 0.0
+
+
+def _reason(test: str, kept: list[str], known: dict[str, _Measured], best: float, alpha: float) -> str:
+    own = known[test]
+    words = f"{test} keeps the {alpha:g} level here: it rejects {_rejects(own)}"
+    if not own.ranged:
+        words = (
+            f"{test} rejects {_rejects(own)} on the population nearest to the file, within 1.2 times the "
+            f"{alpha:g} level; over other populations its size was not measured at this number of items"
+        )
+    if any(one.power == one.power for one in known.values()) and best < HARDLY_ANY:
         return f"{words}; but no test that keeps it has any power to speak of at this number of items"
-    equals = [name for name in level_kept if name != test and powers.get(name, 0) >= best - EQUAL_POWER]
+    equals = [name for name in kept if name != test and _power(known[name]) >= best - EQUAL_POWER]
     if equals:
         words += f"; no test that keeps it has more power, and {', '.join(equals)} equal it"
     else:
         words += "; and of the tests that keep it, it has the most power"
-    liberal = [name for name in present if name not in level_kept]
+    liberal = [name for name in known if name not in kept]
     if liberal:
         words += f"; {', '.join(liberal)} may reject too often"
     return words
 
 
+def _rejects(one: _Measured) -> str:
+    """Return how many true hypotheses a test rejects, with the end of its error bar and range."""
+    where = "its error bar and its range" if one.ranged else "its error bar"
+    return f"{_percent(one.size)} of true hypotheses, up to {_percent(one.high)} with {where}"
+
+
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f} %" if share >= 0.01 else f"{100 * share:.2g} %"

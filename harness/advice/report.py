@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.advice.points import Plan
-from harness.advice.recommend import Recommendation
+from harness.advice.points import POWER, RANGE, SIZE, Plan, plan_at
+from harness.advice.recommend import EQUAL_POWER, Recommendation
+from harness.advice.recommend import TOLERANCE as LIMIT
 from harness.captions import sentence
 from harness.table_text import escape_markdown, to_markdown
 
@@ -19,6 +20,11 @@ HOW_TO_READ = (
     "own outcomes (in Kullback-Leibler divergence) in which both systems are equally good.",
     "The file is itself a sample: the range of a size is over populations drawn from "
     "Dirichlet(counts + 1/2), each with its own null.",
+    "A test is said to keep its level if neither its size nor the upper end of its range (the 90 % quantile, "
+    "the noise of counting taken out) passes 1.2 times the level; the error bar of the size (95 %) is told, "
+    "not judged. At other numbers of items than the file's no range is measured.",
+    "A test may see a difference more often where A is better than where B is: a power is the mean over both "
+    "directions, and the smallest difference seen and the items needed are those of the worse one.",
     "Power is for differences that are named, not for the one that was observed: power at the observed "
     "difference is a function of the p-value and tells nothing new.",
     "All of it holds for items drawn independently, like those of the file; where items come in groups "
@@ -29,10 +35,16 @@ HOW_TO_READ_DOCUMENTS = (
     HOW_TO_READ[0],
     "The file is itself a sample: the range of a size is over populations of the Bayesian bootstrap, in "
     "which each item weighs as much as an exponential draw, each with its own null.",
-    HOW_TO_READ[2],
+    *HOW_TO_READ[2:5],
     "Items are drawn whole, with all their categories: decisions on one item may hang on each other, as the "
     "tests by document allow and the pooled one does not. Items themselves are taken for independent.",
     "The interval of a difference holds the central 95 % of the differences of the Bayesian bootstrap.",
+)
+FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
+"""Rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out."""
+FEW = (
+    "So few rejections are expected at this level that the noise of counting alone may rule out a test that "
+    "keeps it; larger plan.n_sets and plan.n_range_sets make it smaller"
 )
 MEASURES = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error"}
 MEASURES |= {
@@ -59,13 +71,38 @@ def describe(
     facts: Mapping[str, Any], about: str, measure: str, alpha: float, plan: Plan, seed: int
 ) -> list[str]:
     """Return what was run, a sentence each."""
+    own = plan_at(plan, alpha)
+    few = own.n_sets * alpha < FEW_ON_SIZE or own.n_range_sets * alpha < FEW_ON_RANGE
     return [
         f"File {facts['name']}: {facts['n_items']:,} items, {about}; systems {', '.join(facts['systems'])}",
         f"Measure {MEASURES.get(measure, measure)}; two-sided tests at level {alpha:g}; all differences are "
         "A minus B, A the first of the pair",
-        f"{plan.n_sets:,} sets for a size, {plan.n_draws} populations of {plan.n_range_sets:,} sets for its "
-        f"range, {plan.n_power_sets:,} sets for a point of a power curve; seed {seed}",
+        f"{_sets(own)}; seed {seed}",
+        *([FEW] if few else []),
     ]
+
+
+def _sets(plan: Plan) -> str:
+    return (
+        f"{plan.n_sets:,} sets for a size, {plan.n_draws} populations of {plan.n_range_sets:,} sets for its "
+        f"range, {plan.n_power_sets:,} sets for a point of a power curve, half in each direction"
+    )
+
+
+def describe_fewer(sizes: DataFrame, alpha: float, plan: Plan) -> list[str]:
+    """Return a sentence on the tests that draw replicates for each set and see fewer of them, if any."""
+    from harness.advice.document_points import DRAWN, MOST_SETS
+
+    drawn = [name for name in dict.fromkeys(sizes["test"]) if name in DRAWN]
+    if not drawn:
+        return []
+    own = plan_at(plan, alpha)
+    fewer = own._replace(
+        n_sets=min(own.n_sets, MOST_SETS[SIZE]),
+        n_range_sets=min(own.n_range_sets, MOST_SETS[RANGE]),
+        n_power_sets=min(own.n_power_sets, 2 * MOST_SETS[POWER]),
+    )
+    return [f"Of these, {' and '.join(drawn)} see {_sets(fewer)}"] if fewer != own else []
 
 
 def findings(
@@ -77,19 +114,56 @@ def findings(
         pair = row["pair"]
         own = next(v for v in tables["verdicts"].to_dict("records") if v["pair"] == pair and v["recommended"])
         seen = _one(tables["detectable"], pair, row["test"], 0.8, n_items)
-        test, reason = str(row["test"]), str(row["reason"])
-        kept = reason.startswith(f"{test} ")
+        test, reason, kept = str(row["test"]), str(row["reason"]), bool(row["keeps_level"])
         found += [
             f"{pair}: use {test}; {'it' + reason.removeprefix(test) if kept else reason}",
             f"{pair}: {_verdict(own, measure, alpha, len(set(tables['verdicts']['pair'])))}",
             _seen(pair, seen, n_items),
             _needed(pair, tables["needed"], difference, n_items),
         ]
-        others = [r for r in tables["recommendations"].to_dict("records") if r["pair"] == pair]
-        changed = [f"{r['n_documents']:,} items: {r['test']}" for r in others if r["test"] != row["test"]]
-        if changed:
-            found.append(f"{pair}: at other numbers of items another test is better: {', '.join(changed)}")
+        found += _at_other_numbers(tables, row, alpha)
     return found
+
+
+def _at_other_numbers(tables: Mapping[str, DataFrame], own: Mapping[Any, Any], alpha: float) -> list[str]:
+    """Return where another test would be better than the file's, and where none keeps the level."""
+    pair, better, none = own["pair"], [], []
+    for row in tables["recommendations"].to_dict("records"):
+        n = row["n_documents"]
+        if row["pair"] != pair or n == own["n_documents"]:
+            continue
+        if not row["keeps_level"]:
+            none.append(f"{n:,}")
+        elif row["test"] != own["test"] and _clearly_better(tables, pair, n, row["test"], own["test"], alpha):
+            better.append(f"{n:,} items: {row['test']}")
+    found = []
+    if better:
+        found.append(f"{pair}: at other numbers of items another test would be better: {', '.join(better)}")
+    if none:
+        found.append(f"{pair}: with {' or '.join(none)} items no test is sure to keep the level")
+    return found
+
+
+def _clearly_better(
+    tables: Mapping[str, DataFrame], pair: str, n: int, new: str, old: str, alpha: float
+) -> bool:
+    """Say whether the old test's size or power there is worse by more than the noise of counting."""
+    sizes, power = (
+        part[(part["pair"] == pair) & (part["n_documents"] == n)]
+        for part in (tables["sizes"], tables["power"])
+    )
+    if float(sizes.loc[sizes["test"] == old, "mc_low"].iloc[0]) > LIMIT * alpha:
+        return True
+    means, variances = [], []
+    for name in (old, new):
+        own = power[power["test"] == name]
+        if not len(own):
+            return False
+        p, n_sets = own["power"].to_numpy(dtype=float), own["n_sets"].to_numpy(dtype=float)
+        means.append(p.mean())
+        variances.append((p * (1 - p) / n_sets).sum() / len(p) ** 2)
+    # both tests see the same sets, which makes the noise of their difference smaller than this
+    return bool(means[1] - means[0] > EQUAL_POWER + 2 * sum(variances) ** 0.5)
 
 
 def _verdict(own: Mapping[Any, Any], measure: str, alpha: float, n_pairs: int) -> str:
@@ -120,22 +194,29 @@ def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) ->
 
 def _seen(pair: str, seen: float, n_items: int) -> str:
     if seen != seen:
-        return f"{pair}: with {n_items:,} items no difference that was tried is seen with a power of 80 %"
+        return (
+            f"{pair}: with {n_items:,} items no difference that was tried is seen with a power of 80 %, "
+            "whichever of both is better"
+        )
     return (
-        f"{pair}: with {n_items:,} items it sees a true difference of {seen:.4f} with a power of 80 %, and "
-        "smaller ones less often"
+        f"{pair}: with {n_items:,} items it sees a true difference of {seen:.4f}, in either direction, "
+        "with a power of 80 %, and smaller ones less often"
     )
 
 
 def _needed(pair: str, needed: DataFrame, difference: float, n_items: int) -> str:
+    """Return how many items are needed; a power without a number is that of ten million items."""
+    own = needed[needed["pair"] == pair]
+    if own["n_items"].isna().all() and own["power"].isna().all():
+        return f"{pair}: no population like this one differs by as much as {difference:g}"
     words = []
-    for row in needed[needed["pair"] == pair].to_dict("records"):
+    for row in own.to_dict("records"):
         known = row["n_items"] is not None and row["n_items"] == row["n_items"]
-        items = f"{int(row['n_items']):,} items" if known else "no number up to ten million"
+        items = f"{int(row['n_items']):,} items" if known else "more than ten million items"
         words.append(f"{items} for a power of {100 * row['power_wanted']:.0f} %")
     return (
-        f"{pair}: to see a true difference of {difference:g} it needs {' and '.join(words)}; there are "
-        f"{n_items:,}"
+        f"{pair}: to see a true difference of {difference:g}, in either direction, it needs "
+        f"{' and '.join(words)}; there are {n_items:,}"
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.measures import check_measure
 from harness.store import Arrays
 
 if TYPE_CHECKING:
@@ -44,3 +45,17 @@ class Work(NamedTuple):
     measure: Callable[[], tuple[DataFrame, list[str]]]
     needs: Callable[[Sequence[tuple[str, str, float]]], list[Arrays]]
     judge: Callable[[str], DataFrame]
+
+
+def cost_notes(measure: str, costs: Mapping[str, float]) -> list[str]:
+    """Return what a reader of the detection cost must know: its costs and prior.
+
+    Examples
+    --------
+    >>> cost_notes("dcf", {"prior": 0.1}), cost_notes("f1", {})
+    (['costs of the DCF: cost_fn 1, cost_fp 1, prior 0.1'], [])
+    """
+    if measure != "dcf":
+        return []
+    words = [f"{name} {value:g}" for name, value in check_measure(measure, **costs).items()]
+    return [f"costs of the DCF: {', '.join(words)}"]
