@@ -190,12 +190,12 @@ def test_any_path_may_stand_first(name, tmp_path, monkeypatch, capfd):
 
 
 def test_memory_does_not_grow_with_the_tables(tmp_path):
-    rows = "mcnemar,0.05\n" * 25_000
+    rows = "mcnemar,0.05\n" * 100_000
     for i in range(4):
         make_run(tmp_path / "s" / f"{i}", [f"seed={i}"], {"seed": i}, f"test,rate\n{rows}")
     collect(tmp_path / "s")  # what is imported at the first call does not count
     tracemalloc.start()
-    assert collect(tmp_path / "s").n_rows == 100_000
+    assert collect(tmp_path / "s").n_rows == 400_000
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < (tmp_path / "s" / "collected_size_power.csv").stat().st_size / 4
