@@ -209,13 +209,17 @@ def test_recover_counts_refuses_weights_that_are_none():
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
-@pytest.mark.parametrize("owned", [True, False])
+@pytest.mark.parametrize("owned", ["own", "view", "part"])
 def test_weights_are_narrowed_within_their_own_memory(monkeypatch, n, owned):
     monkeypatch.setattr(rcv1, "ENTRIES_AT_ONCE", 3)
-    values = np.random.default_rng(n).random(n)
+    whole = np.random.default_rng(n).random(n)
+    values = {"own": whole, "view": whole[:], "part": whole[1:]}[owned]
     expected = values.astype(np.float32)
-    narrow = rcv1._narrowed(values if owned else values[:])
+    kept = whole.copy()
+    narrow = rcv1._narrowed(values)
     np.testing.assert_array_equal(narrow, expected)
     assert narrow.dtype == np.float32
-    if owned:
+    if owned == "part":
+        np.testing.assert_array_equal(whole, kept)
+    else:
         assert narrow.base.nbytes <= 4 * n + 8

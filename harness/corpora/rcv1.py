@@ -131,15 +131,19 @@ def _matrix(matrix: Any, kind: type) -> sparse.csr_array:
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
-    """Return values as float32; where they are float64 and own their memory, within it.
+    """Return values as float32; where they are all of a float64 array that owns its memory, within it.
 
-    Beside each other they would take 750 MB on all of RCV1. The array that is given is of no use afterwards.
+    Beside each other they would take 750 MB on all of RCV1. What is given is of no use afterwards, nor is any
+    other view of that array.
 
     Examples
     --------
     >>> _narrowed(np.arange(5) / 4)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
+    base = values.base
+    if isinstance(base, np.ndarray) and base.dtype == values.dtype and base.shape == values.shape:
+        values = base  # joblib returns a view of what it read
     if values.dtype != np.float64 or not values.flags.owndata:
         return values.astype(np.float32, copy=False)
     n_values = len(values)
