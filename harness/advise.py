@@ -239,6 +239,7 @@ def _cell_work(
     order = [test.name for test in tests]
 
     def measured() -> tuple[Any, list[str]]:
+        """Return how often each test rejects at every point of every pair, and notes."""
         points, notes = [], []
         for pair, population in populations.items():
             more, missing = points_of(pair, population, n_items, measure, costs, plan, alpha)
@@ -248,6 +249,7 @@ def _cell_work(
         return run_points(points, tests, alpha, seed, run), notes
 
     def needs(wanted: Sequence[tuple[str, str, float]]) -> list[Arrays]:
+        """Return the items needed for each pair, test and power."""
         units = [
             (order.index(test), tuple(populations[pair].null.tolist()), difference, power, alpha, dict(costs),
              pair, seed)

@@ -199,18 +199,8 @@ def null_size_figure(
 
     def draw(axes: Any, row: Row, panel: Panel, top: float) -> None:
         """Draw a family's rates against N; under a null also the level with its tolerance."""
-        set_x(axes, sizes, x_axis, digits=(1, 5) if len(sizes) > 5 else (1, 3))
-        if kind == "size":
-            draw_tolerance(axes, alpha)
-            draw_nominal(axes, alpha)
-        part = select_panel(rows, panel)
-        for place, (curve, look) in enumerate(row.curves):
-            points = part[part["test"] == curve.test]
-            if len(points):
-                x = dodge(
-                    points["n_documents"].to_numpy(float), place, len(row.curves), x_axis, axes.get_xlim()
-                )
-                draw_curve(axes, points, look, x, name=curve.test, band=not curve.companion)
+        level = alpha if kind == "size" else None
+        draw_family(axes, row, select_panel(rows, panel), sizes, x_axis=x_axis, level=level, bands=True)
 
     numbers = [category_rows(select_panel(rows, panel)) for panel in panels]
     tops = [row_top(rows, row, alpha) if kind == "size" else 1.03 for row in families]
@@ -229,6 +219,43 @@ def null_size_figure(
     )
     caption = _size_caption(table, rows, provenance, group, truth, kind, alpha)
     return grid_figure(grid, caption, width), caption
+
+
+def draw_family(
+    axes: Any,
+    row: Row,
+    rows: DataFrame,
+    sizes: Sequence[float],
+    *,
+    x_axis: str,
+    level: float | None,
+    bands: bool,
+) -> None:
+    """Draw the rates of a family of tests against N, and a level with its tolerance where there is one.
+
+    Parameters
+    ----------
+    axes : Axes
+    row : Row
+    rows : DataFrame
+        Of one panel, with the columns of ``size_power.csv``.
+    sizes : sequence of float
+        Every N of the figure.
+    x_axis : {"log", "linear"}
+    level : float or None
+    bands : bool
+        Draw the band over categories of each curve that is no companion.
+    """
+    set_x(axes, sizes, x_axis, digits=(1, 5) if len(sizes) > 5 else (1, 3))
+    if level is not None:
+        draw_tolerance(axes, level)
+        draw_nominal(axes, level)
+    for place, (curve, look) in enumerate(row.curves):
+        points = rows[rows["test"] == curve.test]
+        if len(points):
+            n = points["n_documents"].to_numpy(float)
+            x = dodge(n, place, len(row.curves), x_axis, axes.get_xlim())
+            draw_curve(axes, points, look, x, name=curve.test, band=bands and not curve.companion)
 
 
 def band_handle() -> Any:

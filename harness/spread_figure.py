@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.captions import corpus_notes, corpus_sentence, truth_sentences
-from harness.figure_layout import set_x
-from harness.figure_nulls import MEASURES, Grid, Row, family_rows, grid_figure, null_panels, row_top
-from harness.figure_panels import dodge, draw_curve
-from harness.figure_style import draw_nominal, draw_tolerance, nominal_handle, tolerance_handle
-from harness.papers import NULL_TRUTHS, primary_alpha, primary_truth, select, select_panel
+from harness.figure_nulls import (
+    MEASURES,
+    Grid,
+    Row,
+    draw_family,
+    family_rows,
+    grid_figure,
+    null_panels,
+    row_top,
+)
+from harness.figure_style import nominal_handle, tolerance_handle
+from harness.papers import FEW_CATEGORIES, NULL_TRUTHS, primary_alpha, primary_truth, select, select_panel
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,17 +67,8 @@ def spread_figure(
 
     def draw(axes: Any, row: Row, panel: Any, top: float) -> None:
         """Draw a family's means against N, each with the range over the runs."""
-        set_x(axes, sizes, "log", digits=(1, 5) if len(sizes) > 5 else (1, 3))
-        if is_size:
-            draw_tolerance(axes, alpha)
-            draw_nominal(axes, alpha)
-        part = select_panel(rows, panel)
-        for place, (curve, look) in enumerate(row.curves):
-            points = part[part["test"] == curve.test]
-            if len(points):
-                x = points["n_documents"].to_numpy(float)
-                x = dodge(x, place, len(row.curves), "log", axes.get_xlim())
-                draw_curve(axes, points, look, x, name=curve.test, band=False)
+        level = alpha if is_size else None
+        draw_family(axes, row, select_panel(rows, panel), sizes, x_axis="log", level=level, bands=False)
 
     grid = Grid(
         panels,
@@ -119,9 +117,10 @@ def _caption(rows: DataFrame, facts: Mapping[str, Any], truth: str, kind: str, a
         f"{noun} of the tests at alpha = {alpha:g} against the size N of the evaluation set, over "
         f"{len(facts['values'])} runs that differ in {facts['spread_over']} alone ({values}).",
         *([ON_REAL_PAIRS] if truth in NULL_TRUTHS and kind == "power" else truth_sentences(truth)),
-        "Points: mean over the runs in which some category qualifies. Bars: from the lowest run to the "
-        "highest. Under the columns: the fewest and the most categories that qualify in a run, by measure "
-        f"({', '.join(MEASURES.values())}).",
+        f"Points: mean over the runs; hollow where a run has fewer than {FEW_CATEGORIES} categories that "
+        "qualify, not drawn where a run has none (tables/spread.md has them). Bars: from the lowest run to "
+        "the highest. Under the columns: the fewest and the most categories that qualify in a run, by "
+        f"measure ({', '.join(MEASURES.values())}).",
     ]
     shown = rows[rows["n_runs"] > 1]
     if len(shown):

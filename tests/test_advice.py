@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import binom, norm
@@ -184,6 +184,7 @@ def test_the_items_found_have_the_power_of_enumeration(block, monkeypatch):
 @given(
     st.floats(0.01, 0.6), st.floats(0.3, 3), st.floats(0.1, 0.98), st.integers(0, 10**6), st.floats(0.2, 4)
 )
+@example(0.015625, 1.0, 0.28125, 0, 0.203125)  # a single item has more power than is wanted
 @settings(max_examples=300, deadline=None)
 def test_the_search_ends_at_the_power_or_where_it_is_leapt_over(slope, spread, power, seed, steepness):
     """Power curves of any steepness, measured with noise, whatever a z test would have expected."""

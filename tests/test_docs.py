@@ -147,3 +147,11 @@ def test_every_column_of_the_committed_tables_is_explained(name):
     assert set(columns_of(ROOT / "results" / name)) <= explained, (
         set(columns_of(ROOT / "results" / name)) - explained
     )
+
+
+def test_the_figures_that_the_results_name_are_there():
+    text = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w-]+/figures/\w[\w.]*)`", text)
+    assert len(named) >= 5
+    for name in named:
+        assert (ROOT / "results" / f"{name}.png").is_file(), name

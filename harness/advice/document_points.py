@@ -186,6 +186,7 @@ def _needed(
     n_sets = N_NEEDED_DRAWN if name in DRAWN else N_NEEDED
 
     def reached(n: int, attempt: int) -> float:
+        """Return the power in the worse direction on sets of n documents."""
         right = dict.fromkeys(populations, 0)
         for sign, shares in populations.items():
             names = ("advice", pair, "needed", power, attempt, sign, n, "documents")

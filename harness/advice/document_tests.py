@@ -217,6 +217,7 @@ def bootstrap_by_document(
     n = counts.sum(axis=1)
 
     def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which replicates have a difference of at most, and of at least, 0."""
         rest = n[sets] - own[sets].sum(axis=1)
         shares = np.concatenate([own[sets], rest[:, None]], axis=1) / n[sets][:, None]
         drawn = rng.multinomial(n[sets], shares, size=(times, len(sets)))[..., :-1]
@@ -258,6 +259,7 @@ def randomization_by_document(
     d = difference_of_totals(totals, weights)
 
     def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_]]:
+        """Return which exchanges have a difference as far from 0 as the set itself."""
         heads = rng.binomial(exchanged[sets], 0.5, size=(times, len(sets), len(steps)))
         move = (2 * heads - exchanged[sets]).astype(float) @ steps
         move = move.reshape(*move.shape[:-1], -1, 2)

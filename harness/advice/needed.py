@@ -16,7 +16,7 @@ N_SETS = 4_000
 """In each direction."""
 MISSING: Arrays = {"n_items": np.array(0), "power": np.array(np.nan)}
 _FEWEST = 10
-_ROUNDS = 24
+_ROUNDS = 28
 _CAREFUL_ROUNDS = 3
 _CLOSE = 1.01  # bounds of the bracket this near to each other are not told apart
 
@@ -72,6 +72,7 @@ def needed_items(
     sd = max(float(standard_deviation(shares, test.measure, **costs)) for shares in populations.values())
 
     def reached(n_items: int, attempt: int) -> float:
+        """Return the power in the worse direction on sets of so many items."""
         right = []
         for sign, shares in populations.items():
             found = count_rejections(
@@ -145,9 +146,10 @@ def search_items(
             n = min(max(round(np.sqrt(low * high)), low + 1), high - 1)
             continue
         factor = (quantiles / max(level + float(ndtri(np.clip(share, 0.02, 0.999))), 0.3)) ** 2
+        careful = attempt < _CAREFUL_ROUNDS
         if high:
-            n = max(1, min(n - 1, int(n * np.clip(factor, 0.25, 0.9))))
+            n = max(1, min(n - 1, int(n * np.clip(factor, 0.25, 0.9 if careful else 0.25))))
         else:
-            least = 1.1 if attempt < _CAREFUL_ROUNDS else 4.0
+            least = 1.1 if careful else 4.0
             n = min(MOST_ITEMS, int(np.ceil(n * np.clip(factor, least, 4.0))))
     return {"n_items": np.array(high), "power": np.array(share_high)}

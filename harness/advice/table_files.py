@@ -65,7 +65,10 @@ def _readers() -> Mapping[str, Any]:
     import pandas as pd
 
     def text(separator: str) -> Any:
+        """Return the reader of a table of text."""
+
         def read(path: Path) -> Iterator[DataFrame]:
+            """Yield some rows at a time, each value as it is written."""
             with pd.read_csv(
                 path, sep=separator, dtype=str, keep_default_na=False, na_values=["", "NaN", "nan", "NA"],
                 chunksize=ROWS_AT_ONCE,
@@ -79,10 +82,12 @@ def _readers() -> Mapping[str, Any]:
         return read
 
     def json_lines(path: Path) -> Iterator[DataFrame]:
+        """Yield some objects at a time."""
         with pd.read_json(path, lines=True, dtype=False, chunksize=ROWS_AT_ONCE) as frames:
             yield from frames
 
     def parquet(path: Path) -> Iterator[DataFrame]:
+        """Yield some rows at a time."""
         import pyarrow.parquet
 
         with pyarrow.parquet.ParquetFile(path) as file:

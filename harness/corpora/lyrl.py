@@ -159,6 +159,7 @@ def _join(files: list[Path], read: Callable[[Path], Iterable[Rows]]) -> tuple[Ro
     ends = [0]
 
     def each() -> Iterator[Rows]:
+        """Yield the rows of file after file, and note where each file ends."""
         for file in files:
             ends.append(ends[-1])
             for part in read(file):
