@@ -38,6 +38,10 @@ NULL_SENTENCES = {
         "are alike in every measure: the rate is a size, but one that flatters tests which are exact there."
     ),
 }
+ON_REAL_PAIRS = (
+    "Sets for power are drawn from the real population of every category that has a discordant document and "
+    "a difference; rejections in the right direction."
+)
 BAND_OVERLAP = (
     "Meta-categories are unions that share topics: they overlap, so over them the band is a lower bound of "
     "the spread."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.captions import BARS, null_settings, setting_sentences, truth_sentences
+from harness.captions import BARS, ON_REAL_PAIRS, null_settings, setting_sentences, truth_sentences
 from harness.figure_layout import Page, columns_that_fit, round_top, set_x
 from harness.figure_panels import (
     ROW_HEIGHT,
@@ -136,6 +136,7 @@ def _caption(table: DataFrame, provenance: Mapping[str, Any], truth: str, alpha:
         "prevalence. The positive and the negative cells of every category's population are rescaled to the "
         "prevalence, and the truth is computed anew under it; models and decisions stay as they are.",
         *truth_sentences(truth),
+        *([ON_REAL_PAIRS] if truth in NULL_TRUTHS else []),
         BARS.replace("for every N:", "for every prevalence:"),
     ]
     return " ".join([*parts, *closing])

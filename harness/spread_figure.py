@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.captions import corpus_notes, corpus_sentence, truth_sentences
+from harness.captions import ON_REAL_PAIRS, corpus_notes, corpus_sentence, truth_sentences
 from harness.figure_nulls import (
     MEASURES,
     Grid,
@@ -22,10 +22,6 @@ from harness.papers import FEW_CATEGORIES, NULL_TRUTHS, primary_alpha, primary_t
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ON_REAL_PAIRS = (
-    "Sets are drawn from the real population of every category that has a discordant document and a "
-    "difference; rejections in the right direction."
-)
 LABELS = {"size": "$\\alpha_{\\mathrm{true}}$", "power": "power $\\pi$"}
 
 
