@@ -15,7 +15,7 @@ BLOCKS = yaml.safe_load((RESULTS / "claims.yaml").read_text(encoding="utf-8"))
 NO_CLAIM = re.compile(
     r"`[^`]*`|\]\([^)]*\)|\(NIPS 2005\)|\bRR 04-34\b|\bF1\b|\b5x2cv\b|\bRCV1(-v2)?\b|\bLYRL2004\b|\bM143\b"
     r"|\bReuters-21578\b|\bXGBoost 3\.2\.0|\bFigures? \d\([a-d]\)|\b[12]\([a-d]\)|\bTable 3\b|\bR[0-4]\b"
-    r"|\bH[01]\b|\balpha = \.1, \.05 and \.01|goes to 0"
+    r"|\bH[01]\b|\balpha = \.1, \.05 and \.01|goes to 0|N ends at 1000"
     r"|\bP\d+\b|\beq\. [89]\b|\bN = \d+|\balpha = \.\d+|\[\.8, 1\.2\] alpha|\bseed 0\b|\d+ examples"
     r"|errors at \.05|95 % interval|10 %, 90 % quantile|lies below \.95|z_true (lies beyond|within) 3"
     r"|\bp = 1\b|\b0/0\b|5 to 95 % of|\bpower of \.8\b|prevalence below \.01"
