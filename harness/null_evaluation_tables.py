@@ -18,8 +18,8 @@ from harness.plans import Plan
 from harness.questions import Question
 from harness.rejections import Test
 from harness.significance.ranks import holm
-from harness.size_power import dead_categories, verdict
-from harness.size_power_categories import BY_CATEGORY, POINT
+from harness.size_power import dead_categories, points, verdict
+from harness.size_power_categories import BY_CATEGORY, POINT, key_values
 from harness.store import Arrays
 
 if TYPE_CHECKING:
@@ -153,26 +153,31 @@ def distribution_table(rates: "pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    rows = [
-        dict(zip(POINT, point, strict=True)) | _distribution(part, float(part["alpha"].to_numpy()[0]))
-        for point, part in rates.groupby(list(POINT), sort=False, dropna=False)
-    ]
-    return pd.DataFrame(rows, columns=list(SIZES)).astype({"worst_again": float})
+    point, first = points(rates)
+    keys = pd.DataFrame({name: key_values(rates, name)[first] for name in POINT})
+    names = ("alpha", "kind", "category", "dead", "n_sets", "n_rejected", "rate", "mc_low", "mc_high")
+    columns = {name: rates[name].to_numpy() for name in names}
+    places = np.split(np.argsort(point, kind="stable"), np.cumsum(np.bincount(point)))[:-1]
+    told = pd.DataFrame(
+        [_distribution({name: column[at] for name, column in columns.items()}) for at in places],
+        columns=list(SIZES[len(POINT) :]),
+    )
+    return pd.concat([keys, told], axis=1).astype({"worst_again": float})
 
 
-def _distribution(part: "pd.DataFrame", alpha: float) -> dict[str, Any]:
+def _distribution(point: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the columns of one point that are not its keys."""
-    sizes = part[part["kind"] == "size"]
-    live = sizes[~sizes["dead"].to_numpy(dtype=bool)]
-    n_sets = int((sizes if len(sizes) else part)["n_sets"].to_numpy()[0])
-    told: dict[str, Any] = {"n_sets": n_sets, "n_live": len(live), "n_categories": len(sizes)}
-    if n_sets < LEAST_SETS or not len(live):
+    is_size, alpha = point["kind"] == "size", float(point["alpha"][0])
+    live = {name: column[is_size & ~point["dead"].astype(bool)] for name, column in point.items()}
+    n_sets, n_live = int(point["n_sets"][is_size.argmax()]), len(live["rate"])
+    told: dict[str, Any] = {"n_sets": n_sets, "n_live": n_live, "n_categories": int(is_size.sum())}
+    if n_sets < LEAST_SETS or not n_live:
         return told
-    k, rate = live["n_rejected"].to_numpy(), live["rate"].to_numpy()
+    k, rate = live["n_rejected"], live["rate"]
     worst, found = int(k.argmax()), Counter(map(verdict, live["mc_low"], live["mc_high"], repeat(alpha)))
     told |= dict(zip(("q10", "median", "q90"), np.quantile(rate, [0.1, 0.5, 0.9]), strict=True))
-    told |= {"worst": rate[worst], "worst_category": live["category"].iat[worst]}
-    told["worst_low"] = float(clopper_pearson(k[worst], n_sets, 1 - ERROR / len(live))[0])
+    told |= {"worst": rate[worst], "worst_category": live["category"][worst]}
+    told["worst_low"] = float(clopper_pearson(k[worst], n_sets, 1 - ERROR / n_live)[0])
     told |= {f"n_{word}": found[word] for word in ("holds", "liberal", "conservative", "undecided")}
     chance = 2 * stats.binom.sf(k - 1, n_sets, min(1, 1.2 * alpha))
     return told | {"n_liberal_holm": int((holm(np.minimum(1, chance)) <= ERROR).sum())}

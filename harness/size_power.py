@@ -92,7 +92,7 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     missing = [column for column in BY_CATEGORY if column not in by_category.columns]
     if missing:
         raise ValueError(f"by_category: lacks {', '.join(missing)}; needed are {', '.join(BY_CATEGORY)}")
-    point, first = _points(by_category)
+    point, first = points(by_category)
     group = 2 * point + (by_category["kind"].to_numpy(dtype=object) == "power")
     each = by_category["n_sets"].to_numpy(dtype=np.int64)
     n_sets = np.repeat(each[first], 2)
@@ -105,7 +105,7 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(keys | {"kind": kinds} | columns, columns=list(SIZE_POWER))
 
 
-def _points(by_category: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def points(by_category: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return the point of each row, numbered by first appearance, and the first row of each point."""
     import pandas as pd
 

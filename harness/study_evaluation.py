@@ -102,7 +102,8 @@ def _write(
         parts += found.by_category
         write_table(pd.concat(found.path, ignore_index=True), out / "power_path.csv")
         write_table(pd.concat(found.nulls, ignore_index=True), out / "nulls.csv")
-        write_table(pd.concat(found.distributions, ignore_index=True), out / "size_by_category.csv")
+        told = [table for table in found.distributions if len(table)] or found.distributions[:1]
+        write_table(pd.concat(told, ignore_index=True), out / "size_by_category.csv")
     write_table(pd.concat(shown, ignore_index=True), out / "size_power_by_category.csv")
     rates = pd.concat([size_power(part, seed) for part in parts if len(part)], ignore_index=True)
     write_table(rates, out / "size_power.csv")

@@ -169,6 +169,23 @@ def test_columns_of_many_kinds_of_sizes(n_categories):
         check_told(row, rates[rates["n_documents"] == row["n_documents"]])
 
 
+def test_a_pair_without_any_null_has_rows_that_tell_nothing(small, tmp_path):
+    """Only B errs alone in every category of one pair: its rows tell nothing, the other pair stays."""
+    counts = np.array([[30, 0, 9, 10, 6, 4, 0, 141], [50, 0, 3, 10, 6, 9, 0, 141]])
+    none = Population("linear_svm-mlp", "natural", ("a", "b"), counts)
+    overrides = [*SMALL[2:], "test=[mcnemar,wald_f1]", "truth=[exact_null]", "nulls.n_sets=2000"]
+    one, both, empty = (
+        write_tables(tmp_path / name, chosen, overrides, Workers("sequential"))
+        for name, chosen in (("one", [small]), ("both", [none, small]), ("empty", [none]))
+    )
+    table, beside, alone = (pd.read_csv(folder / "size_by_category.csv") for folder in (one, both, empty))
+    pd.testing.assert_frame_equal(beside[beside["pair"] == small.pair].reset_index(drop=True), table)
+    for without in (beside[beside["pair"] == none.pair], alone):
+        assert (without[["n_categories", "n_live"]] == 0).all(axis=None)
+        assert without[[*TOLD, "worst_again"]].isna().all(axis=None)
+        assert len(without) == len(table)
+
+
 # --- live categories -------------------------------------------------------------------------------
 
 
