@@ -96,7 +96,7 @@ def _write(
     import pandas as pd
 
     shown, parts = list(judged), list(judged)
-    if found is not None:
+    if found is not None and found.by_category:  # else every balance is stratified
         one = shown_alpha(alphas)  # by category all levels would fill some 200 MB
         shown += [table[table["alpha"] == one] for table in found.by_category]
         parts += found.by_category

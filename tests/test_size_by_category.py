@@ -186,6 +186,12 @@ def test_a_pair_without_any_null_has_rows_that_tell_nothing(small, tmp_path):
         assert len(without) == len(table)
 
 
+def test_stratified_sets_beside_a_null_leave_the_tables_of_the_rules(small, tmp_path):
+    overrides = ["test=[mcnemar]", "truth=[margin,exact_null]", "balance=[stratified]", "sets.sizes=[50]"]
+    folder = write_tables(tmp_path / "out", [small], [*overrides, "sets.n_sets=20"], Workers("sequential"))
+    assert {p.name for p in folder.iterdir()} == {"size_power.csv", "size_power_by_category.csv"}
+
+
 # --- live categories -------------------------------------------------------------------------------
 
 
