@@ -85,8 +85,8 @@ def _evaluate_nulls(
     nulls: Mapping[str, Any],
     common: Mapping[str, Any],
 ) -> NullStudy:
-    shared = {key: evaluation[key] for key in ("tests", "alphas", "sizes", "n_sets")}
-    return evaluate_nulls(plans, **nulls, **shared, **common)
+    shared = {key: evaluation[key] for key in ("tests", "alphas", "sizes")}
+    return evaluate_nulls(plans, **nulls, **shared, prevalence_sets=evaluation["n_sets"], **common)
 
 
 def _write(
@@ -96,12 +96,14 @@ def _write(
     import pandas as pd
 
     shown, parts = list(judged), list(judged)
-    if found is not None:
+    if found is not None and found.by_category:  # else every balance is stratified
         one = shown_alpha(alphas)  # by category all levels would fill some 200 MB
         shown += [table[table["alpha"] == one] for table in found.by_category]
         parts += found.by_category
         write_table(pd.concat(found.path, ignore_index=True), out / "power_path.csv")
         write_table(pd.concat(found.nulls, ignore_index=True), out / "nulls.csv")
+        told = [table for table in found.distributions if len(table)] or found.distributions[:1]
+        write_table(pd.concat(told, ignore_index=True), out / "size_by_category.csv")
     write_table(pd.concat(shown, ignore_index=True), out / "size_power_by_category.csv")
     rates = pd.concat([size_power(part, seed) for part in parts if len(part)], ignore_index=True)
     write_table(rates, out / "size_power.csv")
