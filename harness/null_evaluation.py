@@ -143,7 +143,9 @@ def evaluate_nulls(
     found = make_run("nulls", *inputs)(
         count_unit, units, names, threads=False, description="testing sets under exact nulls"
     )
-    judged = [(test, [alphas[a] for a in levels(test, alphas)]) for test in tests]
+    judged = [
+        (test, [alphas[a] for a in levels(test, alphas)]) for test in _by_category(tests, replicate_tests)
+    ]
     fewest = fewest_to_reject(judged, sorted({*sizes, *rescaled["sizes"]}))
     study, start = NullStudy([], [], [], [], _left_out(plans, nulls)), 0
     for plan, populations, given in zip(kept, made, options, strict=True):
@@ -162,6 +164,17 @@ def evaluate_nulls(
     _measure_again(kept, made, options, study.distributions, make_run("nulls again", *inputs))
     study.warnings.extend(_missing(kept, made, questions, [given["sources"] for given in options]))
     return study
+
+
+def _by_category(tests: Sequence[Test], replicate_tests: Sequence[str]) -> list[Test]:
+    """Return the tests whose sizes are reported by category, or all of a measure that has none of them.
+
+    They alone tell which categories are live: a test that rejects on a single document, as the Bayesian
+    bootstrap does, would call categories live in which no other test can be wrong.
+    """
+    reported = [test for test in tests if not takes_few(test) or test.name in replicate_tests]
+    measures = {test.measure for test in reported}
+    return reported + [test for test in tests if test.measure not in measures]
 
 
 def _grids(

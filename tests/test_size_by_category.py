@@ -214,6 +214,20 @@ def test_live_is_the_same_for_all_tests_of_a_measure(out, small):
     assert (table["n_live"].to_numpy() + dead == table["n_categories"].to_numpy()).all()
 
 
+def test_a_test_that_is_not_reported_by_category_makes_none_live(small, tmp_path):
+    """The Bayesian bootstrap rejects on single documents; its few sets are not reported by category."""
+    overrides = ["truth=[exact_null]", "balance=[natural]", "sets.sizes=[300]", "nulls.n_pooled=20"]
+    overrides += ["nulls.n_sets=50", "nulls.h=[0]", "nulls.path_sizes=[300]"]
+    live = []
+    for name, tests in {"alone": "wald_f1", "beside": "wald_f1,bayesian_bootstrap_f1"}.items():
+        chosen = [*overrides, f"test=[{tests}]"]
+        folder = write_tables(tmp_path / name, [small], chosen, Workers("sequential"))
+        table = pd.read_csv(folder / "size_by_category.csv")
+        live.append(table[table["test"] == "wald_f1"]["n_live"].tolist())
+    assert live[0] == live[1]
+    assert live[0][-1] < len(small.categories)
+
+
 def test_the_fewest_of_a_measure_is_that_of_its_first_test():
     """The published numbers of lone discordances that reject at .05: 4, 6, 6, 5, and 4 of the bootstrap."""
     register_resolvers()
