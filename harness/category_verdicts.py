@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.papers import COLUMNS, FEW_CATEGORIES, read_table
+from harness.null_evaluation_tables import LEAST_SETS
+from harness.papers import COLUMNS, FEW_CATEGORIES, NUMERIC, read_table
 from harness.size_power import verdict
 from harness.size_power_categories import POINT
 from harness.truth_scores import CANNOT_TELL
@@ -41,7 +42,7 @@ def read_rates(out: Path) -> DataFrame:
     UserError
         If a table is unreadable, or lacks a column.
     """
-    table = read_table(out / "size_power.csv", COLUMNS)
+    table = read_table(out / "size_power.csv", COLUMNS, NUMERIC)
     path = out / "size_by_category.csv"
     if not path.is_file():
         return table
@@ -86,7 +87,7 @@ def why_unknown(point: Any) -> str:
         return "no size_by_category.csv has sizes of this test"
     if live < FEW_CATEGORIES:
         return f"{int(live)} live {'category' if live == 1 else 'categories'}, {FEW_CATEGORIES} are needed"
-    return f"{int(point['n_sets']):,} sets a category, 2,000 are needed"
+    return f"{int(point['n_sets']):,} sets a category, {LEAST_SETS:,} are needed"
 
 
 def distribution_words(point: Any) -> str:
@@ -98,13 +99,13 @@ def distribution_words(point: Any) -> str:
     ...          "n_undecided": 0, "n_liberal_holm": 2, "worst": 0.144, "worst_again": 0.141,
     ...          "worst_category": "C31"}
     >>> distribution_words(point)
-    'holds in 84 of 89 live categories, liberal in 5 (2 after Holm), at most 0.144 in C31 (0.141 on new sets)'
+    'holds in 84 of 89 live categories, liberal in 5 (2 after Holm), worst 0.144 in C31 (0.141 on new sets)'
     """
     holm = f" ({int(point['n_liberal_holm'])} after Holm)" if point["n_liberal"] else ""
     parts = [f"holds in {int(point['n_holds'])} of {int(point['n_live'])} live categories"]
     parts += [f"liberal in {int(point['n_liberal'])}{holm}"] if holm else []
     parts += [f"{word} in {int(point[f'n_{word}'])}" for word in SINGLE[2:] if point[f"n_{word}"]]
-    return ", ".join([*parts, f"at most {worst_words(point)}"])
+    return ", ".join([*parts, f"worst {worst_words(point)}"])
 
 
 def worst_words(point: Any) -> str:
@@ -133,10 +134,10 @@ def distribution_cells(point: Any) -> dict[str, str]:
 
 CELLS_NOTE = (
     "By category: holds where no live category is liberal (size above 1.2 alpha) after Holm and the median "
-    "lies within .8 and 1.2 alpha; liberal where one is; below five live categories or 2,000 sets a category "
-    "we cannot tell. Median, 10-90 % and worst are over the live categories, the worst measured again on new "
-    "sets. H / L / C / ?: categories in which the test holds, is liberal, conservative, undecided, each by "
-    "its own 95 % interval. Tests with fewer sets detect less."
+    "lies within .8 and 1.2 alpha; liberal where one is; below five live categories or "
+    f"{LEAST_SETS:,} sets a category we cannot tell. Median, 10-90 % and worst are over the live categories, "
+    "the worst measured again on new sets. H / L / C / ?: categories in which the test holds, is liberal, "
+    "conservative, undecided, each by its own 95 % interval. Tests with fewer sets detect less."
 )
 
 

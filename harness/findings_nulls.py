@@ -10,7 +10,7 @@ import numpy as np
 from harness.category_verdicts import FALSE_LIBERAL, why_unknown, worst_words
 from harness.figure_degenerate import figure_1d
 from harness.papers import BALANCE_NAMES, REWEIGHTED, balanced_scheme, pair_name, primary_alpha, test_name
-from harness.ranking import rank_tests, recommendation
+from harness.ranking import rank_tests, recommend, recommendation
 from harness.truth_scores import CANNOT_TELL
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def holding(ranked: DataFrame, measure: str, alpha: float) -> list[str]:
             f"(chance alone: at most {chance:.1f})."
         )
     else:
-        first = f"{head}: none of {len(counts)} tests holds by category at any of {n_places} places."
+        first = f"{head}: none of {len(counts)} tests holds by category (panels and N looked at: {n_places})."
     worst = told.sort_values("worst", kind="stable").iloc[-1]
     second = (
         f"{measure}, largest size of a category: {worst_words(worst)}, {test_name(str(worst['test']))}, "
@@ -227,6 +227,10 @@ def recommendations(ranked: DataFrame) -> DataFrame:
     for (panel, n_documents), part in ranked.groupby(["panel", "n_documents"], sort=False):
         row: dict[str, object] = {"panel": panel, "N": str(n_documents)}
         for measure, some in part.groupby("measure", sort=False):
-            row[MEASURES.get(str(measure), str(measure))] = recommendation(some)
+            best, name = recommend(some), test_name(str(some.iloc[0]["test"]))
+            if best is None:
+                told = some.iloc[0]["verdict"] != CANNOT_TELL
+                name = f"none; least liberal: {name}" if told else CANNOT_TELL
+            row[MEASURES.get(str(measure), str(measure))] = name
         rows.append(row)
     return pd.DataFrame(rows).fillna("")

@@ -90,9 +90,9 @@ def _reliable(table: DataFrame, truth: str, alpha: float) -> Conclusion:
     liberal = [point for point in told if point.word == "liberal"]
     beyond = [point for point in liberal if not liberal_by_rule_alone(point, truth)]
     what = "by category" if truth in NULL_TRUTHS else "mean over categories"
-    evidence = f"{what} (rule {truth}), of {len(points)} curves: {_said(points)}"
+    evidence = f"{what} (rule {truth}, alpha = {alpha:g}), curves: {_said(points)}"
     if liberal:
-        evidence += f"; highest mean: {_name(max(liberal, key=lambda point: point.rate))}"
+        evidence += f"; highest: {_name(max(liberal, key=_height))}"
         if len(beyond) < len(liberal):
             evidence += (
                 "; up to .5 a mean above 1.2 alpha may be R3's own doing (a perfect test at the rule's limit)"
@@ -104,6 +104,10 @@ def _reliable(table: DataFrame, truth: str, alpha: float) -> Conclusion:
     else:
         verdict = CANNOT_TELL
     return Conclusion(text, verdict, evidence)
+
+
+def _height(point: Judged) -> float:
+    return float(point.point["worst"]) if point.by_category else point.rate
 
 
 def _said(points: list[Judged]) -> str:

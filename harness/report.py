@@ -158,7 +158,7 @@ def _sizes(table: DataFrame, truth: str) -> list[str]:
     import pandas as pd
 
     alpha, n_documents = primary_alpha(table), reference_size(table)
-    curves = told_curves(table, companions=True)
+    curves, heading = told_curves(table, companions=True), f"Size and power at N = {n_documents}"
     rule = size_truth(table, truth)
     sizes = judge(table, kind="size", truth=rule, alpha=alpha, n_documents=n_documents, curves=curves)
     powers = judge(table, kind="power", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
@@ -175,15 +175,15 @@ def _sizes(table: DataFrame, truth: str) -> list[str]:
         for point in sizes
     ]
     if not rows:
-        return _section("Which tests hold", ["Cannot tell: only reweighted populations were run."])
+        return _section(heading, ["Cannot tell: only reweighted populations were run."])
     text = (
         f"At N = {n_documents}, alpha = {alpha:g}; size by rule {truth_name(rule)}, power by "
         f"{truth_name(truth)}. {CELLS_NOTE if sizes[0].by_category else MEANS_NOTE} Means are over all "
         "qualifying categories, dead ones too; in brackets the wider of two intervals: Monte Carlo "
-        "(evaluation sets) and bootstrap over categories. `tables/size.md` and `tables/power.md` hold every "
-        "N.\n"
+        "(evaluation sets) and bootstrap over categories. `tables/size.md` and `tables/power.md` hold the "
+        "means at every N.\n"
     )
-    return _section("Which tests hold", [text, to_markdown(pd.DataFrame(rows))])
+    return _section(heading, [text, to_markdown(pd.DataFrame(rows))])
 
 
 def _models(models: DataFrame | None, outcomes: DataFrame) -> list[str]:

@@ -141,7 +141,9 @@ def test_equal_sets_tested_once_count_as_often_as_they_occur(analytic):
     sets = np.random.default_rng(0).multinomial(N, CELLS[0] / CELLS[0].sum(), size=300)
     for question in ask(analytic):
         tests = [analytic[place] for place in question.places]
-        rejected, wrong, degenerate, _ = count_sets(sets, tests, ALPHAS, [300] * len(tests), question, 1, 0, ("x",))
+        rejected, wrong, degenerate, _ = count_sets(
+            sets, tests, ALPHAS, [300] * len(tests), question, 1, 0, ("x",)
+        )
         for t, test in enumerate(tests):
             result = test.pvalue(sets)
             verdicts = result.pvalue[:, None] <= np.array(ALPHAS)
@@ -322,7 +324,10 @@ def test_workers_and_other_truths_do_not_change_a_byte(outcomes, tmp_path):
         ("nulls.n_pooled=0", "nulls.n_pooled: 0 is not allowed; a whole number of at least 1 is"),
         ("nulls.n_sets=0", "nulls.n_sets: 0 is not allowed"),
         ("nulls.n_replicate_sets=1.5", "nulls.n_replicate_sets: 1.5 is not allowed"),
-        ("nulls.replicate_tests=bootstrap_f1", "nulls.replicate_tests: 'bootstrap_f1' is not allowed; a list"),
+        (
+            "nulls.replicate_tests=bootstrap_f1",
+            "nulls.replicate_tests: 'bootstrap_f1' is not allowed; a list",
+        ),
         ("nulls.replicate_tests=[1]", "nulls.replicate_tests: 1 is not allowed; names are"),
         ("nulls.h=[-1]", "nulls.h: -1 is not allowed; numbers of at least 0 are"),
         ("nulls.path_sizes=[]", "nulls.path_sizes: [] is not allowed"),
