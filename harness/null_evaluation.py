@@ -143,7 +143,8 @@ def evaluate_nulls(
     found = make_run("nulls", *inputs)(
         count_unit, units, names, threads=False, description="testing sets under exact nulls"
     )
-    fewest = _fewest(tests, sorted({*sizes, *rescaled["sizes"]}), alphas, seed)
+    judged = [(test, [alphas[a] for a in levels(test, alphas)]) for test in tests]
+    fewest = fewest_to_reject(judged, sorted({*sizes, *rescaled["sizes"]}))
     study, start = NullStudy([], [], [], [], _left_out(plans, nulls)), 0
     for plan, populations, given in zip(kept, made, options, strict=True):
         part = found[start : start + len(plan.categories)]
@@ -313,17 +314,6 @@ def _worst(
             place = places[name]
             point = (sources.index(Source(truth, "size")), asks[place], int(n_documents))
             found.setdefault(category, {}).setdefault(point, []).append((place, row))
-    return found
-
-
-def _fewest(
-    tests: Sequence[Test], sizes: Sequence[int], alphas: Sequence[float], seed: int
-) -> dict[tuple[str, float, int], int]:
-    """Return what :func:`harness.evaluation.fewest_to_reject` does of the tests judged at each level."""
-    found: dict[tuple[str, float, int], int] = {}
-    for a, alpha in enumerate(alphas):
-        judged = [test for test in tests if a in levels(test, alphas)]
-        found |= fewest_to_reject(judged, sizes, [alpha], seed)
     return found
 
 

@@ -14,7 +14,10 @@ from harness.cli import main
 from harness.store import Store, digest, read_entry
 
 KINDS = {"fit", "decisions", "rejections", "truths", "nulls"}
-GIVEN = [*STUDY, *SVM, "truth=[sampling_interval,exact_null]", "parallel=sequential", "nulls.path_sizes=[50]"]
+GIVEN = [
+    *STUDY, *SVM, "truth=[sampling_interval,exact_null]", "parallel=sequential", "nulls.path_sizes=[50]",
+    "nulls.n_sets=20",
+]  # fmt: skip
 
 
 def run(folder, cache):

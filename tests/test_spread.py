@@ -171,7 +171,7 @@ def sweep(tmp_path_factory):
     changed = ("truth", "sets.sizes", "sets.n_sets", "population")
     stored = [setting for setting in STORED if setting.split("=")[0] not in changed]
     stored += [f"population={root / 'outcomes.csv'}", "truth=[margin,exact_null]", "sets.sizes=[1000]"]
-    stored += ["sets.n_sets=40"]
+    stored += ["sets.n_sets=40", "nulls.n_sets=40"]
     run = ["run", "-m", "seed=0,1,2", f"out={root / 'sweep'}", "cache=null", "parallel=sequential"]
     assert main([*run, *stored]) == 0
     assert main(["collect", str(root / "sweep"), "spread=seed"]) == 0
