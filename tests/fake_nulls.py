@@ -80,31 +80,6 @@ def _rates(rate):
     }  # fmt: skip
 
 
-def size_by_category(table, n_fewest=2000, **changes):
-    """The table size_by_category.csv: a test of 1.3 times the level is liberal in 2 categories after Holm."""
-    rows = table[(table["kind"] == "size") & (table["n_categories"] > 0)].copy()
-    n_live, liberal = rows["n_categories"] - rows["n_dead"], rows["rate"] > 1.2 * rows["alpha"]
-    low = rows["rate"] < 0.8 * rows["alpha"]
-    shape = {"median": 1.0, "q10": 0.8, "q90": 1.2, "worst": 1.5, "worst_low": 1.3, "worst_again": 1.4}
-    rows = rows.assign(
-        n_live=n_live, **{name: rows["rate"] * factor for name, factor in shape.items()}, worst_category="C3",
-        n_holds=np.where(liberal | low, 0, n_live), n_liberal=np.where(liberal, n_live, 0),
-        n_conservative=np.where(low, n_live, 0), n_undecided=0, n_liberal_holm=np.where(liberal, 2, 0),
-    )  # fmt: skip
-    measured = [name for name in BY_CATEGORY if name not in KEYS and not name.startswith("n_")]
-    measured += [name for name in BY_CATEGORY if name.startswith("n_") and name not in (*KEYS, *FIRST)]
-    rows = rows.assign(**changes)
-    rows[measured] = rows[measured].astype(object).where(rows["n_sets"] >= n_fewest, np.nan)
-    return rows[list(BY_CATEGORY)]
-
-
-def with_categories(table, **changes):
-    """The table size_power.csv joined with its size_by_category.csv."""
-    names = [name for name in BY_CATEGORY if name not in ("n_sets", "n_categories")]
-    beside = size_by_category(table, **changes)[names].assign(kind="size")
-    return table.merge(beside, how="left", on=[*KEYS, "kind"])
-
-
 def by_category(table, seed=0):
     """The table size_power_by_category.csv: sizes at .05, spread about the mean."""
     generator = np.random.default_rng(seed)
@@ -159,8 +134,32 @@ def write(out, table=None, *, rules=False, extras=True, **changes):
         whole = pd.concat([beside, table], ignore_index=True)
     fake_run.write(out, whole)
     if extras:
-        size_by_category(table).to_csv(out / "size_by_category.csv", index=False)
         by_category(table).to_csv(out / "size_power_by_category.csv", index=False)
         nulls(table).to_csv(out / "nulls.csv", index=False)
         path(table).to_csv(out / "power_path.csv", index=False)
     return out
+
+
+def known_sizes(table, n_fewest=2000, **changes):
+    """A table size_by_category.csv of known verdicts: a test of 1.3 times the level is liberal in 2 categories after Holm."""
+    rows = table[(table["kind"] == "size") & (table["n_categories"] > 0)].copy()
+    n_live, liberal = rows["n_categories"] - rows["n_dead"], rows["rate"] > 1.2 * rows["alpha"]
+    low = rows["rate"] < 0.8 * rows["alpha"]
+    shape = {"median": 1.0, "q10": 0.8, "q90": 1.2, "worst": 1.5, "worst_low": 1.3, "worst_again": 1.4}
+    rows = rows.assign(
+        n_live=n_live, **{name: rows["rate"] * factor for name, factor in shape.items()}, worst_category="C3",
+        n_holds=np.where(liberal | low, 0, n_live), n_liberal=np.where(liberal, n_live, 0),
+        n_conservative=np.where(low, n_live, 0), n_undecided=0, n_liberal_holm=np.where(liberal, 2, 0),
+    )  # fmt: skip
+    measured = [name for name in BY_CATEGORY if name not in KEYS and not name.startswith("n_")]
+    measured += [name for name in BY_CATEGORY if name.startswith("n_") and name not in (*KEYS, *FIRST)]
+    rows = rows.assign(**changes)
+    rows[measured] = rows[measured].astype(object).where(rows["n_sets"] >= n_fewest, np.nan)
+    return rows[list(BY_CATEGORY)]
+
+
+def with_categories(table, **changes):
+    """The table size_power.csv joined with its size_by_category.csv."""
+    names = [name for name in BY_CATEGORY if name not in ("n_sets", "n_categories")]
+    beside = known_sizes(table, **changes)[names].assign(kind="size")
+    return table.merge(beside, how="left", on=[*KEYS, "kind"])

@@ -26,6 +26,14 @@ POINTS = {
 }
 
 
+def write_known(out, table=None, **options):
+    """A run of nulls with a table of sizes by category whose verdicts are known."""
+    table = fake_nulls.size_power() if table is None else table
+    fake_nulls.write(out, table, **options)
+    fake_nulls.known_sizes(table).to_csv(out / "size_by_category.csv", index=False)
+    return out
+
+
 def small(points=POINTS, **changes):
     """A table of one panel, N and level; a row of size and one of power a test. The mean always holds."""
     rows = []
@@ -170,7 +178,7 @@ def test_panels_come_in_the_papers_order_and_prevalences_last():
 
 
 def test_the_report_of_a_run_of_nulls_alone(tmp_path):
-    out = fake_nulls.write(tmp_path)
+    out = write_known(tmp_path)
     write_report(out)
     text = (out / "summary.md").read_text()
     for part in (
@@ -191,7 +199,7 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
 
 
 def test_a_run_of_rules_and_nulls_has_both_kinds_of_findings(tmp_path):
-    out = fake_nulls.write(tmp_path, rules=True)
+    out = write_known(tmp_path, rules=True)
     findings = main_findings(out)
     assert findings[0].startswith("ΔF1 at alpha = 0.05")
     assert [text.split(":")[0] for text in findings[-3:]] == ["Size", "Power", "Class balance"]
@@ -245,7 +253,7 @@ def test_dead_categories_are_counted_from_the_live_ones():
 
 def test_the_joined_table_is_read_from_both_files(tmp_path):
     table = fake_nulls.size_power(prevalences=(0.01,))
-    out = fake_nulls.write(tmp_path, table)
+    out = write_known(tmp_path, table)
     read = read_rates(out)
     assert len(read) == len(table)
     sizes = read[(read["kind"] == "size") & (read["n_categories"] > 0)]
