@@ -105,7 +105,8 @@ def sets_sentence(provenance: Mapping[str, Any], table: DataFrame) -> str:
     """Return seed, sets, replicates and categories."""
     n_sets = provenance.get("n_sets") or int(table["n_sets"].max())
     text = f"Seed {number(provenance.get('seed'))}; {n_sets} evaluation sets per category and N"
-    under_nulls = nulls_alone(table)["n_sets"]
+    nulls = nulls_alone(table)
+    under_nulls = nulls.loc[nulls["kind"] == "size", "n_sets"]
     if not under_nulls.isin([n_sets]).all():
         least, most = (number(int(n)) for n in (under_nulls.min(), under_nulls.max()))
         text += f" (under exact nulls {least if least == most else f'{least} to {most}, by test'})"

@@ -15,6 +15,7 @@ from harness.findings_verdicts import (
     compare,
     judge,
     list_words,
+    power_where,
     size_truth,
     told_curves,
 )
@@ -136,8 +137,8 @@ def power_finding(table: DataFrame, provenance: Mapping[str, Any], pairs: list[C
     if not parts:
         return NO_PANEL.format("Power")
     floor = ", where power has a floor near one half" if truth == "sampling_interval" else ""
-    head = f"Power: mean over categories at N = {n_documents} and alpha = {alpha:g} by rule "
-    head += f"{truth_name(truth)}{floor}: "
+    head = f"Power: mean over categories at N = {n_documents} and alpha = {alpha:g} "
+    head += f"{power_where(truth)}{floor}: "
     return head + "; ".join(parts) + _between(firsts) + "."
 
 

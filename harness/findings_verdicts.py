@@ -20,7 +20,7 @@ from harness.papers import (
     select_panel,
 )
 from harness.size_power import verdict
-from harness.truth_scores import CANNOT_TELL, interval
+from harness.truth_scores import CANNOT_TELL, interval, truth_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -92,6 +92,11 @@ def chosen_truth(table: DataFrame, provenance: Mapping[str, Any]) -> str:
 def size_truth(table: DataFrame, truth: str) -> str:
     """Return the rule that sizes are told under: the exact null where it was run, else `truth`."""
     return "exact_null" if (table["truth"] == "exact_null").any() else truth
+
+
+def power_where(truth: str) -> str:
+    """Return where powers were measured: a null has none, there they are those of the real populations."""
+    return "on the real populations" if truth in NULL_TRUTHS else f"by rule {truth_name(truth)}"
 
 
 def told_curves(table: DataFrame, *, companions: bool = False) -> list[Curve]:

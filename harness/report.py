@@ -22,7 +22,7 @@ from harness.findings import main_findings
 from harness.findings_models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.findings_nulls import null_warnings, recommendations, verdict_grid
 from harness.findings_paper import papers_conclusions
-from harness.findings_verdicts import chosen_truth, judge, size_truth, told_curves
+from harness.findings_verdicts import chosen_truth, judge, power_where, size_truth, told_curves
 from harness.papers import (
     NULL_TRUTHS,
     all_panels,
@@ -142,7 +142,7 @@ def _nulls(table: DataFrame) -> list[str]:
         f"Verdicts by category at alpha = {primary_alpha(table):g}, one for each N that was run of {sizes}: "
         "H holds (no live category liberal after Holm, median within .8 and 1.2 alpha), L2 liberal in 2 "
         "live categories after Holm; else C where the median lies below .8 alpha, ? where it lies above 1.2 "
-        "alpha; a dot: cannot tell. By chance a test with the right size everywhere gets an L at no more "
+        "alpha; a dot: cannot tell. A test whose sizes all lie at or below 1.2 alpha gets an L by chance at no more "
         f"than one place in {1 / FALSE_LIBERAL:.0f}.\n",
         to_markdown(verdict_grid(ranked)),
         "The test to use: of those that hold by category the most powerful. Where none does, the one that is "
@@ -177,8 +177,8 @@ def _sizes(table: DataFrame, truth: str) -> list[str]:
     if not rows:
         return _section(heading, ["Cannot tell: only reweighted populations were run."])
     text = (
-        f"At N = {n_documents}, alpha = {alpha:g}; size by rule {truth_name(rule)}, power by "
-        f"{truth_name(truth)}. {CELLS_NOTE if sizes[0].by_category else MEANS_NOTE} Means are over all "
+        f"At N = {n_documents}, alpha = {alpha:g}; size by rule {truth_name(rule)}, power "
+        f"{power_where(truth)}. {CELLS_NOTE if sizes[0].by_category else MEANS_NOTE} Means are over all "
         "qualifying categories, dead ones too; in brackets the wider of two intervals: Monte Carlo "
         "(evaluation sets) and bootstrap over categories. `tables/size.md` and `tables/power.md` hold the "
         "means at every N.\n"

@@ -141,7 +141,7 @@ def write(out, table=None, *, rules=False, extras=True, **changes):
 
 
 def known_sizes(table, n_fewest=2000, **changes):
-    """A table size_by_category.csv of known verdicts: a test of 1.3 times the level is liberal in 2 categories after Holm."""
+    """A table size_by_category.csv: a test of 1.3 times the level is liberal in 2 categories after Holm."""
     rows = table[(table["kind"] == "size") & (table["n_categories"] > 0)].copy()
     n_live, liberal = rows["n_categories"] - rows["n_dead"], rows["rate"] > 1.2 * rows["alpha"]
     low = rows["rate"] < 0.8 * rows["alpha"]

@@ -91,6 +91,21 @@ def test_only_a_test_that_holds_by_category_is_recommended(points, used, least_l
         )
 
 
+def test_a_mean_far_below_alpha_does_not_hide_a_liberal_category():
+    """The percentile bootstrap of F1, close models, natural categories, N = 1000: as measured on RCV1."""
+    table = small({"bootstrap_f1": (0.064, 6, 0.016), "score_f1": (0.012, 0, 0.01)})
+    sizes = (table["test"] == "bootstrap_f1") & (table["kind"] == "size")
+    table.loc[sizes, ["rate", "mc_low", "mc_high"]] = 0.018, 0.011, 0.025
+    table.loc[sizes, ["worst", "worst_again"]] = 0.170, 0.154
+    ranked = rank_tests(table)
+    assert ranked["test"].tolist() == ["score_f1", "bootstrap_f1"]
+    assert ranked["verdict"].tolist() == ["conservative", "liberal"]
+    assert recommend(ranked) is None
+    findings = null_findings(table, fake_run.outcomes(), {})
+    assert "0.170 in C31 (0.154 on new sets), Bootstrap test ΔF1, equal-tailed" in findings[1]
+    assert not any("conservative" in text and "bootstrap" in text.lower() for text in findings)
+
+
 def test_without_sizes_by_category_we_cannot_tell():
     missing = dict.fromkeys([name for name in DISTRIBUTION if name != "n_live"], np.nan)
     for changes, reason in (
