@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.papers import FEW_CATEGORIES, Panel, select
+from harness.papers import FEW_CATEGORIES, Panel, nulls_alone, select
 from harness.store import write_atomically
 from harness.truth_scores import truth_name
 
@@ -105,6 +105,11 @@ def sets_sentence(provenance: Mapping[str, Any], table: DataFrame) -> str:
     """Return seed, sets, replicates and categories."""
     n_sets = provenance.get("n_sets") or int(table["n_sets"].max())
     text = f"Seed {number(provenance.get('seed'))}; {n_sets} evaluation sets per category and N"
+    nulls = nulls_alone(table)
+    under_nulls = nulls.loc[nulls["kind"] == "size", "n_sets"]
+    if not under_nulls.isin([n_sets]).all():
+        least, most = (number(int(n)) for n in (under_nulls.min(), under_nulls.max()))
+        text += f" (under exact nulls {least if least == most else f'{least} to {most}, by test'})"
     text += f"; {replicates_words(provenance)}"
     counts = provenance.get("n_categories") or {}
     if counts:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.captions import null_settings, null_truth_sentence
+from harness.category_verdicts import mean_words
 from harness.figure_layout import Page, columns_that_fit, round_top, set_x, text_width
 from harness.figure_panels import (
     ROW_HEIGHT,
@@ -314,11 +315,12 @@ def _verdict_words(rows: DataFrame, kind: str, alpha: float) -> str:
             f"At N = {int(last['n_documents'].iloc[0])} power runs from {last['rate'].min():.2f} to "
             f"{last['rate'].max():.2f} over tests and panels. What a liberal test rejects more is not power."
         )
-    words = [verdict(*interval(point), alpha) for point in rows.to_dict("records")]
-    holds, conservative, liberal, undecided = (
-        words.count(word) for word in ("holds", "conservative", "liberal", "undecided")
+    words = [mean_words(verdict(*interval(point), alpha)) for point in rows.to_dict("records")]
+    within, below, above, undecided = (
+        words.count(mean_words(word)) for word in ("holds", "conservative", "liberal", "undecided")
     )
     return (
-        f"Of {len(words)} points (test, panel, N) {holds} hold the level, {conservative} are conservative, "
-        f"{liberal} liberal and {undecided} undecided."
+        f"Of {len(words)} points (test, panel, N) the mean over categories lies within [.8, 1.2] alpha at "
+        f"{within}, below at {below}, above at {above}, undecided at {undecided}; it may hide liberal "
+        "categories (size_by_category.csv)."
     )

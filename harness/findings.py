@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.category_verdicts import read_rates
 from harness.findings_models import CLEARLY, Closeness, closeness
 from harness.findings_nulls import null_findings
 from harness.findings_verdicts import (
@@ -14,11 +15,11 @@ from harness.findings_verdicts import (
     compare,
     judge,
     list_words,
+    power_where,
     size_truth,
     told_curves,
 )
 from harness.papers import (
-    COLUMNS,
     PAIRS,
     UNBALANCED,
     Panel,
@@ -61,7 +62,7 @@ def main_findings(out: Path) -> list[str]:
         If ``size_power.csv`` or ``outcomes.csv`` is missing or lacks a column.
     """
     out = Path(out)
-    table = read_table(out / "size_power.csv", COLUMNS)
+    table = read_rates(out)
     outcomes = read_table(out / "outcomes.csv", ("category", "pair", "balance", "e1", "e8"))
     provenance = read_provenance(out) or {}
     found = null_findings(table, outcomes, provenance)
@@ -76,28 +77,27 @@ def main_findings(out: Path) -> list[str]:
 
 
 def size_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
-    """Return the verdict on each test in each panel near N = 1000, and the highest and lowest rate."""
+    """Return what each test's size is in each panel near N = 1000, and the highest and lowest mean."""
     alpha, n_documents = primary_alpha(table), reference_size(table)
-    truth = size_truth(table, chosen_truth(table, provenance))
+    truth = chosen_truth(table, provenance)
     curves = told_curves(table)
     points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
     if not points:
         return NO_PANEL.format("Size")
     told = [point for point in points if point.told]
     caveat = "; alpha_true is then not a pure size" if truth == "sampling_interval" else ""
+    what = "by category" if points[0].by_category else "mean over categories"
     head = (
-        f"Size: at N = {n_documents} and alpha = {alpha:g} (rule {truth_name(truth)}{caveat}): "
+        f"Size: {what} at N = {n_documents} and alpha = {alpha:g} (rule {truth_name(truth)}{caveat}): "
         f"{list_words(points)}"
     )
     if not told:
-        return f"{head}: which tests hold their level we cannot tell, for fewer than five categories qualify."
+        return f"{head}: too few categories or evaluation sets; we cannot tell."
     low, high = min(told, key=lambda point: point.rate), max(told, key=lambda point: point.rate)
-    text = f"{head}. Highest: {_place(high)}; lowest: {_place(low)}."
-    dead = sum(2 * point.n_dead > point.n_categories for point in told)
+    text = f"{head}. Highest mean: {_place(high)}; lowest: {_place(low)}."
+    dead = sum(2 * point.point["n_dead"] > point.n_categories for point in told)
     if dead:
-        text += (
-            f" In {dead} of the {len(points)} most categories are dead, which looks conservative by itself."
-        )
+        text += f" In {dead} of the {len(points)} most categories are dead, which pulls the mean down."
     lettered = dict.fromkeys(point.panel for point in points if point.panel.letter)
     legend = "; ".join(panel.title for panel in lettered)
     return f"{text} Panels: {legend}." if legend else text
@@ -137,7 +137,8 @@ def power_finding(table: DataFrame, provenance: Mapping[str, Any], pairs: list[C
     if not parts:
         return NO_PANEL.format("Power")
     floor = ", where power has a floor near one half" if truth == "sampling_interval" else ""
-    head = f"Power: at N = {n_documents} and alpha = {alpha:g} by rule {truth_name(truth)}{floor}: "
+    head = f"Power: mean over categories at N = {n_documents} and alpha = {alpha:g} "
+    head += f"{power_where(truth)}{floor}: "
     return head + "; ".join(parts) + _between(firsts) + "."
 
 
@@ -201,19 +202,36 @@ def balance_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
     alpha, n_documents = primary_alpha(table), reference_size(table)
     truth = chosen_truth(table, provenance)
     parts = []
-    for kind, name, rule in (("size", "alpha_true", size_truth(table, truth)), ("power", "power", truth)):
+    for kind, rule in (("size", size_truth(table, truth)), ("power", truth)):
         points = judge(
             table, kind=kind, truth=rule, alpha=alpha, n_documents=n_documents, curves=told_curves(table)
         )
         places = {(point.panel.pair, point.panel.balance, point.curve.test): point for point in points}
-        words = [
-            compare(point, places[pair, UNBALANCED, test])
+        both = [
+            (point, places[pair, UNBALANCED, test])
             for (pair, balance, test), point in places.items()
             if balance == scheme and (pair, UNBALANCED, test) in places
         ]
-        parts.append(f"{name} is {_directions(words, 'combination')}")
+        parts.append(_changes(both, kind))
     return (
         f"Class balance: at N = {n_documents} and alpha = {alpha:g}, from balanced ({scheme}) to unbalanced "
-        f"({UNBALANCED}) categories {'; '.join(parts)} (of a test and a pair; decided where the intervals "
-        "are apart)."
+        f"({UNBALANCED}) categories {'; '.join(parts)} (of a test and a pair; means are told apart where "
+        "their intervals are)."
+    )
+
+
+def _changes(both: list[tuple[Judged, Judged]], kind: str) -> str:
+    """Return how points differ from the first to the second: under nulls by category, else in the mean."""
+    if not any(point.by_category for pair in both for point in pair):
+        name = "alpha_true" if kind == "size" else "power"
+        return f"mean {name} is {_directions([compare(*pair) for pair in both], 'combination')}"
+    told = [pair for pair in both if all(point.told for point in pair)]
+    if not told:
+        return "size by category: cannot tell"
+    falls = sum(second.point["median"] < first.point["median"] for first, second in told)
+    rises = sum(second.point["worst"] > first.point["worst"] for first, second in told)
+    noun = "combination" if len(told) == 1 else "combinations"
+    return (
+        f"the median size over live categories falls for {falls} and the worst rises for {rises} of "
+        f"{len(told)} {noun}"
     )

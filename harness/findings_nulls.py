@@ -1,32 +1,33 @@
-"""What a run under exact nulls found, in words: which tests hold their level, and which to use."""
+"""What a run under exact nulls found, in words: which tests hold by category, and which to use."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.category_verdicts import FALSE_LIBERAL, why_unknown, worst_words
 from harness.figure_degenerate import figure_1d
 from harness.papers import BALANCE_NAMES, REWEIGHTED, balanced_scheme, pair_name, primary_alpha, test_name
 from harness.ranking import rank_tests, recommend, recommendation
+from harness.truth_scores import CANNOT_TELL
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 MEASURES = {"f1": "ΔF1", "error": "ΔCerr"}
-LETTERS = {"holds": "H", "liberal": "L", "conservative": "C", "undecided": "?", "cannot tell": "."}
+LETTERS = {"holds": "H", "conservative": "C", "undecided": "?", CANNOT_TELL: "."}
 NULL_NAMES = {"exact_null": "exact null", "joint_null": "joint null"}
 
 
 def null_findings(table: DataFrame, outcomes: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
-    """Return the findings of a run under ``exact_null``, the first one on which tests hold; empty without.
+    """Return the findings of a run under ``exact_null``, the first ones on which tests hold; empty without.
 
     Parameters
     ----------
     table : DataFrame
-        ``size_power.csv``.
+        As :func:`harness.category_verdicts.read_rates` returns it.
     outcomes : DataFrame
         ``outcomes.csv``; the prevalence of natural categories comes from its cells.
     provenance : mapping
@@ -34,47 +35,50 @@ def null_findings(table: DataFrame, outcomes: DataFrame, provenance: Mapping[str
     ranked = rank_tests(table)
     if ranked.empty:
         return []
-    alpha = primary_alpha(table)
-    findings = [holding(part, str(measure), alpha) for measure, part in ranked.groupby("measure", sort=False)]
-    findings += [
-        recommended(ranked, outcomes, 300, 0.01, "N = 300 with about 1 % positives"),
-        recommended_balanced(ranked, outcomes, table),
-        dead_finding(ranked),
-    ]
-    told = figure_1d(table, provenance)
-    return [text for text in (*findings, told) if text]
+    findings = []
+    for measure, part in ranked.groupby("measure", sort=False):
+        findings += holding(part, MEASURES.get(str(measure), str(measure)), primary_alpha(table))
+    if (ranked["verdict"] != CANNOT_TELL).any():
+        findings += recommended(ranked, outcomes, 300, 0.01, "N = 300, 1 % positives")
+        scheme = balanced_scheme(table)
+        balanced = ranked[ranked["balance"] == scheme] if scheme else ranked[ranked["prevalence"] > 0.3]
+        findings += recommended(balanced, outcomes, 3000, 0.5, "N = 3000, balanced")
+    return [text for text in (*findings, dead_finding(ranked), figure_1d(table, provenance)) if text]
 
 
-def holding(ranked: DataFrame, measure: str, alpha: float) -> str:
-    """Return which tests of a measure hold, and which are liberal or conservative, over all panels and N."""
-    told = ranked[ranked["verdict"] != "cannot tell"]
-    name = MEASURES.get(measure, measure)
-    head = f"Size under the exact null, tests on {name}, alpha = {alpha:g}"
+def holding(ranked: DataFrame, measure: str, alpha: float) -> list[str]:
+    """Return which test of a measure holds by category at most places, and the largest size of a category."""
+    told = ranked[ranked["verdict"] != CANNOT_TELL]
+    head = f"{measure} at alpha = {alpha:g}"
     if told.empty:
-        return f"{head}: cannot tell, for fewer than five categories have a null."
-    n_places = len(told[["panel", "n_documents"]].drop_duplicates())
-    counts = {str(test): Counter(part["verdict"]) for test, part in told.groupby("test", sort=False)}
-    safe = sorted((t for t in counts if not counts[t]["liberal"]), key=lambda test: -counts[test]["holds"])
-    liberal = sorted((t for t in counts if counts[t]["liberal"]), key=lambda test: counts[test]["liberal"])
-    listed = ", ".join(
-        f"{test_name(test)} (holds in {counts[test]['holds']}, conservative in "
-        f"{counts[test]['conservative']})"
-        for test in safe
-    )
-    parts = [f"{head}, over {n_places} places (panel and N); never liberal: {listed or 'no test'}"]
-    if liberal:
-        worst = told.sort_values("size", kind="stable").to_dict("records")[-1]
-        listed = ", ".join(f"{test_name(test)} (in {counts[test]['liberal']})" for test in liberal)
-        parts.append(f"liberal somewhere: {listed}")
-        parts.append(
-            f"the highest size is {worst['size']:.3f} [{worst['size_low']:.3f}, {worst['size_high']:.3f}], "
-            f"{test_name(str(worst['test']))}, {worst['panel']}, N = {worst['n_documents']}"
+        fullest = ranked.sort_values("n_live", kind="stable", na_position="first").iloc[-1]
+        return [f"{head}: cannot tell by category ({why_unknown(fullest)})."]
+    counts = {str(test): part["verdict"].value_counts() for test, part in told.groupby("test", sort=False)}
+    holds, liberal = ({t: int(n.get(word, 0)) for t, n in counts.items()} for word in ("holds", "liberal"))
+    best = max(counts, key=lambda test: (holds[test], -liberal[test]))
+    n_places, n_told = len(told[["panel", "n_documents"]].drop_duplicates()), int(counts[best].sum())
+    if holds[best]:
+        chance = FALSE_LIBERAL * n_told
+        first = (
+            f"{head}: {test_name(best)} holds by category at {holds[best]} of {n_told} places (panel and N), "
+            f"none of {len(counts)} tests at more; it is liberal in some category at {liberal[best]} "
+            f"(chance alone: at most {chance:.1f})."
         )
-    return "; ".join(parts) + "."
+    else:
+        first = f"{head}: none of {len(counts)} tests holds by category (panels and N looked at: {n_places})."
+    worst = told.sort_values("worst", kind="stable").iloc[-1]
+    second = (
+        f"{measure}, largest size of a category: {worst_words(worst)}, {test_name(str(worst['test']))}, "
+        f"{worst['panel']}, N = {worst['n_documents']}; of {len(told)} points (test, panel, N)."
+    )
+    return [first, second]
 
 
 def verdict_grid(ranked: DataFrame) -> DataFrame:
-    """Return a row per test, a column per panel, and in each cell one letter for each N, smallest first."""
+    """Return a row per test, a column per panel, and in each cell a letter for each N, smallest first.
+
+    A liberal test is an L with the number of categories in which it is liberal after Holm.
+    """
     import pandas as pd
 
     rows = []
@@ -82,7 +86,10 @@ def verdict_grid(ranked: DataFrame) -> DataFrame:
         row = {"measure": MEASURES.get(str(measure), str(measure)), "test": test_name(str(test))}
         for panel in ranked["panel"].unique():
             points = part[part["panel"] == panel].sort_values("n_documents")
-            row[panel] = " ".join(LETTERS[word] for word in points["verdict"])
+            row[panel] = " ".join(
+                LETTERS.get(word) or f"L{int(n)}"
+                for word, n in zip(points["verdict"], points["n_liberal_holm"], strict=True)
+            )
         rows.append(row)
     return pd.DataFrame(rows).fillna("")
 
@@ -103,13 +110,15 @@ def _prevalences(ranked: DataFrame, outcomes: DataFrame) -> dict[tuple[str, str,
     return found
 
 
-def recommended(ranked: DataFrame, outcomes: DataFrame, n_documents: int, share: float, words: str) -> str:
+def recommended(
+    ranked: DataFrame, outcomes: DataFrame, n_documents: int, share: float, words: str
+) -> list[str]:
     """Return which test to use for a number of documents and a share of positives, from the nearest rows.
 
     The nearest place has the smallest sum of the logarithms' distances; each pair and measure has its own.
     """
     at = _prevalences(ranked, outcomes)
-    parts = []
+    found = []
     for pair, of_pair in ranked.groupby("pair", sort=False):
         far = [
             abs(np.log(n / n_documents))
@@ -122,54 +131,50 @@ def recommended(ranked: DataFrame, outcomes: DataFrame, n_documents: int, share:
             near = near[near["balance"] == first["balance"]]
             p = first["prevalence"]
             positives = at[str(pair), str(first["balance"]), p if p == p else -1.0]
-            parts.append(_recommend_at(near, positives))
-    return f"For {words}, from the rows nearest to it: {'; '.join(parts)}." if parts else ""
+            found += _recommend_at(near, positives, words)
+    return found
 
 
 def _distance(found: float, wanted: float) -> float:
     return abs(float(np.log(found / wanted))) if found > 0 else float("nan")
 
 
-def _recommend_at(near: DataFrame, positives: float) -> str:
+def _recommend_at(near: DataFrame, positives: float, words: str) -> list[str]:
     first = near.iloc[0]
     balance = BALANCE_NAMES.get(str(first["balance"]), str(first["balance"]))
     where = (
         f"{pair_name(str(first['pair']))}, {balance}, {100 * positives:.2g} % positives, "
         f"N = {int(first['n_documents'])}"
     )
-    uses = [
-        f"{MEASURES.get(str(measure), str(measure))}: {recommendation(part)}"
+    return [
+        f"{MEASURES.get(str(measure), measure)} near {words}: {recommendation(part)}; measured at {where}."
         for measure, part in near.groupby("measure", sort=False)
     ]
-    return f"{where}: {', '.join(uses)}"
-
-
-def recommended_balanced(ranked: DataFrame, outcomes: DataFrame, table: DataFrame) -> str:
-    """Return which test to use for N = 3000 and balanced categories, or one of a half prevalence."""
-    words, scheme = "N = 3000 balanced", balanced_scheme(table)
-    rows = ranked[ranked["balance"] == scheme] if scheme else ranked[ranked["prevalence"] > 0.3]
-    if rows.empty:
-        return f"For {words}: no balanced categories were run."
-    return recommended(rows, outcomes, 3000, 0.5, words)
 
 
 def dead_finding(ranked: DataFrame) -> str:
-    """Return how many categories are dead at the smallest and the largest N of each panel."""
+    """Return how many categories are dead at the smallest and the largest N of each panel that has any."""
+    ranked = ranked[ranked["n_live"].notna() & (ranked["balance"] != REWEIGHTED)]
+    ranked = ranked.assign(n_dead=ranked["n_categories"] - ranked["n_live"])
     parts = []
-    for panel, part in ranked[ranked["balance"] != REWEIGHTED].groupby("panel", sort=False):
-        ends = []
-        for n in sorted({part["n_documents"].min(), part["n_documents"].max()}):
-            at = part[part["n_documents"] == n]
-            low, high = at["n_dead"].min(), at["n_dead"].max()
-            dead = str(low) if low == high else f"{low} to {high}"
-            ends.append(f"{dead} of {at['n_categories'].max()} at N = {n}")
-        parts.append(f"{panel}: {', '.join(ends)}")
+    for panel, part in ranked.groupby("panel", sort=False):
+        if part["n_dead"].any():
+            ends = []
+            for n in sorted({part["n_documents"].min(), part["n_documents"].max()}):
+                at = part[part["n_documents"] == n]
+                ends.append(f"{_span(at['n_dead'])} of {_span(at['n_categories'])} at N = {n}")
+            parts.append(f"{panel}: {', '.join(ends)}")
     if not parts:
         return ""
     return (
-        "Dead categories, in which hardly any set can be rejected and which make every test look "
-        f"conservative (range over tests): {'; '.join(parts)}."
+        "Dead categories (hardly any set can be rejected; only the means count them), range over measures: "
+        f"{'; '.join(parts)}."
     )
+
+
+def _span(numbers: Any) -> str:
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def null_warnings(nulls: DataFrame) -> list[str]:
@@ -222,9 +227,10 @@ def recommendations(ranked: DataFrame) -> DataFrame:
     for (panel, n_documents), part in ranked.groupby(["panel", "n_documents"], sort=False):
         row: dict[str, object] = {"panel": panel, "N": str(n_documents)}
         for measure, some in part.groupby("measure", sort=False):
-            best = recommend(some)
-            row[MEASURES.get(str(measure), str(measure))] = (
-                recommendation(some) if best is not None else "none"
-            )
+            best, name = recommend(some), test_name(str(some.iloc[0]["test"]))
+            if best is None:
+                told = some.iloc[0]["verdict"] != CANNOT_TELL
+                name = f"none; least liberal: {name}" if told else CANNOT_TELL
+            row[MEASURES.get(str(measure), str(measure))] = name
         rows.append(row)
     return pd.DataFrame(rows).fillna("")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.category_verdicts import distribution_words
 from harness.figure_degenerate import figure_1d
 from harness.findings_verdicts import (
     WORDS,
@@ -22,6 +23,7 @@ from harness.findings_verdicts import (
 )
 from harness.papers import (
     FEW_CATEGORIES,
+    NULL_TRUTHS,
     Panel,
     all_panels,
     nulls_alone,
@@ -56,7 +58,7 @@ def papers_conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[
     Parameters
     ----------
     table : DataFrame
-        ``size_power.csv``.
+        As :func:`harness.category_verdicts.read_rates` returns it.
     provenance : mapping
         What the run recorded of itself.
 
@@ -79,19 +81,21 @@ def papers_conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[
 def _reliable(table: DataFrame, truth: str, alpha: float) -> Conclusion:
     text = (
         "(abstract) Providing big enough evaluation sets nonparametric tests are relatively reliable in all "
-        "conditions. Read as: at the largest N with enough categories neither bootstrap is liberal."
+        "conditions. Read as: at the largest N with enough categories neither bootstrap is liberal, under an "
+        "exact null in no live category after Holm, under a rule in the mean over categories."
     )
     curves = [curve for curve in papers_curves(table) if curve.slot in (0, 3)]
     points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=None, curves=curves)
     told = [point for point in points if point.told]
     liberal = [point for point in told if point.word == "liberal"]
     beyond = [point for point in liberal if not liberal_by_rule_alone(point, truth)]
-    evidence = f"{count_words([point.word for point in points], WORDS)} (rule {truth})"
+    what = "by category" if truth in NULL_TRUTHS else "mean over categories"
+    evidence = f"{what} (rule {truth}, alpha = {alpha:g}), curves: {_said(points)}"
     if liberal:
-        evidence += f"; highest {_name(max(liberal, key=lambda point: point.rate))}"
+        evidence += f"; highest: {_name(max(liberal, key=_height))}"
         if len(beyond) < len(liberal):
             evidence += (
-                "; up to .5 a liberal verdict may be R3's own doing (a perfect test at the rule's limit)"
+                "; up to .5 a mean above 1.2 alpha may be R3's own doing (a perfect test at the rule's limit)"
             )
     if beyond:
         verdict = DIFFER
@@ -102,14 +106,26 @@ def _reliable(table: DataFrame, truth: str, alpha: float) -> Conclusion:
     return Conclusion(text, verdict, evidence)
 
 
+def _height(point: Judged) -> float:
+    return float(point.point["worst"]) if point.by_category else point.rate
+
+
+def _said(points: list[Judged]) -> str:
+    """Return how many curves each verdict has, in its words."""
+    order = {point.word: point.said for point in sorted(points, key=lambda point: WORDS.index(point.word))}
+    return count_words([point.said for point in points], list(order.values()))
+
+
 def _name(point: Judged) -> str:
-    return f"{point.curve.label} in {point.panel.title} at N = {point.n_documents}: {point}"
+    told = distribution_words(point.point) if point.by_category and point.told else f"mean {point}"
+    return f"{point.curve.label} in {point.panel.title} at N = {point.n_documents}: {told}"
 
 
 def _consistent_levels(table: DataFrame, truth: str) -> Conclusion:
     text = (
         "The findings are consistent for different levels alpha. Read as: near N = 1000 the verdict on each "
-        "test in each panel is the same word at every alpha that decides."
+        "test in each panel (by category under an exact null, on the mean under a rule) is the same at every "
+        "alpha that decides."
     )
     alphas = [float(alpha) for alpha in table["alpha"].unique()]
     n_documents = reference_size(table)
@@ -128,7 +144,7 @@ def _consistent_levels(table: DataFrame, truth: str) -> Conclusion:
     verdict = AGREE if not changing else DIFFER if opposed or changing > len(words) / 2 else CANNOT_TELL
     evidence = (
         f"N = {n_documents}, {len(alphas)} levels: of {len(words)} curves decided at some level {changing} "
-        f"change their word, {opposed} from liberal to conservative or back"
+        f"change their verdict, {opposed} to the opposite one"
     )
     return Conclusion(text, verdict, evidence)
 
@@ -227,7 +243,7 @@ def _proportion_optimistic(
 ) -> Conclusion:
     text = (
         "Figure 1(d): the proportion test looks optimistic on small unbalanced sets of close models. Read "
-        "as: it is liberal there at the smallest N."
+        "as: at the smallest N it is liberal there (by category under an exact null, the mean under a rule)."
     )
     panels = [panel for panel in papers_panels(table) if panel.letter == "d" and panel.balance]
     curves = [curve for curve in papers_curves(table) if curve.test == "proportion"]
@@ -239,7 +255,7 @@ def _proportion_optimistic(
         return Conclusion(text, CANNOT_TELL, "panel (d) or the proportion test was not run")
     point = points[0]
     verdict = {"liberal": AGREE, "holds": DIFFER, "conservative": DIFFER}.get(point.word, CANNOT_TELL)
-    told = f"N = {n_documents}: {point.word}, {point}"
+    told = f"N = {n_documents}: {point.said}; mean over categories {point}"
     # a run under nulls says the next thing among its main findings
     both = figure_1d(table, provenance) if nulls_alone(table).empty else ""
     return Conclusion(text, verdict, f"{told}. {both}" if both else told)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.category_verdicts import category_verdict, mean_words
 from harness.papers import (
     FEW_CATEGORIES,
+    NULL_TRUTHS,
     Curve,
     Panel,
     all_panels,
@@ -18,7 +20,7 @@ from harness.papers import (
     select_panel,
 )
 from harness.size_power import verdict
-from harness.truth_scores import CANNOT_TELL, interval
+from harness.truth_scores import CANNOT_TELL, interval, truth_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -30,18 +32,42 @@ R3_ARTEFACT = 0.5
 
 
 class Judged(NamedTuple):
-    """One point of a curve, its interval (the wider of Monte Carlo and categories) and what it says."""
+    """One point of a curve: its mean with the wider interval (Monte Carlo, categories), and what it says.
+
+    `word` is the verdict by category for a size under a null, else that on the mean over categories.
+    """
 
     panel: Panel
     curve: Curve
-    n_documents: int
-    rate: float
+    point: Mapping[str, Any]
     low: float
     high: float
-    n_categories: int
-    n_dead: int
-    without_dead: float
     word: str
+
+    @property
+    def n_documents(self) -> int:
+        """Return N."""
+        return int(self.point["n_documents"])
+
+    @property
+    def rate(self) -> float:
+        """Return the mean over the categories."""
+        return float(self.point["rate"])
+
+    @property
+    def n_categories(self) -> int:
+        """Return how many categories qualify."""
+        return int(self.point["n_categories"])
+
+    @property
+    def by_category(self) -> bool:
+        """Return whether the verdict is on the distribution over categories."""
+        return self.point["truth"] in NULL_TRUTHS and self.point["kind"] == "size"
+
+    @property
+    def said(self) -> str:
+        """Return the verdict in words; those on a mean are no verdict words."""
+        return self.word if self.by_category else mean_words(self.word)
 
     @property
     def told(self) -> bool:
@@ -49,7 +75,7 @@ class Judged(NamedTuple):
         return self.word != CANNOT_TELL
 
     def __str__(self) -> str:
-        """Return rate, interval and number of categories, such as ``0.052 [0.041, 0.060], 34 categories``."""
+        """Return mean, interval and number of categories, such as ``0.052 [0.041, 0.060], 34 categories``."""
         if self.rate != self.rate:
             return "no category qualifies"
         noun = "category" if self.n_categories == 1 else "categories"
@@ -66,6 +92,11 @@ def chosen_truth(table: DataFrame, provenance: Mapping[str, Any]) -> str:
 def size_truth(table: DataFrame, truth: str) -> str:
     """Return the rule that sizes are told under: the exact null where it was run, else `truth`."""
     return "exact_null" if (table["truth"] == "exact_null").any() else truth
+
+
+def power_where(truth: str) -> str:
+    """Return where powers were measured: a null has none, there they are those of the real populations."""
+    return "on the real populations" if truth in NULL_TRUTHS else f"by rule {truth_name(truth)}"
 
 
 def told_curves(table: DataFrame, *, companions: bool = False) -> list[Curve]:
@@ -89,7 +120,7 @@ def judge(
     Parameters
     ----------
     table : DataFrame
-        ``size_power.csv``.
+        As :func:`harness.category_verdicts.read_rates` returns it.
     kind : {"size", "power"}
     truth : str
     alpha : float
@@ -100,8 +131,8 @@ def judge(
     Returns
     -------
     list of Judged
-        `word` is a verdict on the size (for power the word has no meaning but ``cannot tell``). Fewer
-        than five qualifying categories always give ``cannot tell``.
+        For power the word has no meaning but ``cannot tell``. Fewer than five qualifying categories always
+        give ``cannot tell``.
     """
     rows = select(table, kind=kind, truth=truth, alpha=alpha)
     found = []
@@ -119,14 +150,13 @@ def judge(
     return found
 
 
-def _judge_point(panel: Panel, curve: Curve, point: Any, alpha: float) -> Judged:
-    low, high = interval(point)
-    n_categories = int(point["n_categories"])
-    word = verdict(low, high, alpha) if n_categories >= FEW_CATEGORIES else CANNOT_TELL
-    n_documents, n_dead = int(point["n_documents"]), int(point["n_dead"])
-    without = float(point["rate_without_dead"])
-    rate = float(point["rate"])
-    return Judged(panel, curve, n_documents, rate, low, high, n_categories, n_dead, without, word)
+def _judge_point(panel: Panel, curve: Curve, row: Any, alpha: float) -> Judged:
+    low, high = interval(row)
+    judged = Judged(panel, curve, row.to_dict(), low, high, CANNOT_TELL)
+    if judged.by_category:
+        return judged._replace(word=category_verdict(judged.point))
+    told = judged.n_categories >= FEW_CATEGORIES
+    return judged._replace(word=verdict(low, high, alpha)) if told else judged
 
 
 def compare(first: Judged, second: Judged) -> str:
@@ -151,14 +181,15 @@ def count_words(words: Sequence[str], order: Sequence[str]) -> str:
 
 
 def list_words(points: Sequence[Judged]) -> str:
-    """Return the verdict on each test in each panel, test by test."""
+    """Return what is said of each test in each panel, test by test."""
     parts = []
     for label in dict.fromkeys(point.curve.label for point in points):
         by_word: dict[str, list[str]] = {}
         for point in points:
             if point.curve.label == label:
                 by_word.setdefault(point.word, []).append(_where(point.panel))
-        words = [f"{word} in {' '.join(by_word[word])}" for word in WORDS if word in by_word]
+        said = {point.word: point.said for point in points}
+        words = [f"{said[word]} in {' '.join(by_word[word])}" for word in WORDS if word in by_word]
         parts.append(f"{label} {', '.join(words)}")
     return "; ".join(parts)
 

@@ -1,4 +1,4 @@
-"""Which test to use: size where H0 holds exactly, then power on the real pair, best first."""
+"""Which test to use: sizes over categories where H0 holds exactly, then power on the real pair."""
 
 from __future__ import annotations
 
@@ -7,54 +7,65 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.category_verdicts import (
+    CELLS_NOTE,
+    DISTRIBUTION,
+    category_verdict,
+    distribution_cells,
+    distribution_words,
+    why_unknown,
+)
 from harness.papers import (
-    FEW_CATEGORIES,
     Panel,
     nulls_alone,
     papers_panels,
     primary_alpha,
     test_name,
 )
-from harness.size_power import verdict, write_table
+from harness.size_power import write_table
 from harness.table_text import write_tables
 from harness.truth_scores import CANNOT_TELL, interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ORDER = ("holds", "conservative", "undecided", "liberal", CANNOT_TELL)
+CLASSES = {"holds": 0, "conservative": 1, "undecided": 1, "liberal": 2, CANNOT_TELL: 3}
 PLACE = ["pair", "balance", "prevalence", "n_documents", "measure"]
 RANKING = (
-    "panel", *PLACE, "alpha", "rank", "test", "verdict", "size", "size_low", "size_high", "n_categories",
-    "n_dead", "size_without_dead", "power", "power_low", "power_high", "power_n_categories",
-    "power_adjusted", "alpha_adjusted", "joint_verdict", "joint_size", "joint_low", "joint_high",
+    "panel", *PLACE, "alpha", "rank", "test", "verdict", "n_sets", "n_categories", *DISTRIBUTION, "size",
+    "size_low", "size_high", "power", "power_low", "power_high", "power_n_categories", "power_adjusted",
+    "alpha_adjusted", "joint_verdict", "joint_median", "joint_worst", "joint_n_liberal_holm", "joint_size",
+    "joint_low", "joint_high",
 )  # fmt: skip
 SHOWN = {
-    "measure": "measure", "rank": "rank", "test": "test", "verdict": "size says", "size": "size",
-    "power": "power", "power_adjusted": "size-adjusted power", "joint_size": "size, joint null",
-    "joint_verdict": "joint null says", "dead": "dead / categories", "size_without_dead": "without dead",
+    "measure": "measure", "rank": "rank", "test": "test",
+    **{name: name for name in ("by category", "live / categories", "sets", "median", "10-90 %", "worst",
+                               "H / L / C / ?", "L after Holm")},
+    "size": "mean size", "power": "mean power", "power_adjusted": "size-adjusted power",
+    "joint_verdict": "by category, joint null",
 }  # fmt: skip
 
 
 def rank_tests(size_power: DataFrame) -> DataFrame:
     """Rank the tests of each panel, number of documents and measure.
 
-    Tests that hold their level come first, the most powerful before the others; then the conservative
-    ones, also by power; then the undecided; then the liberal, the least liberal first.
+    Tests that hold by category come first, the most powerful before the others; then those that are liberal
+    in no category after Holm, also by power; then the liberal, those in the fewest categories first; last
+    those of which we cannot tell.
 
     Parameters
     ----------
     size_power : DataFrame
-        The table ``size_power.csv``. Sizes are those under ``exact_null``, powers those on the real pair;
-        both at the primary level, the size-adjusted power from all levels.
+        The table of :func:`harness.category_verdicts.read_rates`. Sizes are those under ``exact_null``,
+        powers those on the real pair; both at the primary level, the size-adjusted power from all levels.
 
     Returns
     -------
     DataFrame
         Columns :data:`RANKING`; no row where ``exact_null`` was not run. `verdict` is
-        :func:`harness.size_power.verdict` on the wider of the two intervals of the size, or ``cannot
-        tell`` below five categories. `joint_...` is the same under ``joint_null``, empty where it was not
-        run. `power_adjusted` is the power at the nominal level `alpha_adjusted` at which the measured size
+        :func:`harness.category_verdicts.category_verdict`. `size` is the mean over all categories, with the
+        wider of its two intervals. `joint_...` is the same under ``joint_null``, empty where it was not
+        run. `power_adjusted` is the power at the nominal level `alpha_adjusted` at which the mean size
         is the primary level; empty where no two levels enclose it.
 
     Examples
@@ -65,7 +76,7 @@ def rank_tests(size_power: DataFrame) -> DataFrame:
     """
     import pandas as pd
 
-    table = nulls_alone(size_power)
+    table = nulls_alone(size_power).reindex(columns=list(dict.fromkeys([*size_power, *DISTRIBUTION])))
     sizes = table[(table["truth"] == "exact_null") & (table["kind"] == "size")]
     if sizes.empty:
         return pd.DataFrame(columns=list(RANKING))
@@ -83,8 +94,8 @@ def rank_tests(size_power: DataFrame) -> DataFrame:
     }
     rows = []
     for name, point in points["exact_null", "size"].items():
-        row = _row(point, points.get(("exact_null", "power"), {}).get(name), alpha)
-        row |= _joint(points.get(("joint_null", "size"), {}).get(name), alpha)
+        row = _row(point, points.get(("exact_null", "power"), {}).get(name))
+        row |= _joint(points.get(("joint_null", "size"), {}).get(name))
         row |= _adjusted(levels["size", *name], levels.get(("power", *name), {}), alpha)
         row["panel"] = titles.get((point["pair"], point["balance"])) or panel_title(point)
         rows.append(row)
@@ -115,17 +126,10 @@ def _key(point: Any, names: list[str]) -> tuple[Any, ...]:
     return _values(point[name] for name in names)
 
 
-def _judge(point: Any, alpha: float) -> tuple[float, float, str]:
-    low, high = interval(point)
-    told = point["n_categories"] >= FEW_CATEGORIES
-    return low, high, verdict(low, high, alpha) if told else CANNOT_TELL
-
-
-def _row(size: Any, power: Any, alpha: float) -> dict[str, Any]:
-    low, high, word = _judge(size, alpha)
-    row = {name: size[name] for name in (*PLACE, "alpha", "test", "n_categories", "n_dead")}
-    row |= {"verdict": word, "size": size["rate"], "size_low": low, "size_high": high}
-    row["size_without_dead"] = size["rate_without_dead"]
+def _row(size: Any, power: Any) -> dict[str, Any]:
+    low, high = interval(size)
+    row = {name: size[name] for name in (*PLACE, "alpha", "test", "n_sets", "n_categories", *DISTRIBUTION)}
+    row |= {"verdict": category_verdict(size), "size": size["rate"], "size_low": low, "size_high": high}
     power_low, power_high = (np.nan, np.nan) if power is None else interval(power)
     row |= {"power": np.nan if power is None else power["rate"], "power_low": power_low}
     return row | {
@@ -134,11 +138,14 @@ def _row(size: Any, power: Any, alpha: float) -> dict[str, Any]:
     }
 
 
-def _joint(point: Any, alpha: float) -> dict[str, Any]:
+def _joint(point: Any) -> dict[str, Any]:
+    told = ("median", "worst", "n_liberal_holm")
     if point is None:
-        return {"joint_verdict": "", "joint_size": np.nan, "joint_low": np.nan, "joint_high": np.nan}
-    low, high, word = _judge(point, alpha)
-    return {"joint_verdict": word, "joint_size": point["rate"], "joint_low": low, "joint_high": high}
+        names = (*told, "size", "low", "high")
+        return {"joint_verdict": "", **{f"joint_{name}": np.nan for name in names}}
+    low, high = interval(point)
+    row = {"joint_verdict": category_verdict(point), **{f"joint_{name}": point[name] for name in told}}
+    return row | {"joint_size": point["rate"], "joint_low": low, "joint_high": high}
 
 
 def _adjusted(sizes: dict[float, float], powers: dict[float, float], alpha: float) -> dict[str, float]:
@@ -181,41 +188,34 @@ def size_adjusted(levels: Any, sizes: Any, powers: Any, alpha: float) -> tuple[f
 
 
 def _order(row: dict[str, Any]) -> tuple[int, float, float]:
-    power = -row["power"] if row["power"] == row["power"] else 1.0
-    first = row["size"] if row["verdict"] == "liberal" else power
-    return ORDER.index(row["verdict"]), float(first), -float(row["size"])
+    told = row["verdict"] != CANNOT_TELL and row["power"] == row["power"]
+    power = -row["power"] if told else 1.0  # what cannot be judged keeps its order
+    n_liberal = row["n_liberal_holm"] if row["verdict"] == "liberal" else 0
+    return CLASSES[row["verdict"]], float(n_liberal), float(power)
 
 
 def recommend(ranked: DataFrame) -> Any:
-    """Return the row of the test to use at one place: the most powerful that holds its level.
-
-    Where none holds, the least conservative of those that are not liberal; None where all are.
+    """Return the row of the test to use at one place: the most powerful that holds by category, or None.
 
     Parameters
     ----------
     ranked : DataFrame
         Rows of :func:`rank_tests` of one panel, number of documents and measure.
     """
-    holds = ranked[ranked["verdict"] == "holds"]
-    if len(holds):
-        return holds.iloc[0]
-    safe = ranked[ranked["verdict"].isin(["conservative", "undecided"])]
-    below = safe[safe["size"] <= 1.2 * safe["alpha"]]  # an undecided one may look liberal
-    if below.empty:
-        return None if safe.empty else safe.sort_values("size", kind="stable").iloc[0]
-    return below.sort_values("size", ascending=False, kind="stable").iloc[0]
+    first = ranked.iloc[0]
+    return first if first["verdict"] == "holds" else None
 
 
 def recommendation(ranked: DataFrame) -> str:
-    """Return :func:`recommend` in words, without a stop."""
-    best = recommend(ranked)
-    if best is None:
-        told = (ranked["verdict"] == "liberal").any()
-        return "none: every test is liberal" if told else "cannot tell, for too few categories qualify"
-    size = f"size {best['size']:.3f} [{best['size_low']:.3f}, {best['size_high']:.3f}]"
-    power = f", power {best['power']:.2f}" if best["power"] == best["power"] else ""
-    word = "it holds" if best["verdict"] == "holds" else f"none holds; {best['verdict']}"
-    return f"{test_name(best['test'])} ({word}, {size}{power})"
+    """Return :func:`recommend` in words, without a stop; where none holds, the least liberal test."""
+    first = ranked.iloc[0]  # where none holds, the order puts the least liberal first
+    if first["verdict"] == CANNOT_TELL:
+        return f"cannot tell ({why_unknown(first)})"
+    power = f", mean power {first['power']:.2f}" if first["power"] == first["power"] else ""
+    fewer = first["n_sets"] < ranked["n_sets"].max()  # and so it is found liberal less easily than others
+    sets = f", from {int(first['n_sets']):,} sets a category" if fewer else ""
+    told = f"{test_name(first['test'])} ({distribution_words(first)}{power}{sets})"
+    return told if recommend(ranked) is not None else f"none holds by category; least liberal: {told}"
 
 
 def write_ranking(out: Path, size_power: DataFrame) -> list[Path]:
@@ -241,20 +241,24 @@ def write_ranking(out: Path, size_power: DataFrame) -> list[Path]:
 def _explain(alpha: float) -> str:
     return (
         f"Tests by panel and N at alpha = {alpha:g}: size on populations in which H0 of the test's own "
-        "measure holds exactly, power on the real pairs. In brackets the wider of the Monte Carlo interval "
-        "and the bootstrap over categories. Tests that hold come first, by power; then the conservative, the "
-        "undecided and the liberal. Size-adjusted power: at the nominal level at which the measured size is "
-        f"{alpha:g}; empty where the levels that were run do not reach it."
+        f"measure holds exactly, power on the real pairs. {CELLS_NOTE} Tests that hold by category come "
+        "first, by power; then those liberal in no category after Holm, by power; then the liberal, fewest "
+        "categories first. Means are over all categories, dead ones too; in brackets the wider of the Monte "
+        "Carlo interval and the bootstrap over categories. Size-adjusted power: at the nominal level where "
+        f"the mean size is {alpha:g}; empty where the levels that were run do not reach it."
     )
 
 
 def _shown(part: DataFrame) -> DataFrame:
+    import pandas as pd
+
+    cells = pd.DataFrame([distribution_cells(row) for row in part.to_dict("records")], index=part.index)
     shown = part.assign(
         test=[test_name(name) for name in part["test"]],
         rank=part["rank"].astype(str),
         size=[_with_interval(*row) for row in part[["size", "size_low", "size_high"]].to_numpy(float)],
         power=[_with_interval(*row) for row in part[["power", "power_low", "power_high"]].to_numpy(float)],
-        dead=[f"{dead} / {n}" for dead, n in part[["n_dead", "n_categories"]].itertuples(index=False)],
+        **cells,
     )
     return shown[list(SHOWN)].rename(columns=SHOWN)
 

@@ -17,13 +17,13 @@ from harness.captions import (
     sets_sentence,
     truth_sentences,
 )
+from harness.category_verdicts import CELLS_NOTE, FALSE_LIBERAL, distribution_cells, read_rates
 from harness.findings import main_findings
 from harness.findings_models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.findings_nulls import null_warnings, recommendations, verdict_grid
 from harness.findings_paper import papers_conclusions
-from harness.findings_verdicts import chosen_truth, judge, size_truth, told_curves
+from harness.findings_verdicts import chosen_truth, judge, power_where, size_truth, told_curves
 from harness.papers import (
-    COLUMNS,
     NULL_TRUTHS,
     all_panels,
     primary_alpha,
@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 
 FROM_OUTCOMES = "harness run population=FOLDER/outcomes.csv"
 NULL_COLUMNS = ("pair", "balance", "truth", "measure", "category", "e1", "reason")
+MEANS_NOTE = (
+    "Where the mean lies: within [.8, 1.2] alpha, above or below with its whole interval, else undecided; "
+    "below five qualifying categories we cannot tell. A mean says nothing of a single category: "
+    "`truth=[exact_null]` measures sizes by category."
+)
 OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1, 9)))
 
 
@@ -63,7 +68,7 @@ def write_report(out: Path) -> None:
         If a table is missing or lacks a column, or holds no row.
     """
     out = Path(out)
-    table = read_table(out / "size_power.csv", COLUMNS)
+    table = read_rates(out)
     outcomes = read_table(out / "outcomes.csv", OUTCOMES)
     models = None
     if (out / "models.csv").is_file():
@@ -134,13 +139,15 @@ def _nulls(table: DataFrame) -> list[str]:
         return []
     sizes = ", ".join(str(n) for n in sorted(ranked["n_documents"].unique()))
     lines = [
-        f"Verdicts at alpha = {primary_alpha(table):g}, one letter for each N that was run of {sizes}: H "
-        "holds "
-        "(its interval lies within .8 and 1.2 alpha), C conservative, L liberal, ? undecided, a dot: cannot "
-        "tell.\n",
+        f"Verdicts by category at alpha = {primary_alpha(table):g}, one for each N that was run of {sizes}: "
+        "H holds (no live category liberal after Holm, median within .8 and 1.2 alpha), L2 liberal in 2 "
+        "live categories after Holm; else C where the median lies below .8 alpha, ? where it lies above 1.2 "
+        "alpha; a dot: cannot tell. A test whose sizes all lie at or below 1.2 alpha gets an L by chance at no more "
+        f"than one place in {1 / FALSE_LIBERAL:.0f}.\n",
         to_markdown(verdict_grid(ranked)),
-        "The test to use: the most powerful that holds; where none does, the least conservative that is not "
-        "liberal. `tables/ranking.md` has every test.\n",
+        "The test to use: of those that hold by category the most powerful. Where none does, the one that is "
+        "liberal in the fewest live categories after Holm, among equals the most powerful. "
+        "`tables/ranking.md` has every test.\n",
         to_markdown(recommendations(ranked)),
     ]
     return _section("Tests where H0 holds exactly", lines)
@@ -151,7 +158,7 @@ def _sizes(table: DataFrame, truth: str) -> list[str]:
     import pandas as pd
 
     alpha, n_documents = primary_alpha(table), reference_size(table)
-    curves = told_curves(table, companions=True)
+    curves, heading = told_curves(table, companions=True), f"Size and power at N = {n_documents}"
     rule = size_truth(table, truth)
     sizes = judge(table, kind="size", truth=rule, alpha=alpha, n_documents=n_documents, curves=curves)
     powers = judge(table, kind="power", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
@@ -160,24 +167,23 @@ def _sizes(table: DataFrame, truth: str) -> list[str]:
         {
             "panel": point.panel.title,
             "test": point.curve.label,
-            "verdict on size": point.word,
-            "alpha_true": str(point),
-            "dead": point.n_dead,
-            "without dead": point.without_dead,
-            "power": power.get((point.panel, point.curve.test), ""),
+            **(distribution_cells(point.point) if point.by_category else {"mean lies": point.said}),
+            "mean size": str(point),
+            **({} if point.by_category else {"dead": point.point["n_dead"]}),
+            "mean power": power.get((point.panel, point.curve.test), ""),
         }
         for point in sizes
     ]
     if not rows:
-        return _section("Which tests hold", ["Cannot tell: only reweighted populations were run."])
+        return _section(heading, ["Cannot tell: only reweighted populations were run."])
     text = (
-        f"At N = {n_documents}, alpha = {alpha:g}; size by rule {truth_name(rule)}, power by "
-        f"{truth_name(truth)}. In brackets the wider of two intervals: Monte Carlo (evaluation sets) and "
-        "bootstrap over categories. A test holds when its interval lies within .8 and 1.2 alpha, is liberal "
-        "when it lies above, conservative when below, else undecided; below five qualifying categories "
-        "nothing can be told. `tables/size.md` and `tables/power.md` hold every N.\n"
+        f"At N = {n_documents}, alpha = {alpha:g}; size by rule {truth_name(rule)}, power "
+        f"{power_where(truth)}. {CELLS_NOTE if sizes[0].by_category else MEANS_NOTE} Means are over all "
+        "qualifying categories, dead ones too; in brackets the wider of two intervals: Monte Carlo "
+        "(evaluation sets) and bootstrap over categories. `tables/size.md` and `tables/power.md` hold the "
+        "means at every N.\n"
     )
-    return _section("Which tests hold", [text, to_markdown(pd.DataFrame(rows))])
+    return _section(heading, [text, to_markdown(pd.DataFrame(rows))])
 
 
 def _models(models: DataFrame | None, outcomes: DataFrame) -> list[str]:

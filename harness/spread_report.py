@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.captions import SIGN, corpus_notes, corpus_sentence, sentence, truth_sentences
+from harness.category_verdicts import SINGLE, mean_words
 from harness.collect import SPREAD
 from harness.findings_paper import Conclusion, papers_conclusions
 from harness.findings_verdicts import count_words, size_truth, told_curves
@@ -22,7 +23,6 @@ from harness.papers import (
     without_nulls,
 )
 from harness.rerun import HEADING, REDRAW, rerun_lines
-from harness.spread_table import VERDICTS
 from harness.store import write_atomically
 from harness.table_text import escape_markdown, to_markdown, write_tables
 from harness.truth_scores import STATEMENTS, score_truth_rules, total_scores, truth_name
@@ -60,6 +60,7 @@ def write_spread_report(
 
 SEEDS = " A seed draws D_tr, the unions, the models' random states and the evaluation sets."
 PARTS = {"The paper's conclusions": "spread_conclusions", "Truth rules": "spread_truth_rules"}
+MEANS = [mean_words(word) for word in SINGLE]
 MIXED = "not the same in all runs"
 CONCLUSIONS = (
     "Keller, Bengio & Wong (NIPS 2005), sentence by sentence: in how many of the runs it holds. How a "
@@ -107,7 +108,7 @@ def _cell(point: Mapping[Any, Any]) -> str:
 
 
 def tabulate_verdicts(spread: DataFrame, n_documents: int) -> DataFrame:
-    """Return at one N, under the exact null where it was run, how the runs judge each test's size."""
+    """Return at one N, under the exact null where it was run, where each mean size lies in the runs."""
     import pandas as pd
 
     truth = size_truth(spread, primary_truth(spread))
@@ -119,11 +120,11 @@ def tabulate_verdicts(spread: DataFrame, n_documents: int) -> DataFrame:
         part = select_panel(rows, panel)
         for test in [*tests, *others]:
             for point in part[(part["test"] == test) & part["rate"].notna()].to_dict("records"):
-                words = [word for word in VERDICTS for _ in range(int(point[f"n_{word}"]))]
+                words = [mean_words(word) for word in SINGLE for _ in range(int(point[f"n_{word}"]))]
                 lines.append({
                     "panel": panel.title, "test": test_name(test), "alpha_true": _cell(point),
                     "sd over runs": point["rate_sd"], "sd of the sets alone": point["mc_sd"],
-                    "verdicts": count_words(words, VERDICTS),
+                    "mean lies, by run": count_words(words, MEANS),
                 })  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -182,31 +183,31 @@ def main_findings(spread: DataFrame) -> list[str]:
             found.append(_apart(part, kind, truth))
     sizes = rows[rows["kind"] == "size"]
     if len(sizes):
-        counts = sizes[[f"n_{word}" for word in VERDICTS]]
+        counts = sizes[[f"n_{word}" for word in SINGLE]]
         same = counts.max(axis=1) == counts.sum(axis=1)
         both = (sizes["n_liberal"] > 0) & (sizes["n_holds"] + sizes["n_conservative"] > 0)
         found.append(
-            f"Verdicts on the size: the same in every run at {int(same.sum())} of {len(sizes)} points "
-            f"(panel, test, N); at {int(both.sum())} a test is liberal in one run and holds or is "
-            "conservative in another."
+            f"The mean size lies alike to alpha in every run at {int(same.sum())} of {len(sizes)} points "
+            f"(panel, test, N); at {int(both.sum())} it lies above 1.2 alpha in one run and within or below "
+            "in another."
         )
     return found or ["Cannot tell: no point has a rate in two runs."]
 
 
 def _unanimous(rows: DataFrame, truth: str) -> str:
-    """Return near N = 1000 the verdict on each test's size that all runs share, panel by panel."""
+    """Return near N = 1000 where each test's mean size lies in all runs, panel by panel."""
     n_documents, told = reference_size(rows), []
     for panel in all_panels(rows):
         by_word: dict[str, list[str]] = {}
         for point in select_panel(rows, panel, n_documents=n_documents).to_dict("records"):
-            words = [word for word in VERDICTS if point[f"n_{word}"]]
+            words = [mean_words(word) for word in SINGLE if point[f"n_{word}"]]
             word = words[0] if len(words) == 1 else MIXED
             by_word.setdefault(word, []).append(test_name(str(point["test"])))
-        parts = [f"{word}: {' + '.join(by_word[word])}" for word in (*VERDICTS, MIXED) if word in by_word]
+        parts = [f"{word}: {' + '.join(by_word[word])}" for word in (*MEANS, MIXED) if word in by_word]
         told += [f"{panel.title}: {'; '.join(parts)}"] if parts else []
     return (
-        f"Size under {truth_name(truth)} at N = {n_documents}, alpha = {primary_alpha(rows):g}, the verdict "
-        f"of every run. {'. '.join(told)}."
+        f"Mean size over categories under {truth_name(truth)} at N = {n_documents}, "
+        f"alpha = {primary_alpha(rows):g}, in every run. {'. '.join(told)}."
     )
 
 
@@ -252,10 +253,10 @@ def _summary(
         *_bullets(about),
         "\n## Warnings\n",
         *_bullets([sentence(text) for text in facts["warnings"]] or ["None."]),
-        "\n## Which tests hold\n",
-        f"At N = {n_documents}, alpha = {primary_alpha(spread):g}, under {rule}: mean over the runs with the "
-        "lowest and the highest, and how the runs judge the test. `tables/spread.md` has all N and "
-        "power.\n",
+        f"\n## Sizes at N = {n_documents}\n",
+        f"Mean over categories at alpha = {primary_alpha(spread):g}, under {rule}: its mean over the runs "
+        "with the lowest and the highest, and where it lies in how many runs. It says nothing of a single "
+        "category. `tables/spread.md` has all N and power.\n",
         to_markdown(tabulate_verdicts(spread, n_documents)),
     ]
     for heading, stem in PARTS.items():

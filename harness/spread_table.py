@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.category_verdicts import SINGLE, read_rates
 from harness.collect import Run, differing_settings
 from harness.errors import UserError
-from harness.papers import COLUMNS, NUMERIC, read_table
+from harness.papers import read_table
 from harness.size_power import verdict
 from harness.truth_scores import interval
 
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 POINT = ("pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "prevalence")
-VERDICTS = ("holds", "liberal", "conservative", "undecided")
 SPREAD_COLUMNS = (
     *POINT, "n_runs", "rate", "rate_sd", "rate_low", "rate_high", "mc_sd", "n_categories_low",
-    "n_categories_high", *(f"n_{word}" for word in VERDICTS),
+    "n_categories_high", *(f"n_{word}" for word in SINGLE),
 )  # fmt: skip
 NO_MATTER = ("out", "cache", "device", "parallel", "figure")
 """Settings that leave every number of a table as it is."""
@@ -53,10 +53,7 @@ def read_runs(runs: Sequence[Run], over: str) -> dict[str, DataFrame]:
     twice = sorted({value for value in values if values.count(value) > 1})
     if twice:
         raise UserError(f"spread={over}: several runs have {over}={twice[0]}; one of each is needed")
-    return {
-        value: read_table(run.folder / "size_power.csv", COLUMNS, NUMERIC)
-        for value, run in zip(values, runs, strict=True)
-    }
+    return {value: read_rates(run.folder) for value, run in zip(values, runs, strict=True)}
 
 
 def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:
@@ -73,12 +70,13 @@ def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:
         Columns `SPREAD_COLUMNS`. `rate` is the mean over the `n_runs` runs in which some category qualifies,
         `rate_sd` their standard deviation (n - 1; missing for one run), `rate_low` and `rate_high` the
         extremes. `mc_sd` is what the evaluation sets alone would make of it: the root mean square of the
-        runs' Monte Carlo standard errors. `n_holds` to `n_undecided` count the runs by their
-        verdict on the size (:func:`harness.size_power.verdict`, on the wider interval).
+        runs' Monte Carlo standard errors. `n_holds` to `n_undecided` count the runs by
+        where the mean size over categories lies (:func:`harness.size_power.verdict`, on the wider interval).
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from harness.papers import COLUMNS
     >>> point = dict.fromkeys(COLUMNS, 0.05) | {"kind": "size", "n_categories": 9}
     >>> tables = {"0": pd.DataFrame([point]), "1": pd.DataFrame([point | {"rate": 0.07}])}
     >>> tabulate_spread(tables)[["n_runs", "rate", "rate_low", "rate_high"]].to_numpy().round(3).tolist()
@@ -93,7 +91,7 @@ def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:
         "n_runs": rate.count(), "rate": rate.mean(), "rate_sd": rate.std(ddof=1), "rate_low": rate.min(),
         "rate_high": rate.max(), "mc_sd": groups["mc_variance"].mean() ** 0.5,
         "n_categories_low": groups["n_categories"].min(), "n_categories_high": groups["n_categories"].max(),
-        **{f"n_{word}": groups[word].sum() for word in VERDICTS},
+        **{f"n_{word}": groups[word].sum() for word in SINGLE},
     })  # fmt: skip
     return found.reset_index()[list(SPREAD_COLUMNS)]
 
@@ -102,7 +100,7 @@ def _judged(table: DataFrame) -> DataFrame:
     """Return a run's table with its Monte Carlo variances and a column of 0 and 1 for each verdict."""
     words = table.apply(_word, axis=1, result_type="reduce")
     variance = ((table["mc_high"] - table["mc_low"]) / (2 * Z)) ** 2
-    return table.assign(mc_variance=variance, **{word: (words == word).astype(int) for word in VERDICTS})
+    return table.assign(mc_variance=variance, **{word: (words == word).astype(int) for word in SINGLE})
 
 
 def _word(point: Series[Any]) -> str:

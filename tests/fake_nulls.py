@@ -14,6 +14,12 @@ TESTS = [
     ("error", "unpaired_error", 0.1),
 ]
 REPLICATES = [name for _, name, _ in TESTS if "bootstrap" in name]
+KEYS = ("pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents")
+FIRST = ("n_sets", "n_live", "n_categories")
+BY_CATEGORY = (
+    *KEYS, "n_sets", "n_live", "median", "q10", "q90", "worst", "worst_low", "worst_category", "n_holds",
+    "n_liberal", "n_conservative", "n_undecided", "n_liberal_holm", "n_categories", "worst_again",
+)  # fmt: skip
 NAMES = [f"C{place}" for place in range(20)]
 
 
@@ -54,7 +60,7 @@ def size_power(
                                 "truth": truth,
                             }
                             row |= {"measure": measure, "test": test, "alpha": alpha, "n_documents": n}
-                            row |= {"kind": kind, "n_sets": 500, "n_categories": 0, "n_dead": 0}
+                            row |= {"kind": kind, "n_sets": 10_000, "n_categories": 0, "n_dead": 0}
                             if kind == "size" or truth == "exact_null":
                                 row |= _rates(
                                     alpha * factor if kind == "size" else power_rate(alpha, n, factor)
@@ -132,3 +138,28 @@ def write(out, table=None, *, rules=False, extras=True, **changes):
         nulls(table).to_csv(out / "nulls.csv", index=False)
         path(table).to_csv(out / "power_path.csv", index=False)
     return out
+
+
+def known_sizes(table, n_fewest=2000, **changes):
+    """A table size_by_category.csv: a test of 1.3 times the level is liberal in 2 categories after Holm."""
+    rows = table[(table["kind"] == "size") & (table["n_categories"] > 0)].copy()
+    n_live, liberal = rows["n_categories"] - rows["n_dead"], rows["rate"] > 1.2 * rows["alpha"]
+    low = rows["rate"] < 0.8 * rows["alpha"]
+    shape = {"median": 1.0, "q10": 0.8, "q90": 1.2, "worst": 1.5, "worst_low": 1.3, "worst_again": 1.4}
+    rows = rows.assign(
+        n_live=n_live, **{name: rows["rate"] * factor for name, factor in shape.items()}, worst_category="C3",
+        n_holds=np.where(liberal | low, 0, n_live), n_liberal=np.where(liberal, n_live, 0),
+        n_conservative=np.where(low, n_live, 0), n_undecided=0, n_liberal_holm=np.where(liberal, 2, 0),
+    )  # fmt: skip
+    measured = [name for name in BY_CATEGORY if name not in KEYS and not name.startswith("n_")]
+    measured += [name for name in BY_CATEGORY if name.startswith("n_") and name not in (*KEYS, *FIRST)]
+    rows = rows.assign(**changes)
+    rows[measured] = rows[measured].astype(object).where(rows["n_sets"] >= n_fewest, np.nan)
+    return rows[list(BY_CATEGORY)]
+
+
+def with_categories(table, **changes):
+    """The table size_power.csv joined with its size_by_category.csv."""
+    names = [name for name in BY_CATEGORY if name not in ("n_sets", "n_categories")]
+    beside = known_sizes(table, **changes)[names].assign(kind="size")
+    return table.merge(beside, how="left", on=[*KEYS, "kind"])

@@ -114,7 +114,7 @@ def test_size_and_power_are_drawn_from_the_rows(table, truth, kind):
     assert bool([a for a in first.get_children() if a.get_gid() == "tolerance"]) is (kind == "size")
     assert caption.endswith(".")
     if kind == "size":
-        assert "hold the level" in caption
+        assert "the mean over categories lies within" in caption
 
 
 def test_calibration_shows_every_level(table):
@@ -217,14 +217,14 @@ def test_the_degenerate_figure_has_a_solid_and_a_dashed_line(table):
 @pytest.mark.parametrize(
     ("rate", "share", "words"),
     [
-        (0.01, 0.5, "enough to explain what the paper shows"),
-        (0.2, 0.5, "liberal under both at N = 100"),
-        (0.01, 0.0, "liberal under neither at N = 100"),
+        (0.01, 0.5, "could explain it, if that was done for this one test"),
+        (0.2, 0.5, "need no rejecting"),
+        (0.01, 0.0, "does not explain it"),
     ],
 )
 def test_what_the_data_say_of_figure_1d(table, rate, share, words):
     text = figure_1d(table.assign(rate=rate, convention_share=share), {})
     assert words in text
     assert "linear SVM vs RBF SVM" in text
-    assert f"at N = 100, 1000 it rejects {rate:.3f}, {rate:.3f}" in text
+    assert f"at N = 100 is {rate:.3f} with them accepted and {min(1, rate + share):.3f} with" in text
     assert figure_1d(table[table["test"] != "proportion"], {}) == ""

@@ -15,7 +15,7 @@ ORDER = [
     "significance.result", "significance", "rejections",
     "questions", "null_evaluation_sets", "intervals", "size_power",
     "plans", "evaluation_tables", "evaluation", "null_evaluation", "papers",
-    "truth_scores", "ranking", "memory", "provenance",
+    "truth_scores", "category_verdicts", "ranking", "memory", "provenance",
     "citations", "rerun", "html_report",
     "captions", "figure_style", "figure", "figures", "findings", "report", "category_sets",
     "algorithms", "advice", "study", "compare", "advise", "collect", "spread", "config",

@@ -30,7 +30,9 @@ def conclusion(table, words):
     return item.verdict
 
 
-@pytest.mark.parametrize(("rate", "word"), [(0.05, "holds"), (0.09, "liberal"), (0.02, "conservative")])
+@pytest.mark.parametrize(
+    ("rate", "word"), [(0.05, "within [.8, 1.2] alpha"), (0.09, "above 1.2 alpha"), (0.02, "below .8 alpha")]
+)
 def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
     out = fake_run.write(tmp_path, narrow(fake_run.table(**SMALL), rate))
     size = main_findings(out)[0]
@@ -42,6 +44,9 @@ def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
     ):
         assert f"{label} {word} in (a) (b) (c) (d)" in size
     assert f"{rate:.3f} [{rate - 0.001:.3f}, {rate + 0.001:.3f}], 40 categories" in size
+    assert size.startswith("Size: mean over categories")
+    for verdict in ("holds", "liberal", "conservative"):  # no verdict word for a mean
+        assert verdict not in size
 
 
 def test_dead_categories_are_named_in_the_first_finding(tmp_path):
@@ -81,16 +86,18 @@ def test_the_balance_finding_follows_the_data(tmp_path):
     table = narrow(fake_run.table(**SMALL), 0.05)
     rows = (table["kind"] == "size") & (table["balance"] == "natural")
     table.loc[rows, ["rate", "mc_low", "mc_high", "category_low", "category_high"]] += 0.02
-    assert "alpha_true is higher for 8 combinations" in main_findings(fake_run.write(tmp_path, table))[2]
+    assert "mean alpha_true is higher for 8 combinations" in main_findings(fake_run.write(tmp_path, table))[2]
     alone = fake_run.write(tmp_path / "alone", balances=("natural",), **SMALL)
     assert main_findings(alone)[2] == "Class balance: cannot tell, for only natural was run."
 
 
 def test_sizes_are_told_under_the_exact_null_where_it_was_run(tmp_path):
     table = fake_run.table(**(SMALL | {"truths": ["sampling_interval", "exact_null"]}))
-    size = main_findings(fake_run.write(tmp_path, table))[0]
-    assert "exact null" in size
-    assert "not a pure size" not in size
+    findings = main_findings(fake_run.write(tmp_path, table))
+    assert findings[0] == (
+        "ΔF1 at alpha = 0.05: cannot tell by category (no size_by_category.csv has sizes of this test)."
+    )
+    assert "rule R3" in next(text for text in findings if text.startswith("Size"))
 
 
 @pytest.mark.parametrize(
@@ -106,6 +113,18 @@ def test_sizes_are_told_under_the_exact_null_where_it_was_run(tmp_path):
 )
 def test_reliable_with_large_sets(truth, rate, expected):
     table = narrow(fake_run.table(**(SMALL | {"truths": [truth]})), rate)
+    assert conclusion(table, "relatively reliable") == expected
+
+
+@pytest.mark.parametrize(
+    ("n_liberal", "median", "expected"),
+    [(0, 0.05, "agree"), (0, 0.02, "agree"), (1, 0.05, "differ"), (0, 0.07, "cannot tell")],
+)
+def test_reliable_under_an_exact_null_is_read_by_category(n_liberal, median, expected):
+    table = narrow(fake_run.table(**(SMALL | {"truths": ["exact_null"]})), 0.05)  # the mean always holds
+    changes = {"n_liberal_holm": n_liberal, "n_live": 40, "n_liberal": n_liberal, "n_holds": 40 - n_liberal}
+    changes |= {"n_conservative": 0, "n_undecided": 0, "worst": 0.09, "worst_again": 0.08}
+    table = table.assign(**changes, worst_category="C31", median=median)
     assert conclusion(table, "relatively reliable") == expected
 
 

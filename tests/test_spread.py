@@ -95,10 +95,12 @@ def test_findings_name_the_point_that_moves_most(three):
     found = main_findings(tabulate_spread(three))
     assert "(b) linear SVM vs MLP, unbalanced: not the same in all runs: McNemar test ΔCerr." in found[0]
     assert "0.030 to 0.070" in found[1]
-    assert "the same in every run at 0 of 1 points" in found[3]
-    assert "at 1 a test is liberal in one run" in found[3]
+    assert "in every run at 0 of 1 points" in found[3]
+    assert "at 1 it lies above 1.2 alpha in one run" in found[3]
     alike = {seed: three["0"] for seed in "01"}
-    assert "unbalanced: holds: McNemar test ΔCerr." in main_findings(tabulate_spread(alike))[0]
+    assert (
+        "unbalanced: within [.8, 1.2] alpha: McNemar test ΔCerr." in main_findings(tabulate_spread(alike))[0]
+    )
     assert main_findings(tabulate_spread({"0": three["0"]})) == [
         "Cannot tell: no point has a rate in two runs."
     ]
@@ -106,7 +108,7 @@ def test_findings_name_the_point_that_moves_most(three):
 
 def test_the_table_of_verdicts_counts_runs(three):
     row = tabulate_verdicts(tabulate_spread(three), 1000).iloc[0]
-    assert row["verdicts"] == "1 holds, 1 liberal, 1 conservative"
+    assert row["mean lies, by run"] == "1 within [.8, 1.2] alpha, 1 above 1.2 alpha, 1 below .8 alpha"
     assert row["alpha_true"] == "0.050 [0.030, 0.070]"
 
 
