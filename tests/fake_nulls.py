@@ -4,6 +4,9 @@ import fake_run
 import numpy as np
 import pandas as pd
 
+from harness.intervals import clopper_pearson
+from harness.size_power import verdict
+
 LEVELS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 SIZES = [100, 300, 1000, 3000]
 TESTS = [
@@ -15,6 +18,11 @@ TESTS = [
 ]
 REPLICATES = [name for _, name, _ in TESTS if "bootstrap" in name]
 NAMES = [f"C{place}" for place in range(20)]
+SIZE_BY_CATEGORY = [
+    "pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents", "n_sets", "n_live",
+    "median", "q10", "q90", "worst", "worst_low", "worst_category", "n_holds", "n_liberal", "n_conservative",
+    "n_undecided", "n_liberal_holm", "n_categories", "worst_again",
+]  # fmt: skip
 
 
 def power_rate(alpha, n, factor):
@@ -74,15 +82,43 @@ def _rates(rate):
     }  # fmt: skip
 
 
-def by_category(table, seed=0):
+def by_category(table, seed=0, n_sets=10_000):
     """The table size_power_by_category.csv: sizes at .05, spread about the mean."""
     generator = np.random.default_rng(seed)
     rows = table[(table["alpha"] == 0.05) & (table["n_categories"] > 0)]
     parts = [rows.assign(category=name) for name in NAMES]
     found = pd.concat(parts, ignore_index=True)
-    found["rate"] = np.clip(found["rate"] * (1 + 0.3 * generator.standard_normal(len(found))), 0, 1)
+    rates = np.clip(found["rate"] * (1 + 0.3 * generator.standard_normal(len(found))), 0, 1)
+    found["n_rejected"] = np.rint(rates * n_sets).astype(int)
+    found["rate"], found["n_sets"] = found["n_rejected"] / n_sets, n_sets
+    found["mc_low"], found["mc_high"] = clopper_pearson(found["n_rejected"], n_sets)
+    found["dead"] = (found["balance"] == "natural") & found["category"].isin(NAMES[:3])
     return found[["pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents",
-                  "category", "kind", "rate", "n_sets"]]  # fmt: skip
+                  "category", "kind", "rate", "mc_low", "mc_high", "n_rejected", "n_sets",
+                  "dead"]]  # fmt: skip
+
+
+def size_by_category(rates):
+    """The table size_by_category.csv of the rates of categories; again, the worst is a tenth less."""
+    place = ["pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents", "n_sets"]
+    size = rates[rates["kind"] == "size"]
+    rows = []
+    for point, part in size.groupby(place, sort=False, dropna=False):
+        live = part[~part["dead"]]
+        row = dict.fromkeys(SIZE_BY_CATEGORY) | dict(zip(place, point, strict=True))
+        row |= {"n_live": len(live), "n_categories": len(part)}
+        if len(live) and row["n_sets"] >= 2000:
+            low, median, high = np.quantile(live["rate"], [0.1, 0.5, 0.9])
+            worst = live.loc[live["rate"].idxmax()]
+            bound, _ = clopper_pearson(worst["n_rejected"], row["n_sets"], 1 - 0.05 / len(live))
+            row |= {"median": median, "q10": low, "q90": high, "worst": worst["rate"]}
+            row |= {"worst_low": float(bound), "worst_again": 0.9 * worst["rate"]}
+            row |= {"worst_category": worst["category"]}
+            ends = live[["mc_low", "mc_high", "alpha"]].to_numpy(float)
+            words = [verdict(*end) for end in ends]
+            row |= {f"n_{word}": words.count(word) for word in set(words)}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=SIZE_BY_CATEGORY)
 
 
 def nulls(table, seed=0):
@@ -128,7 +164,9 @@ def write(out, table=None, *, rules=False, extras=True, **changes):
         whole = pd.concat([beside, table], ignore_index=True)
     fake_run.write(out, whole)
     if extras:
-        by_category(table).to_csv(out / "size_power_by_category.csv", index=False)
+        rates = by_category(table)
+        rates.to_csv(out / "size_power_by_category.csv", index=False)
+        size_by_category(rates).to_csv(out / "size_by_category.csv", index=False)
         nulls(table).to_csv(out / "nulls.csv", index=False)
         path(table).to_csv(out / "power_path.csv", index=False)
     return out
