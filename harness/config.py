@@ -544,8 +544,12 @@ def _check_values(plain: Mapping[str, Any]) -> None:
 
 
 def _check_nulls(node: Any) -> None:
-    check_parts("nulls", node, ("n_pooled", "h", "path_sizes", "prevalence_sizes"))
-    check_whole("nulls.n_pooled", node["n_pooled"], 1)
+    numbers = ("n_sets", "n_replicate_sets", "n_pooled")
+    check_parts("nulls", node, (*numbers, "replicate_tests", "h", "path_sizes", "prevalence_sizes"))
+    for key in numbers:
+        check_whole(f"nulls.{key}", node[key], 1, MOST_SETS)
+    if node["replicate_tests"] != []:
+        check_names("nulls.replicate_tests", node["replicate_tests"])
     check_list("nulls.h", node["h"])
     for h in node["h"]:
         if isinstance(h, bool) or not isinstance(h, int | float) or not 0 <= h < float("inf"):

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,8 +211,8 @@ def judge_truth(
 
 def fewest_to_reject(
     tests: Sequence[Test], sizes: Sequence[int], alphas: Sequence[float], seed: int
-) -> NDArray[np.int64]:
-    """Return the fewest discordant documents with which each test can reject; 0 where none is needed.
+) -> dict[tuple[str, float, int], int]:
+    """Return the fewest discordant documents with which any of the tests of a measure can reject.
 
     Parameters
     ----------
@@ -223,19 +224,19 @@ def fewest_to_reject(
 
     Returns
     -------
-    int array, shape (n_tests, n_alphas, n_sizes)
+    dict of (measure, alpha, n_documents) to int
+        0 where a set without a discordant document is rejected (``degenerate="reject"``).
     """
-    fewest = np.zeros((len(tests), len(alphas), len(sizes)), dtype=np.int64)
-    for t, test in enumerate(tests):
-        for s, n_documents in enumerate(sizes):
-            for a, alpha in enumerate(alphas):
-                generator = rng(seed, "fewest", test.name, n_documents)
-                options = {"rng": generator} if test.random else {}
+    found: dict[tuple[str, float, int], int] = {}
+    for test, alpha, n_documents in product(tests, alphas, sizes):
+        generator = rng(seed, "fewest", test.name, n_documents)
+        options = {"rng": generator} if test.random else {}
 
-                def pvalue(counts: NDArray[np.int64], test=test, options=options) -> NDArray[np.float64]:
-                    return test.pvalue(counts, **options).pvalue
+        def pvalue(counts: NDArray[np.int64], test=test, options=options) -> NDArray[np.float64]:
+            return test.pvalue(counts, **options).pvalue
 
-                all_right = np.array([[0] * 7 + [n_documents]])
-                if pvalue(all_right)[0] > alpha:  # else (degenerate=reject) none is needed: it stays 0
-                    fewest[t, a, s] = fewest_discordances(pvalue, alpha, n_documents)
-    return fewest
+        rejects_all = pvalue(np.array([[0] * 7 + [n_documents]]))[0] <= alpha
+        fewest = 0 if rejects_all else fewest_discordances(pvalue, alpha, n_documents)
+        key = (test.measure, alpha, n_documents)
+        found[key] = min(fewest, found.get(key, fewest))
+    return found

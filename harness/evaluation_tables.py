@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.measures import costs_text
 from harness.plans import Plan
@@ -42,7 +41,7 @@ def rejections_table(
     sizes: Sequence[int],
     alphas: Sequence[float],
     n_sets: int,
-    fewest: NDArray[np.int64],
+    fewest: Mapping[tuple[str, float, int], int],
 ) -> "pd.DataFrame":
     """Return one plan's counts, one row for each category, test, level and size.
 
@@ -55,8 +54,8 @@ def rejections_table(
     questions : sequence of Question
     sizes, alphas : sequences
     n_sets : int
-    fewest : int array, shape (n_tests, n_alphas, n_sizes)
-        The fewest discordant documents with which each test can reject.
+    fewest : mapping of (measure, alpha, n_documents) to int
+        What :func:`harness.evaluation.fewest_to_reject` returns.
     """
     import pandas as pd
 
@@ -73,8 +72,8 @@ def rejections_table(
     columns = _columns(plan, shape, axes)
     dead = np.zeros(shape, dtype=bool)
     for t, a, s in np.ndindex(shape[1:]):
-        if fewest[t, a, s]:
-            dead[:, t, a, s] = dead_categories(plan.truth, sizes[s], int(fewest[t, a, s]), alphas[a])
+        needed = fewest[tests[t].measure, alphas[a], sizes[s]]
+        dead[:, t, a, s] = dead_categories(plan.truth, sizes[s], needed, alphas[a])
     for name in ("n_rejected", "n_wrong_direction"):
         columns[name] = np.stack([unit[name].transpose(1, 2, 0) for unit in units]).ravel()
     for name in ("n_degenerate", "n_convention"):

@@ -1,7 +1,7 @@
 """Sizes on populations in which H0 holds exactly, powers on the real ones and on the path between them."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from harness.evaluation import MakeRun, fewest_to_reject
 from harness.measures import costs_text
-from harness.null_evaluation_sets import WITH_POWER, Source, count_unit, levels
-from harness.null_evaluation_tables import null_table, path_table, rate_table
+from harness.null_evaluation_sets import WITH_POWER, Source, count_again, count_unit, levels, takes_few
+from harness.null_evaluation_tables import distribution_table, null_table, path_table, rate_table
 from harness.nulls import exact_zero, reach
+from harness.parallel import Run
 from harness.plans import Plan
 from harness.questions import Question, ask
 from harness.rejections import Test
@@ -24,7 +25,7 @@ MakeNull = Callable[..., tuple[NDArray[np.float64], Mapping[str, str]]]
 
 
 class NullStudy(NamedTuple):
-    """What :func:`evaluate_nulls` returns: three tables a plan, and a warning for whatever is left out.
+    """What :func:`evaluate_nulls` returns: four tables a plan, and a warning for whatever is left out.
 
     Attributes
     ----------
@@ -33,12 +34,15 @@ class NullStudy(NamedTuple):
         they can be large.
     path, nulls : list of pandas.DataFrame
         Rows of ``power_path.csv`` and of ``nulls.csv``, likewise.
+    distributions : list of pandas.DataFrame
+        Rows of ``size_by_category.csv``, likewise.
     warnings : list of str
     """
 
     by_category: "list[pd.DataFrame]"
     path: "list[pd.DataFrame]"
     nulls: "list[pd.DataFrame]"
+    distributions: "list[pd.DataFrame]"
     warnings: list[str]
 
 
@@ -50,16 +54,16 @@ class _Populations(NamedTuple):
     shares : array, shape (n_sources, n_questions, n_categories, 8)
         NaN where a category has none.
     reasons : dict of (truth, question's name) to mapping of category to sentence
-    n_few : int array, shape (n_sources, n_questions)
-        Sets of a category for a test with replicates.
-    n_few_on_path : int array, shape (n_questions, n_path_sizes, n_h)
+    n_each : int array, shape (n_sources, n_tests)
+        Sets of a category for each test.
+    n_on_path : int array, shape (n_tests, n_path_sizes, n_h)
         Likewise on the path.
     """
 
     shares: NDArray[np.float64]
     reasons: dict[tuple[str, str], Mapping[str, str]]
-    n_few: NDArray[np.int64]
-    n_few_on_path: NDArray[np.int64]
+    n_each: NDArray[np.int64]
+    n_on_path: NDArray[np.int64]
 
 
 def evaluate_nulls(
@@ -70,19 +74,22 @@ def evaluate_nulls(
     alphas: Sequence[float],
     sizes: Sequence[int],
     n_sets: int,
+    n_replicate_sets: int,
+    replicate_tests: Sequence[str],
     n_pooled: int,
     h: Sequence[float],
     path_sizes: Sequence[int],
     prevalence_sizes: Sequence[int] | None,
+    prevalence_sets: int,
     seed: int,
     make_run: MakeRun,
     describe: Mapping[str, object],
 ) -> NullStudy:
     """Run every test on sets drawn from each null, from the real population and from the path between.
 
-    Size: a set is drawn from the null population of the test's own measure. Power: from the real
-    population, beside the null ``exact_null`` alone, in categories with a difference. Where that null is
-    run, it is the only one at a rescaled prevalence.
+    Size: a set is drawn from the null population of the test's own measure; the worst size over categories is
+    measured again on new sets. Power: from the real population, beside the null ``exact_null`` alone, in
+    categories with a difference. Where that null is run, it is the only one at a rescaled prevalence.
 
     Parameters
     ----------
@@ -96,16 +103,22 @@ def evaluate_nulls(
     sizes : sequence of int
         Numbers of documents of an evaluation set.
     n_sets : int
-        Sets of a category at each size, for tests without replicates.
+        Sets of a category at each point, for tests without replicates.
+    n_replicate_sets : int
+        Sets of a category for the size of `replicate_tests`, no more than `n_sets`.
+    replicate_tests : sequence of str
+        Tests with replicates whose sizes are told by category; others are left aside.
     n_pooled : int
-        Sets of a point over all its categories, at least, for tests with replicates, for every test at a
-        rescaled prevalence and on the path; a category gets its part, no more than `n_sets`.
+        Sets of a point over all its categories, at least, for other tests with replicates, and for those
+        too off the size at a prevalence of the corpus's own; a category gets its part, no more than `n_sets`.
     h : sequence of float
         Distances on the path in standard deviations of the difference on a set; 0 is the null.
     path_sizes : sequence of int
         Numbers of documents of the path's sets; prevalences that were rescaled have no path.
     prevalence_sizes : sequence of int or None
         Takes the place of `sizes` at a rescaled prevalence; None: `sizes`.
+    prevalence_sets : int
+        Takes the place of `n_sets` there.
     seed : int
     make_run : callable
         (stage, *inputs) -> Run.
@@ -114,43 +127,45 @@ def evaluate_nulls(
     """
     kept = [plan for plan in plans if not plan.stratified]
     questions = ask(tests)
-    common: dict[str, Any] = {"questions": questions, "tests": tests, "alphas": list(alphas)}
-    natural, rescaled = _grids(nulls, sizes, n_sets, h, path_sizes, prevalence_sizes)
-    options = [natural if plan.prevalence is None else rescaled for plan in kept]
+    common: dict[str, Any] = {"questions": questions, "tests": tests, "alphas": list(alphas), "seed": seed}
+    natural, rescaled = _grids(nulls, sizes, h, path_sizes, prevalence_sizes)
+    few = min(n_sets, n_replicate_sets)
+    natural |= {"n_sets": n_sets, "own": dict.fromkeys(replicate_tests, few)}
+    rescaled |= {"n_sets": prevalence_sets, "own": {}}
+    grids = [natural if plan.prevalence is None else rescaled for plan in kept]
     made = [
-        _make_populations(plan, nulls, questions, grid, n_pooled)
-        for plan, grid in zip(kept, options, strict=True)
+        _make_populations(plan, nulls, questions, tests, grid, n_pooled)
+        for plan, grid in zip(kept, grids, strict=True)
     ]
-    units, names = [], []
-    for plan, populations, grid in zip(kept, made, options, strict=True):
-        for unit, name in _units(plan, populations):
-            units.append((*unit, common | grid | {"seed": seed}))
-            names.append(name)
-    found = make_run("nulls", natural, rescaled, list(alphas), seed, dict(describe))(
+    options = [common | grid for grid in grids]
+    inputs = (natural, rescaled, list(alphas), seed, dict(describe))
+    units, names = _units(kept, made, options)
+    found = make_run("nulls", *inputs)(
         count_unit, units, names, threads=False, description="testing sets under exact nulls"
     )
     fewest = _fewest(tests, sorted({*sizes, *rescaled["sizes"]}), alphas, seed)
-    study, start = NullStudy([], [], [], _left_out(plans, nulls)), 0
-    for plan, populations, grid in zip(kept, made, options, strict=True):
+    study, start = NullStudy([], [], [], [], _left_out(plans, nulls)), 0
+    for plan, populations, given in zip(kept, made, options, strict=True):
         part = found[start : start + len(plan.categories)]
         start += len(plan.categories)
-        at_sources = common | {key: grid[key] for key in ("sources", "sizes", "n_sets")}
-        on_path = common | {key: grid[key] for key in ("h", "path_sizes", "n_sets")}
-        study.by_category.append(
-            rate_table(plan, part, populations.shares, populations.n_few, fewest, **at_sources)
-        )
-        study.path.append(path_table(plan, part, populations.n_few_on_path, **on_path))
+        asked = {key: given[key] for key in ("questions", "tests", "alphas")}
+        at_sources = asked | {key: given[key] for key in ("sources", "sizes")}
+        on_path = asked | {key: given[key] for key in ("h", "path_sizes")}
+        rates = rate_table(plan, part, populations.shares, populations.n_each, fewest, **at_sources)
+        study.by_category.append(rates)
+        study.distributions.append(distribution_table(rates))
+        study.path.append(path_table(plan, part, populations.n_on_path, **on_path))
         study.nulls.append(
-            null_table(plan, populations.shares, populations.reasons, questions, grid["sources"])
+            null_table(plan, populations.shares, populations.reasons, questions, given["sources"])
         )
-    study.warnings.extend(_missing(kept, made, questions, [grid["sources"] for grid in options]))
+    _measure_again(kept, made, options, study.distributions, make_run("nulls again", *inputs))
+    study.warnings.extend(_missing(kept, made, questions, [given["sources"] for given in options]))
     return study
 
 
 def _grids(
     nulls: Mapping[str, MakeNull],
     sizes: Sequence[int],
-    n_sets: int,
     h: Sequence[float],
     path_sizes: Sequence[int],
     prevalence_sizes: Sequence[int] | None,
@@ -164,14 +179,12 @@ def _grids(
     natural = {
         "sources": sources,
         "sizes": list(sizes),
-        "n_sets": n_sets,
         "h": list(h) if WITH_POWER in nulls else [],
         "path_sizes": list(path_sizes),
     }
     rescaled = {
         "sources": [source for source in sources if source.truth == WITH_POWER] or sources,
         "sizes": list(sizes if prevalence_sizes is None else prevalence_sizes),
-        "n_sets": n_sets,
         "h": [],
         "path_sizes": [],
     }
@@ -182,18 +195,20 @@ def _make_populations(
     plan: Plan,
     nulls: Mapping[str, MakeNull],
     questions: Sequence[Question],
+    tests: Sequence[Test],
     grid: Mapping[str, Any],
     n_pooled: int,
 ) -> _Populations:
     """Make the nulls of a plan; find the categories with a power and those that the path leads to."""
     sources, n_sets = grid["sources"], grid["n_sets"]
     shares = np.full((len(sources), len(questions), len(plan.categories), 8), np.nan)
-    n_few = np.zeros(shares.shape[:2], dtype=np.int64)
-    n_few_on_path = np.zeros((len(questions), len(grid["path_sizes"]), len(grid["h"])), dtype=np.int64)
+    n_each = np.full((len(sources), len(tests)), n_sets, dtype=np.int64)
+    n_on_path = np.full((len(tests), len(grid["path_sizes"]), len(grid["h"])), n_sets, dtype=np.int64)
     reasons: dict[tuple[str, str], Mapping[str, str]] = {}
     real = plan.cells / plan.cells.sum(axis=1, keepdims=True)
     discordant = plan.cells[:, [1, 2, 5, 6]].sum(axis=1) > 0
     for q, question in enumerate(questions):
+        few = [place for place in question.places if takes_few(tests[place])]
         for s, (truth, kind) in enumerate(sources):
             if kind == "power":
                 same = exact_zero(plan.cells, question.difference, measure=question.measure)
@@ -202,17 +217,17 @@ def _make_populations(
                 shares[s, q], reasons[truth, question.name] = nulls[truth](
                     plan.categories, plan.cells, question.measure, **question.costs
                 )
-            n_few[s, q] = _sets_each(n_pooled, int((~np.isnan(shares[s, q, :, 0])).sum()), n_sets)
-            if kind == "power":  # its null stands just before it; one point has one number of sets
-                n_few[s - 1 : s + 1, q] = n_few[s - 1 : s + 1, q].max()
+            pooled = _sets_each(n_pooled, int((~np.isnan(shares[s, q, :, 0])).sum()), n_sets)
+            own = grid["own"] if kind == "size" else {}
+            n_each[s, few] = [own.get(tests[place].name, pooled) for place in few]
             if truth == WITH_POWER and kind == "size":
                 n_reached = _reached(shares[s, q], real, question, grid["path_sizes"], grid["h"])
-                n_few_on_path[q] = [[_sets_each(n_pooled, n, n_sets) for n in row] for row in n_reached]
+                n_on_path[few] = [[_sets_each(n_pooled, n, n_sets) for n in row] for row in n_reached]
         for i, n_documents in enumerate(grid["path_sizes"] if grid["h"] else ()):
             if n_documents in grid["sizes"]:  # the path's first point is one of the null's own
-                own = n_few[sources.index(Source(WITH_POWER, "size")), q]
-                n_few_on_path[q, i, np.array(grid["h"]) == 0] = own
-    return _Populations(shares, reasons, n_few, n_few_on_path)
+                own_sets = n_each[sources.index(Source(WITH_POWER, "size"))]
+                n_on_path[:, i, np.array(grid["h"]) == 0] = own_sets[:, None]
+    return _Populations(shares, reasons, n_each, n_on_path)
 
 
 def _sets_each(n_pooled: int, n_categories: int, n_sets: int) -> int:
@@ -233,28 +248,82 @@ def _reached(
     return [[int((farthest >= distance).sum()) for distance in h] for farthest in reaches]
 
 
-def _units(plan: Plan, made: _Populations) -> Iterator[tuple[tuple[Any, ...], str]]:
-    for i, category in enumerate(plan.categories):
-        identity = (plan.pair, plan.balance, plan.prevalence, category)
-        shares = made.shares[:, :, i]
-        drawn_from = digest(plan.cells[i].tolist(), np.nan_to_num(shares, nan=-1.0).tolist())
-        numbers = (*made.n_few.ravel().tolist(), *made.n_few_on_path.ravel().tolist())
-        yield (
-            (plan.cells[i], shares, made.n_few, made.n_few_on_path, identity),
-            "/".join(map(str, (*identity, drawn_from, *numbers))),
-        )
+def _units(
+    plans: Sequence[Plan], made: Sequence[_Populations], options: Sequence[dict[str, Any]]
+) -> tuple[list[tuple[Any, ...]], list[str]]:
+    units, names = [], []
+    for plan, populations, given in zip(plans, made, options, strict=True):
+        numbers = (populations.n_each, populations.n_on_path)
+        for i, category in enumerate(plan.categories):
+            identity = (plan.pair, plan.balance, plan.prevalence, category)
+            shares = populations.shares[:, :, i]
+            units.append((plan.cells[i], shares, *numbers, identity, given))
+            names.append(_name(identity, plan.cells[i].tolist(), shares, *numbers))
+    return units, names
+
+
+def _name(identity: Sequence[object], given: list[Any], *arrays: NDArray[Any]) -> str:
+    plain = (np.nan_to_num(array, nan=-1.0).tolist() for array in arrays)
+    return "/".join(map(str, (*identity, digest(given, *plain))))
+
+
+def _measure_again(
+    plans: Sequence[Plan],
+    made: Sequence[_Populations],
+    options: Sequence[dict[str, Any]],
+    tables: "Sequence[pd.DataFrame]",
+    run: Run,
+) -> None:
+    """Fill in `worst_again` of the tables: the size of each point's worst category on sets drawn anew.
+
+    Tests and levels that have the same worst category at one null and N share its new sets.
+    """
+    units, names, rows = [], [], []
+    for plan, populations, table, given in zip(plans, made, tables, options, strict=True):
+        for category, wanted in _worst(table, given["sources"], given["questions"], given["tests"]).items():
+            identity = (plan.pair, plan.balance, plan.prevalence, category)
+            shares = populations.shares[:, :, plan.categories.index(category)]
+            points = [(*point, sorted({place for place, _ in at})) for point, at in wanted.items()]
+            units.append((shares, points, populations.n_each, identity, given))
+            names.append(_name(identity, points, shares, populations.n_each))
+            rows.append((table, wanted, given["alphas"]))
+    found = run(count_again, units, names, threads=False, description="measuring the worst categories again")
+    for (table, wanted, alphas), unit in zip(rows, found, strict=True):
+        again = table["worst_again"].to_numpy(copy=True)
+        for at, rejected in zip(wanted.values(), unit["n_rejected"], strict=True):
+            for place, row in at:
+                a = alphas.index(table["alpha"].iat[row])
+                again[row] = rejected[place, a] / table["n_sets"].iat[row]
+        table["worst_again"] = again
+
+
+def _worst(
+    table: "pd.DataFrame",
+    sources: Sequence[Source],
+    questions: Sequence[Question],
+    tests: Sequence[Test],
+) -> dict[str, dict[tuple[int, int, int], list[tuple[int, int]]]]:
+    """Return, by worst category, the points (source, question, N) and there each test's place and row."""
+    places = {test.name: place for place, test in enumerate(tests)}
+    asks = {place: q for q, question in enumerate(questions) for place in question.places}
+    found: dict[str, dict[tuple[int, int, int], list[tuple[int, int]]]] = {}
+    columns = ("truth", "test", "n_documents", "worst_category")
+    for row, (truth, name, n_documents, category) in enumerate(zip(*map(table.get, columns), strict=True)):
+        if isinstance(category, str):
+            place = places[name]
+            point = (sources.index(Source(truth, "size")), asks[place], int(n_documents))
+            found.setdefault(category, {}).setdefault(point, []).append((place, row))
+    return found
 
 
 def _fewest(
     tests: Sequence[Test], sizes: Sequence[int], alphas: Sequence[float], seed: int
 ) -> dict[tuple[str, float, int], int]:
-    """Return the fewest discordant documents with which each test rejects at each of its levels."""
-    found = {}
-    for test in tests:
-        judged = [alphas[a] for a in levels(test, alphas)]
-        table = fewest_to_reject([test], sizes, judged, seed)[0]
-        for (a, i), fewest in np.ndenumerate(table):
-            found[test.name, judged[a], sizes[i]] = int(fewest)
+    """Return what :func:`harness.evaluation.fewest_to_reject` does of the tests judged at each level."""
+    found: dict[tuple[str, float, int], int] = {}
+    for a, alpha in enumerate(alphas):
+        judged = [test for test in tests if a in levels(test, alphas)]
+        found |= fewest_to_reject(judged, sizes, [alpha], seed)
     return found
 
 

@@ -1,6 +1,6 @@
 """Rejections of every test on sets that are drawn from null, real and intermediate populations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -55,8 +55,8 @@ def shown_alpha(alphas: Sequence[float]) -> float:
 def count_unit(
     cells: NDArray[Any],
     shares: NDArray[np.float64],
-    n_few: Ints,
-    n_few_on_path: Ints,
+    n_each: Ints,
+    n_on_path: Ints,
     identity: Sequence[object],
     options: dict[str, Any],
 ) -> Arrays:
@@ -68,28 +68,60 @@ def count_unit(
         The real population, counts or shares.
     shares : array, shape (n_sources, n_questions, 8)
         What the sets of each source are drawn from; NaN where there is nothing.
-    n_few : int array, shape (n_sources, n_questions)
-        Sets of each point for a test with replicates.
-    n_few_on_path : int array, shape (n_questions, n_path_sizes, n_h)
+    n_each : int array, shape (n_sources, n_tests)
+        Sets of a point for each test.
+    n_on_path : int array, shape (n_tests, n_path_sizes, n_h)
         Likewise on the path.
     identity : sequence
         Names the population in every generator.
     options : dict
-        `sources`, `questions`, `tests`, `alphas`, `seed`; `sizes` and `n_sets` of the sources, `h` and
-        `path_sizes` of the path.
+        `sources`, `questions`, `tests`, `alphas`, `seed`; `sizes` of the sources, `h` and `path_sizes` of
+        the path.
     """
     common = {key: options[key] for key in ("sources", "questions", "tests", "alphas", "seed")}
-    at_sources = {key: options[key] for key in ("sizes", "n_sets")}
-    on_path = {key: options[key] for key in ("h", "path_sizes", "n_sets")}
-    found = count_sources(cells, shares, n_few, identity, **common, **at_sources)
+    on_path = {key: options[key] for key in ("h", "path_sizes")}
+    found = count_sources(cells, shares, n_each, identity, sizes=options["sizes"], **common)
     known = {n: found["n_rejected"][:, i] for i, n in enumerate(options["sizes"])}
-    return found | count_path(cells, shares, n_few_on_path, known, identity, **common, **on_path)
+    return found | count_path(cells, shares, n_on_path, known, identity, **common, **on_path)
+
+
+def count_again(
+    shares: NDArray[np.float64],
+    points: Sequence[tuple[int, int, int, Sequence[int]]],
+    n_each: Ints,
+    identity: Sequence[object],
+    options: dict[str, Any],
+) -> Arrays:
+    """Count one category's rejections at some points of its nulls on sets drawn anew.
+
+    Parameters
+    ----------
+    shares, n_each, identity
+        As in :func:`count_unit`.
+    points : sequence of (source, question, number of documents, places of the tests)
+    options : dict
+        `sources`, `questions`, `tests`, `alphas`, `seed`.
+
+    Returns
+    -------
+    dict
+        ``n_rejected``, int array of shape (n_points, n_tests, n_alphas): 0 for tests that are not asked for.
+    """
+    tests, alphas, seed = (options[key] for key in ("tests", "alphas", "seed"))
+    n_rejected = np.zeros((len(points), len(tests), len(alphas)), dtype=np.int64)
+    for i, (s, q, n_documents, places) in enumerate(points):
+        question, numbers = options["questions"][q], n_each[s, places]
+        key = ("null sets again", options["sources"][s].truth, question.name, *identity, n_documents)
+        sets = draw_sets(shares[s, q], n_documents, int(numbers.max()), rng(seed, *key))
+        chosen = [tests[place] for place in places]
+        n_rejected[i, places] = count_sets(sets, chosen, alphas, numbers, question, 0, seed, key)[0]
+    return {"n_rejected": n_rejected}
 
 
 def count_sources(
     cells: NDArray[Any],
     shares: NDArray[np.float64],
-    n_few: Ints,
+    n_each: Ints,
     identity: Sequence[object],
     *,
     sources: Sequence[Source],
@@ -97,14 +129,13 @@ def count_sources(
     tests: Sequence[Test],
     alphas: Sequence[float],
     sizes: Sequence[int],
-    n_sets: int,
     seed: int,
 ) -> Arrays:
     """Count rejections on sets of each size from each source.
 
     Parameters
     ----------
-    cells, shares, n_few, identity
+    cells, shares, n_each, identity
         As in :func:`count_unit`.
     sources : sequence of Source
     questions : sequence of Question
@@ -112,8 +143,6 @@ def count_sources(
     alphas : sequence of float
     sizes : sequence of int
         Documents of a set.
-    n_sets : int
-        Sets of a point for tests without replicates.
     seed : int
 
     Returns
@@ -130,11 +159,11 @@ def count_sources(
             continue
         sign = 0 if source.kind == "size" else _sign(question, cells)
         drawn_from = source.truth if source.kind == "size" else "real"
-        chosen, few = [tests[place] for place in question.places], int(n_few[s, q])
+        chosen, numbers = [tests[place] for place in question.places], n_each[s, question.places]
         for i, n_documents in enumerate(sizes):
             key = ("null sets", drawn_from, question.name, *identity, n_documents)
-            sets = draw_sets(shares[s, q], n_documents, n_sets, rng(seed, *key))
-            found = count_sets(sets, chosen, alphas, few, question, sign, seed, key)
+            sets = draw_sets(shares[s, q], n_documents, int(numbers.max()), rng(seed, *key))
+            found = count_sets(sets, chosen, alphas, numbers, question, sign, seed, key)
             n_rejected[s, i, question.places], n_wrong[s, i, question.places] = found[:2]
             n_degenerate[s, i, question.places], n_convention[s, i, question.places] = found[2:]
     counts = {"n_rejected": n_rejected, "n_wrong_direction": n_wrong}
@@ -144,7 +173,7 @@ def count_sources(
 def count_path(
     cells: NDArray[Any],
     shares: NDArray[np.float64],
-    n_few: Ints,
+    n_each: Ints,
     known: Mapping[int, Ints],
     identity: Sequence[object],
     *,
@@ -154,7 +183,6 @@ def count_path(
     alphas: Sequence[float],
     h: Sequence[float],
     path_sizes: Sequence[int],
-    n_sets: int,
     seed: int,
 ) -> Arrays:
     """Count rejections on sets from the path between the null :data:`WITH_POWER` and the real population.
@@ -163,15 +191,15 @@ def count_path(
 
     Parameters
     ----------
-    n_few : int array, shape (n_questions, n_path_sizes, n_h)
-        Sets of each point for a test with replicates.
+    n_each : int array, shape (n_tests, n_path_sizes, n_h)
+        Sets of a point for each test.
     known : mapping of int to int array, shape (n_sources, n_tests, n_alphas)
         Rejections on sets of so many documents from each source: the path begins at one of them.
     h : sequence of float
         Distances from the null, in standard deviations of the difference on a set.
     path_sizes : sequence of int
         Documents of a set.
-    cells, shares, identity, sources, questions, tests, alphas, n_sets, seed
+    cells, shares, identity, sources, questions, tests, alphas, seed
         As in :func:`count_sources`.
 
     Returns
@@ -200,10 +228,10 @@ def count_path(
         except nulls.NoAlternative:
             continue
         key = ("path sets", question.name, *identity, n, distance)
-        sets = draw_sets(population, n, n_sets, rng(seed, *key))
-        sign, few = _sign(question, cells) if distance else 0, int(n_few[q, i, j])
+        numbers, sign = n_each[places, i, j], _sign(question, cells) if distance else 0
+        sets = draw_sets(population, n, int(numbers.max()), rng(seed, *key))
         chosen = [tests[place] for place in places]
-        all_ways, wrong, *_ = count_sets(sets, chosen, [level], few, question, sign, seed, key)
+        all_ways, wrong, *_ = count_sets(sets, chosen, [level], numbers, question, sign, seed, key)
         rejected[i, j, places] = (all_ways - wrong)[:, 0]
         reached[i, j, places] = True
     return {"path_rejected": rejected, "path_reached": reached}
@@ -221,7 +249,7 @@ def count_sets(
     sets: Ints,
     tests: Sequence[Test],
     alphas: Sequence[float],
-    n_few: int,
+    n_each: Sequence[int] | Ints,
     question: Question,
     sign: int,
     seed: int,
@@ -235,8 +263,8 @@ def count_sets(
     tests : sequence of Test
         Of one measure.
     alphas : sequence of float
-    n_few : int
-        Tests with replicates get the first `n_few` sets, at levels from :data:`FEW_ALPHA`.
+    n_each : sequence of int
+        Each test gets so many of the sets, the first; those with replicates at levels from :data:`FEW_ALPHA`.
     question : Question
     sign : int
         Of the population's difference; 0 where no direction is wrong.
@@ -253,17 +281,15 @@ def count_sets(
     shape = (len(tests), len(alphas))
     n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     n_degenerate, n_convention = np.zeros(len(tests), dtype=np.int64), np.zeros(len(tests), dtype=np.int64)
-    first, which = distinct_rows(sets[:, :-1])  # all of one size: seven cells tell the eighth
-    distinct, times = sets[first], np.bincount(which)
-    few_sets, once = sets[:n_few], np.ones(min(n_few, len(sets)), dtype=np.int64)
-    wrong_way = [np.sign(question.difference(part)) * sign < 0 for part in (distinct, few_sets)]
-    for places in families(tests):
+    once = np.ones(len(sets), dtype=np.int64)
+    numbers = {int(n) for n, test in zip(n_each, tests, strict=True) if not takes_few(test)}
+    distinct = {n: _distinct(sets[:n]) for n in numbers}
+    for n, places in _together(tests, n_each):
         family = [tests[place] for place in places]
         at = levels(family[0], alphas)
         if not at:
             continue
-        few = takes_few(family[0])
-        tested, weights = (few_sets, once) if few else (distinct, times)
+        tested, weights = (sets[:n], once[:n]) if takes_few(family[0]) else distinct[n]
         replicates = rng(seed, *key, "replicates")
         for start in range(0, len(tested), BLOCK):
             block, weight = tested[start : start + BLOCK], weights[start : start + BLOCK]
@@ -272,6 +298,19 @@ def count_sets(
             n_degenerate[places] += weight @ degenerate
             n_convention[places] += weight @ settled
             if sign:
-                wrong = weight * wrong_way[few][start : start + BLOCK]
+                wrong = weight * (np.sign(question.difference(block)) * sign < 0)
                 n_wrong[np.ix_(places, at)] += np.tensordot(wrong, rejected, axes=1)
     return n_rejected, n_wrong, n_degenerate, n_convention
+
+
+def _distinct(sets: Ints) -> tuple[Ints, Ints]:
+    """Return the different sets and how often each occurs; of one size, seven cells tell the eighth."""
+    first, which = distinct_rows(sets[:, :-1])
+    return sets[first], np.bincount(which)
+
+
+def _together(tests: Sequence[Test], n_each: Sequence[int] | Ints) -> Iterator[tuple[int, list[int]]]:
+    """Yield the places of tests that can be judged together on as many sets, and the number of these."""
+    for places in families(tests):
+        for n in sorted({int(n_each[place]) for place in places}):
+            yield n, [place for place in places if n_each[place] == n]

@@ -1,21 +1,25 @@
 """From counts of rejections under nulls to rows of the tables of size, of power on the path and of nulls."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from harness import nulls
 from harness.intervals import clopper_pearson
 from harness.measures import costs_text
-from harness.null_evaluation_sets import Source, levels, shown_alpha, takes_few
+from harness.null_evaluation_sets import Source, levels, shown_alpha
 from harness.outcomes import error_correlation
 from harness.plans import Plan
 from harness.questions import Question
 from harness.rejections import Test
-from harness.size_power import dead_categories
-from harness.size_power_categories import BY_CATEGORY
+from harness.significance.ranks import holm
+from harness.size_power import dead_categories, verdict
+from harness.size_power_categories import BY_CATEGORY, POINT
 from harness.store import Arrays
 
 if TYPE_CHECKING:
@@ -25,6 +29,10 @@ PATH = (
     "pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate", "mc_low",
     "mc_high", "n_categories", "n_left_out", "n_sets",
 )  # fmt: skip
+SIZES = (
+    *POINT, "n_sets", "n_live", "median", "q10", "q90", "worst", "worst_low", "worst_category",
+    "n_holds", "n_liberal", "n_conservative", "n_undecided", "n_liberal_holm", "n_categories", "worst_again",
+)  # fmt: skip
 NULLS = (
     "pair", "balance", "prevalence", "truth", "measure", "costs", "category",
     *(f"e{i}" for i in range(1, 9)),
@@ -32,11 +40,18 @@ NULLS = (
 )  # fmt: skip
 
 
+LEAST_SETS = 2000
+"""Sets of a category below which nothing is said of single categories: the worst would be chance's."""
+
+ERROR = 0.05
+"""Of the intervals of single categories, and over all of them after Holm."""
+
+
 def rate_table(
     plan: Plan,
     units: Sequence[Arrays],
     shares: NDArray[np.float64],
-    n_few: NDArray[np.int64],
+    n_each: NDArray[np.int64],
     fewest: Mapping[tuple[str, float, int], int],
     *,
     sources: Sequence[Source],
@@ -44,7 +59,6 @@ def rate_table(
     tests: Sequence[Test],
     alphas: Sequence[float],
     sizes: Sequence[int],
-    n_sets: int,
 ) -> "pd.DataFrame":
     """Return a plan's rates by category, columns ``BY_CATEGORY``; a category without a population has no row.
 
@@ -54,10 +68,10 @@ def rate_table(
     units : sequence of dict
         What :func:`harness.null_evaluation_sets.count_sources` returns, one a category.
     shares : array, shape (n_sources, n_questions, n_categories, 8)
-    n_few : int array, shape (n_sources, n_questions)
-    fewest : mapping of (test, alpha, n_documents) to int
-        Fewest discordant documents with which a test rejects; 0 where none is needed.
-    sources, questions, tests, alphas, sizes, n_sets
+    n_each : int array, shape (n_sources, n_tests)
+    fewest : mapping of (measure, alpha, n_documents) to int
+        What :func:`harness.evaluation.fewest_to_reject` returns.
+    sources, questions, tests, alphas, sizes
         As there.
     """
     by_level, by_set = ("n_rejected", "n_wrong_direction"), ("n_degenerate", "n_convention")
@@ -67,25 +81,26 @@ def rate_table(
     for q, question in enumerate(questions):
         for s, source in enumerate(sources):
             kept = ~np.isnan(shares[s, q, :, 0])
+            dead = {
+                (alpha, n): dead_categories(shares[s, q, kept], n, needed, alpha)
+                for (measure, alpha, n), needed in fewest.items()
+                if measure == question.measure and n in sizes and kept.any()
+            }
             for place in question.places:
                 test, at = tests[place], levels(tests[place], alphas)
-                few = takes_few(test)
                 found = {name: counts[name][s, :, place] for name in names}
                 found |= {name: found[name][:, None] for name in by_set}
                 shape = (len(at), len(sizes), int(kept.sum()))
                 judged = [alphas[a] for a in at]
                 block = _keys(plan, shape, judged, sizes, np.array(plan.categories)[kept])
                 block |= {"truth": source.truth, "measure": test.measure, "test": test.name}
-                block |= {"kind": source.kind, "n_sets": int(n_few[s, q]) if few else n_sets}
+                block |= {"kind": source.kind, "n_sets": int(n_each[s, place])}
                 for name in names:
                     picked = found[name][:, at if name in by_level else [0] * len(at)][..., kept]
                     block[name] = picked.swapaxes(0, 1).ravel()
-                dead = np.zeros(shape, dtype=bool)
-                for a, i in np.ndindex(shape[:2]):
-                    needed = fewest[test.name, judged[a], sizes[i]]
-                    if needed and kept.any():
-                        dead[a, i] = dead_categories(shares[s, q, kept], sizes[i], needed, judged[a])
-                blocks.append(block | {"dead": dead.ravel()})
+                if kept.any():
+                    block["dead"] = np.concatenate([dead[key] for key in product(judged, sizes)])
+                    blocks.append(block)
     return _with_rates(blocks)
 
 
@@ -105,7 +120,7 @@ def _keys(
 def _with_rates(blocks: Sequence[dict[str, Any]]) -> "pd.DataFrame":
     import pandas as pd
 
-    frames = [pd.DataFrame(block) for block in blocks if len(block["dead"])]
+    frames = [pd.DataFrame(block) for block in blocks]
     if not frames:
         return pd.DataFrame(columns=list(BY_CATEGORY))
     table = pd.concat(frames, ignore_index=True)
@@ -116,17 +131,63 @@ def _with_rates(blocks: Sequence[dict[str, Any]]) -> "pd.DataFrame":
     return table[list(BY_CATEGORY)]
 
 
+def distribution_table(rates: "pd.DataFrame") -> "pd.DataFrame":
+    """Return how the sizes of each point are distributed over its categories, columns :data:`SIZES`.
+
+    A category is live where a set that any test of the measure can reject is not rarer than alpha. What is
+    said of live categories is missing where there is none, or fewer than :data:`LEAST_SETS` sets of each.
+
+    - `median`, `q10`, `q90`, `worst`: of the sizes, with numpy's quantiles; `worst_category`, the first of
+      several.
+    - `worst_low`: of the worst, the lower end of its exact interval at confidence ``1 - .05 / n_live``.
+    - `n_holds`, `n_liberal`, `n_conservative`, `n_undecided`: categories by the verdict on the 95 % interval
+      of each alone (:func:`harness.size_power.verdict`).
+    - `n_liberal_holm`: those with a size above 1.2 alpha after Holm at .05, each by the p-value that belongs
+      to its interval, ``2 P(X >= n_rejected)`` at 1.2 alpha.
+    - `worst_again`: missing here; see :func:`harness.null_evaluation.evaluate_nulls`.
+
+    Parameters
+    ----------
+    rates : pandas.DataFrame
+        What :func:`rate_table` returns; rows of powers are left aside.
+    """
+    import pandas as pd
+
+    rows = [
+        dict(zip(POINT, point, strict=True)) | _distribution(part, float(part["alpha"].to_numpy()[0]))
+        for point, part in rates.groupby(list(POINT), sort=False, dropna=False)
+    ]
+    return pd.DataFrame(rows, columns=list(SIZES)).astype({"worst_again": float})
+
+
+def _distribution(part: "pd.DataFrame", alpha: float) -> dict[str, Any]:
+    """Return the columns of one point that are not its keys."""
+    sizes = part[part["kind"] == "size"]
+    live = sizes[~sizes["dead"].to_numpy(dtype=bool)]
+    n_sets = int((sizes if len(sizes) else part)["n_sets"].to_numpy()[0])
+    told: dict[str, Any] = {"n_sets": n_sets, "n_live": len(live), "n_categories": len(sizes)}
+    if n_sets < LEAST_SETS or not len(live):
+        return told
+    k, rate = live["n_rejected"].to_numpy(), live["rate"].to_numpy()
+    worst, found = int(k.argmax()), Counter(map(verdict, live["mc_low"], live["mc_high"], repeat(alpha)))
+    told |= dict(zip(("q10", "median", "q90"), np.quantile(rate, [0.1, 0.5, 0.9]), strict=True))
+    told |= {"worst": rate[worst], "worst_category": live["category"].iat[worst]}
+    told["worst_low"] = float(clopper_pearson(k[worst], n_sets, 1 - ERROR / len(live))[0])
+    told |= {f"n_{word}": found[word] for word in ("holds", "liberal", "conservative", "undecided")}
+    chance = 2 * stats.binom.sf(k - 1, n_sets, min(1, 1.2 * alpha))
+    return told | {"n_liberal_holm": int((holm(np.minimum(1, chance)) <= ERROR).sum())}
+
+
 def path_table(
     plan: Plan,
     units: Sequence[Arrays],
-    n_few: NDArray[np.int64],
+    n_each: NDArray[np.int64],
     *,
     questions: Sequence[Question],
     tests: Sequence[Test],
     alphas: Sequence[float],
     h: Sequence[float],
     path_sizes: Sequence[int],
-    n_sets: int,
 ) -> "pd.DataFrame":
     """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
 
@@ -137,8 +198,8 @@ def path_table(
     ----------
     units : sequence of dict
         What :func:`harness.null_evaluation_sets.count_path` returns, one a category.
-    n_few : int array, shape (n_questions, n_path_sizes, n_h)
-    plan, questions, tests, alphas, h, path_sizes, n_sets
+    n_each : int array, shape (n_tests, n_path_sizes, n_h)
+    plan, questions, tests, alphas, h, path_sizes
         As there, and in :func:`rate_table`.
     """
     import pandas as pd
@@ -146,7 +207,7 @@ def path_table(
     rows = []
     at = (plan.pair, plan.balance, np.nan if plan.prevalence is None else plan.prevalence)
     level = shown_alpha(alphas)
-    for q, question in enumerate(questions):
+    for question in questions:
         for place in question.places:
             rejected = np.sum([unit["path_rejected"][:, :, place] for unit in units], axis=0)
             reached = np.sum([unit["path_reached"][:, :, place] for unit in units], axis=0)
@@ -154,7 +215,7 @@ def path_table(
                 continue
             for i, j in np.ndindex(len(path_sizes), len(h)):
                 n, k = int(reached[i, j]), int(rejected[i, j])
-                each = int(n_few[q, i, j]) if takes_few(tests[place]) else n_sets
+                each = int(n_each[place, i, j])
                 low, high = clopper_pearson(k, n * each) if n else (np.nan, np.nan)
                 rate = k / (n * each) if n else np.nan
                 found = (rate, float(low), float(high), n, len(units) - n, each)

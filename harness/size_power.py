@@ -56,8 +56,8 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
           missing below 5 categories. The resamples come from ``rng(seed, "categories",
           n_categories)``: points with as many categories share them, whatever else is in the table.
         - `category_sd`: standard deviation of the rate over categories (n - 1).
-        - `n_dead`: categories in which a rejectable set is rarer than alpha
-          (:func:`dead_categories`); `rate_without_dead`: the mean over the others.
+        - `n_dead`: categories in which a set that any test of the measure can reject is rarer than alpha
+          (:func:`dead_categories`); `rate_without_dead`: the mean over the others, which are live.
         - `degenerate_share`: degenerate sets among all sets of the qualifying categories;
           `convention_share`: those whose verdict is the convention's, so that the rates under
           ``degenerate=reject`` and ``degenerate=accept`` differ by just this.
@@ -67,7 +67,8 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If a column is missing, or the categories of one point have different numbers of sets.
+        If a column is missing, or the categories of one point have different numbers of sets (its size and
+        its power may).
 
     References
     ----------
@@ -92,11 +93,13 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     if missing:
         raise ValueError(f"by_category: lacks {', '.join(missing)}; needed are {', '.join(BY_CATEGORY)}")
     point, first = _points(by_category)
-    n_sets = by_category["n_sets"].to_numpy(dtype=np.int64)[first]
-    if (by_category["n_sets"].to_numpy()[:] != n_sets[point]).any():
+    group = 2 * point + (by_category["kind"].to_numpy(dtype=object) == "power")
+    each = by_category["n_sets"].to_numpy(dtype=np.int64)
+    n_sets = np.repeat(each[first], 2)
+    n_sets[group] = each
+    if (each != n_sets[group]).any():
         raise ValueError("by_category: categories of one point differ in n_sets; one number is allowed")
-    power = by_category["kind"].to_numpy(dtype=object) == "power"
-    columns = _means(by_category, 2 * point + power, np.repeat(n_sets, 2), seed)
+    columns = _means(by_category, group, n_sets, seed)
     keys = {name: np.repeat(key_values(by_category, name)[first], 2) for name in POINT}
     kinds = np.tile(np.array(["size", "power"], dtype=object), len(first))
     return pd.DataFrame(keys | {"kind": kinds} | columns, columns=list(SIZE_POWER))
@@ -271,10 +274,10 @@ def fewest_discordances(
 def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: float) -> NDArray[np.bool_]:
     """Return the categories in which hardly any evaluation set can be rejected.
 
-    With `fewest` from :func:`fewest_discordances` a set can be rejected only if it holds as many
-    discordant documents. Their number is Bin(N, m/D); where it reaches `fewest` with probability
-    below alpha, the rejection rate is below alpha whatever the difference: the "size" is small for want of
-    discordances, and says nothing of the test.
+    With the least :func:`fewest_discordances` of all tests of a measure, so that these are compared on the
+    same categories, a set can be rejected only if it holds as many discordant documents. Their number is
+    Bin(N, m/D); where it reaches `fewest` with probability below alpha, the rejection rate is below alpha
+    whatever the difference: the "size" is small for want of discordances, and says nothing of the tests.
 
     A category with difference 0 but many discordant documents is not dead: its sets can be rejected, and
     its rate is a size in the strict sense. One without any discordant document always is.
@@ -287,7 +290,7 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
     n_documents : int
         Documents in an evaluation set, >= 1.
     fewest : int
-        >= 1; above `n_documents` every category is dead.
+        >= 0; above `n_documents` every category is dead, at 0 none.
     alpha : float
         In (0, 1).
 
@@ -310,10 +313,10 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
         raise ValueError(
             f"counts: shape {cells.shape} or a cell is not allowed; cells >= 0, (n_categories, 8), are"
         )
-    if n_documents < 1 or fewest < 1 or not 0 < alpha < 1:
+    if n_documents < 1 or fewest < 0 or not 0 < alpha < 1:
         raise ValueError(
             f"n_documents, fewest, alpha: {n_documents}, {fewest}, {alpha} is not allowed; "
-            ">= 1, >= 1 and between 0 and 1 are"
+            ">= 1, >= 0 and between 0 and 1 are"
         )
     disagreement = cells[:, [1, 2, 5, 6]].sum(axis=-1) / cells.sum(axis=-1)
     return stats.binom.sf(fewest - 1, n_documents, np.minimum(disagreement, 1.0)) < alpha

@@ -95,8 +95,8 @@ def run_study(
         Keywords of :func:`harness.evaluation.evaluate`: `tests`, `rules`, `alphas`, `sizes`, `n_sets`,
         `n_truth_sets` and `replacement`; where there are no rules, only nulls are evaluated.
     nulls : mapping
-        Keywords of :func:`harness.null_evaluation.evaluate_nulls`: `nulls` (by name, may be empty),
-        `n_pooled`, `h`, `path_sizes` and `prevalence_sizes`.
+        Keywords of :func:`harness.null_evaluation.evaluate_nulls`: `nulls` (by name, may be empty), `n_sets`,
+        `n_replicate_sets`, `replicate_tests`, `n_pooled`, `h`, `path_sizes` and `prevalence_sizes`.
     seed : int
     device : {"auto", "cpu", "cuda"}
     population_file : Path or None

@@ -85,8 +85,8 @@ def _evaluate_nulls(
     nulls: Mapping[str, Any],
     common: Mapping[str, Any],
 ) -> NullStudy:
-    shared = {key: evaluation[key] for key in ("tests", "alphas", "sizes", "n_sets")}
-    return evaluate_nulls(plans, **nulls, **shared, **common)
+    shared = {key: evaluation[key] for key in ("tests", "alphas", "sizes")}
+    return evaluate_nulls(plans, **nulls, **shared, prevalence_sets=evaluation["n_sets"], **common)
 
 
 def _write(
@@ -102,6 +102,7 @@ def _write(
         parts += found.by_category
         write_table(pd.concat(found.path, ignore_index=True), out / "power_path.csv")
         write_table(pd.concat(found.nulls, ignore_index=True), out / "nulls.csv")
+        write_table(pd.concat(found.distributions, ignore_index=True), out / "size_by_category.csv")
     write_table(pd.concat(shown, ignore_index=True), out / "size_power_by_category.csv")
     rates = pd.concat([size_power(part, seed) for part in parts if len(part)], ignore_index=True)
     write_table(rates, out / "size_power.csv")

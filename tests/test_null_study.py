@@ -57,8 +57,9 @@ def study(tests, balances=None, makers=None, **options):
     plans, _ = plan_evaluations([POPULATION], balances or {"natural": Balance()})
     makers = makers or {"exact_null": nulls.exact_null, "joint_null": nulls.joint_null_of}
     usual = {
-        "alphas": ALPHAS, "sizes": [N], "n_sets": 4000, "n_pooled": 60, "h": [0, 1], "path_sizes": [N],
-        "prevalence_sizes": None, "seed": 0, "make_run": make_run, "describe": {},
+        "alphas": ALPHAS, "sizes": [N], "n_sets": 4000, "n_replicate_sets": 2000, "replicate_tests": [],
+        "n_pooled": 60, "h": [0, 1], "path_sizes": [N], "prevalence_sizes": None, "prevalence_sets": 4000,
+        "seed": 0, "make_run": make_run, "describe": {},
     }  # fmt: skip
     found = evaluate_nulls(plans, makers, tests, **usual | options)
     tables = (pd.concat(tables, ignore_index=True) for tables in found[:3])
@@ -140,7 +141,7 @@ def test_equal_sets_tested_once_count_as_often_as_they_occur(analytic):
     sets = np.random.default_rng(0).multinomial(N, CELLS[0] / CELLS[0].sum(), size=300)
     for question in ask(analytic):
         tests = [analytic[place] for place in question.places]
-        rejected, wrong, degenerate, _ = count_sets(sets, tests, ALPHAS, 1, question, 1, 0, ("x",))
+        rejected, wrong, degenerate, _ = count_sets(sets, tests, ALPHAS, [300] * len(tests), question, 1, 0, ("x",))
         for t, test in enumerate(tests):
             result = test.pvalue(sets)
             verdicts = result.pvalue[:, None] <= np.array(ALPHAS)
@@ -159,16 +160,16 @@ def test_tests_with_replicates_get_the_first_sets_and_no_small_level(analytic):
         by_category["test"].str.startswith("bootstrap") & (by_category["truth"] == "exact_null")
     ]
     assert (few["alpha"] >= FEW_ALPHA).all()
-    assert set(few["n_sets"]) == {20}  # 60 over the three categories that have a power
+    each = few.groupby("kind")["n_sets"].unique()
+    assert (each["size"], each["power"]) == ([15], [20])  # 60 over four nulls, over three with a power
     assert set(by_category.loc[by_category["test"] == analytic[-1].name, "n_sets"]) == {300}
     on_path = path[path["test"].isin(set(few["test"]))]
     assert set(on_path["h"]) == {0, 1}
-    wanted = np.where(on_path["h"] == 0, 20, -(-60 // on_path["n_categories"]))
-    assert (on_path["n_sets"] == wanted).all()
+    assert (on_path["n_sets"] == -(-60 // on_path["n_categories"])).all()
     assert set(path.loc[~path["test"].isin(set(few["test"])), "n_sets"]) == {300}
     sets = np.random.default_rng(1).multinomial(200, CELLS[0] / CELLS[0].sum(), size=40)
-    (question,) = ask(tests)
-    whole, part = (count_sets(s, tests, ALPHAS, 20, question, 0, 0, ("x",)) for s in (sets, sets[:20]))
+    (question,), n_each = ask(tests), [20] * len(tests)
+    whole, part = (count_sets(s, tests, ALPHAS, n_each, question, 0, 0, ("x",)) for s in (sets, sets[:20]))
     assert (whole[0][1:] == part[0][1:]).all()
     assert (whole[2][1:] == part[2][1:]).all()
 
@@ -276,7 +277,9 @@ SMALL = [
     "test=[mcnemar,wald_f1,bootstrap_f1,bootstrap_error]", "sets.n_sets=60", "nulls.n_pooled=40",
     "nulls.h=[0,1]", "nulls.path_sizes=[50]", "nulls.prevalence_sizes=[50]", "n_replicates=200", "cache=null",
 ]  # fmt: skip
-TABLES = ("size_power.csv", "size_power_by_category.csv", "power_path.csv", "nulls.csv")
+TABLES = (
+    "size_power.csv", "size_power_by_category.csv", "size_by_category.csv", "power_path.csv", "nulls.csv",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -317,6 +320,10 @@ def test_workers_and_other_truths_do_not_change_a_byte(outcomes, tmp_path):
     ("override", "message"),
     [
         ("nulls.n_pooled=0", "nulls.n_pooled: 0 is not allowed; a whole number of at least 1 is"),
+        ("nulls.n_sets=0", "nulls.n_sets: 0 is not allowed"),
+        ("nulls.n_replicate_sets=1.5", "nulls.n_replicate_sets: 1.5 is not allowed"),
+        ("nulls.replicate_tests=bootstrap_f1", "nulls.replicate_tests: 'bootstrap_f1' is not allowed; a list"),
+        ("nulls.replicate_tests=[1]", "nulls.replicate_tests: 1 is not allowed; names are"),
         ("nulls.h=[-1]", "nulls.h: -1 is not allowed; numbers of at least 0 are"),
         ("nulls.path_sizes=[]", "nulls.path_sizes: [] is not allowed"),
         ("nulls.prevalence_sizes=[0]", "nulls.prevalence_sizes: 0 is not allowed"),

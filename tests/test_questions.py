@@ -146,7 +146,10 @@ def test_nulls_tell_their_costs():
     lacking = Population("a-b", "natural", ("even", "none"), cells)
     plans, _ = plan_evaluations([lacking], {"natural": Balance()})
     tests = chosen("mcnemar", "dcf", "dcf_eq9")
-    grid = {"n_pooled": 20, "h": [0], "path_sizes": [50], "prevalence_sizes": None}
+    grid = {
+        "n_replicate_sets": 20, "replicate_tests": [], "n_pooled": 20, "h": [0], "path_sizes": [50],
+        "prevalence_sizes": None, "prevalence_sets": 40,
+    }  # fmt: skip
     found = evaluate_nulls(plans, {"exact_null": nulls.exact_null}, tests, **grid, **COMMON)
     (table,) = found.nulls
     assert list(table.columns)[4:6] == ["measure", "costs"]

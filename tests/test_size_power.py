@@ -333,7 +333,8 @@ def test_dead_is_a_want_of_discordances_not_of_a_difference():
     cells = [[40, 0, 0, 0, 0, 0, 0, 960], [0, 0, 0, 0, 0, 100, 100, 800]]
     assert dead_categories(cells, 500, 6, 0.05).tolist() == [True, False]
     assert dead_categories(cells, 500, 501, 0.05).all()
-    for arguments in ((cells[0], 500, 6, 0.05), (cells, 0, 6, 0.05), (cells, 5, 0, 0.05), (cells, 5, 6, 1)):
+    assert not dead_categories(cells, 500, 0, 0.05).any()
+    for arguments in ((cells[0], 500, 6, 0.05), (cells, 0, 6, 0.05), (cells, 5, -1, 0.05), (cells, 5, 6, 1)):
         with pytest.raises(ValueError, match="allowed"):
             dead_categories(*arguments)
 
