@@ -77,12 +77,13 @@ def plan_category_figures(out: Path, table: DataFrame, *, width: float, x_axis: 
         return {}
     sizes = measured(read_table(out / "size_by_category.csv", COLUMNS, NUMBERS))
     jobs: dict[str, Build] = {}
-    for measure in sizes["measure"].unique():
-        pages = itertools.product(*_pages(sizes, str(measure)))
+    run = [str(measure) for measure in sizes["measure"].unique()]
+    for measure in sorted(run, key=lambda name: [*MEASURES, name].index(name)):
+        pages = itertools.product(*_pages(sizes, measure))
         for place, (panels, curves) in enumerate(pages, start=1):
             stem = f"figure_size_by_category_{measure}" + (f"_{place}" if place > 1 else "")
             jobs[stem] = partial(
-                size_figure, sizes, table, panels, curves, measure=str(measure), width=width, x_axis=x_axis
+                size_figure, sizes, table, panels, curves, measure=measure, width=width, x_axis=x_axis
             )
     shown = sizes[(sizes["truth"] == "exact_null") & sizes["measure"].isin(list(MEASURES))]
     paths = out / "size_power_by_category.csv", out / "nulls.csv"
@@ -98,7 +99,7 @@ def measured(table: DataFrame) -> DataFrame:
     table = table[table["balance"] != REWEIGHTED]
     if table.empty:
         return table
-    truth = next(name for name in NULL_TRUTHS if (table["truth"] == name).any())
+    truth = next((name for name in NULL_TRUTHS if (table["truth"] == name).any()), "")
     return select(table, alpha=primary_alpha(table), truth=truth)
 
 

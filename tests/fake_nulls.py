@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from harness.intervals import clopper_pearson
-from harness.size_power import verdict
+from harness.null_evaluation_tables import distribution_table
 
 LEVELS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 SIZES = [100, 300, 1000, 3000]
@@ -18,11 +18,6 @@ TESTS = [
 ]
 REPLICATES = [name for _, name, _ in TESTS if "bootstrap" in name]
 NAMES = [f"C{place}" for place in range(20)]
-SIZE_BY_CATEGORY = [
-    "pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents", "n_sets", "n_live",
-    "median", "q10", "q90", "worst", "worst_low", "worst_category", "n_holds", "n_liberal", "n_conservative",
-    "n_undecided", "n_liberal_holm", "n_categories", "worst_again",
-]  # fmt: skip
 
 
 def power_rate(alpha, n, factor):
@@ -100,25 +95,8 @@ def by_category(table, seed=0, n_sets=10_000):
 
 def size_by_category(rates):
     """The table size_by_category.csv of the rates of categories; again, the worst is a tenth less."""
-    place = ["pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents", "n_sets"]
-    size = rates[rates["kind"] == "size"]
-    rows = []
-    for point, part in size.groupby(place, sort=False, dropna=False):
-        live = part[~part["dead"]]
-        row = dict.fromkeys(SIZE_BY_CATEGORY) | dict(zip(place, point, strict=True))
-        row |= {"n_live": len(live), "n_categories": len(part)}
-        if len(live) and row["n_sets"] >= 2000:
-            low, median, high = np.quantile(live["rate"], [0.1, 0.5, 0.9])
-            worst = live.loc[live["rate"].idxmax()]
-            bound, _ = clopper_pearson(worst["n_rejected"], row["n_sets"], 1 - 0.05 / len(live))
-            row |= {"median": median, "q10": low, "q90": high, "worst": worst["rate"]}
-            row |= {"worst_low": float(bound), "worst_again": 0.9 * worst["rate"]}
-            row |= {"worst_category": worst["category"]}
-            ends = live[["mc_low", "mc_high", "alpha"]].to_numpy(float)
-            words = [verdict(*end) for end in ends]
-            row |= {f"n_{word}": words.count(word) for word in set(words)}
-        rows.append(row)
-    return pd.DataFrame(rows, columns=SIZE_BY_CATEGORY)
+    table = distribution_table(rates)
+    return table.assign(worst_again=0.9 * table["worst"])
 
 
 def nulls(table, seed=0):

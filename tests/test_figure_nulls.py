@@ -237,10 +237,7 @@ def drawn_sizes(out, table):
     """The figures of sizes over categories that a folder gives, by name, drawn, with their captions."""
     jobs = plan_category_figures(out, table, width=7.2, x_axis="log")
     with figure_style():
-        found = {stem: build() for stem, build in jobs.items()}
-        for figure, _ in found.values():
-            figure.savefig(io.BytesIO(), dpi=30)
-    return found
+        return {stem: build() for stem, build in jobs.items()}
 
 
 def by_gid(axes, gid):
@@ -252,13 +249,18 @@ def tables_by_category(out):
     return [pd.read_csv(out / f"{name}.csv") for name in names]
 
 
-@pytest.fixture
-def folder(tmp_path, table):
-    return fake_nulls.write(tmp_path, table)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, table):
+    return fake_nulls.write(tmp_path_factory.mktemp("nulls"), table)
 
 
-def test_sizes_over_categories_are_the_tables(folder, table):
-    figure, caption = drawn_sizes(folder, table)["figure_size_by_category_f1"]
+@pytest.fixture(scope="module")
+def drawn(folder, table):
+    return drawn_sizes(folder, table)
+
+
+def test_sizes_over_categories_are_the_tables(folder, table, drawn):
+    figure, caption = drawn["figure_size_by_category_f1"]
     sizes = pd.read_csv(folder / "size_by_category.csv")
     place = {"pair": "linear_svm-mlp", "balance": "natural", "truth": "exact_null", "alpha": ALPHA}
     rows = papers.select(sizes, test="wald_f1", **place)
@@ -280,15 +282,15 @@ def test_sizes_over_categories_are_the_tables(folder, table):
     assert "10,000 sets a category" in caption
 
 
-def test_rows_share_a_scale_and_all_sizes_of_sets_are_labelled(folder, table):
-    figure, _ = drawn_sizes(folder, table)["figure_size_by_category_error"]
+def test_rows_share_a_scale_and_all_sizes_of_sets_are_labelled(drawn):
+    figure, _ = drawn["figure_size_by_category_error"]
     rows = [figure.axes[start : start + 4] for start in range(0, len(figure.axes) - 4, 4)]
     assert all(len({axes.get_ylim() for axes in row}) == 1 for row in rows)
     assert [t.get_text() for t in figure.axes[-1].get_xticklabels()] == ["100", "1000"]
 
 
-def test_bars_hold_the_live_categories(folder, table):
-    figure, _ = drawn_sizes(folder, table)["figure_size_by_category_f1"]
+def test_bars_hold_the_live_categories(drawn):
+    figure, _ = drawn["figure_size_by_category_f1"]
     strips = figure.axes[-4:]
     live = [[segment[1, 1] for segment in by_gid(axes, "live").get_segments()] for axes in strips]
     assert live == [[20, 20], [17, 17], [20, 20], [17, 17]]
@@ -297,7 +299,8 @@ def test_bars_hold_the_live_categories(folder, table):
     assert [by_gid(axes, "n_categories").get_text() for axes in strips] == ["of 20"] * 4
 
 
-def test_empty_columns_draw_nothing(folder, table):
+def test_empty_columns_draw_nothing(tmp_path, table):
+    folder = fake_nulls.write(tmp_path, table)
     path = folder / "size_by_category.csv"
     sizes = pd.read_csv(path)
     columns = ["median", "q10", "q90", "worst", "worst_low", "worst_again"]
@@ -366,8 +369,8 @@ def test_a_category_is_live_where_one_test_of_its_measure_can_reject(folder):
     assert points.loc[points["category"] == "C9", "test"].nunique() == 4
 
 
-def test_liberal_categories_are_drawn_by_their_verdict(folder, table):
-    figure, caption = drawn_sizes(folder, table)["figure_liberal_categories"]
+def test_liberal_categories_are_drawn_by_their_verdict(folder, drawn):
+    figure, caption = drawn["figure_liberal_categories"]
     points = category_points(*tables_by_category(folder))
     tests = shown_tests(points)
     assert tests == ["bootstrap_f1_symmetric", "wald_f1", "randomization_f1_midp"]
