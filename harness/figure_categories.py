@@ -396,8 +396,9 @@ def _draw_points(axes: Any, part: DataFrame, name: str, alpha: float) -> None:
         some = part[part["verdict"] == word]
         if len(some):
             axes.plot(
-                some[name], some["rate"], linestyle="none", marker="o", markersize=2.2, color=color,
-                alpha=0.75, markeredgewidth=0, zorder=2 + place, gid=f"points:{word}",
+                some[name], some["rate"], linestyle="none", marker="o", color=color, alpha=0.75,
+                markersize=3 if word == "liberal" else 2.2, markeredgewidth=0, zorder=2 + place,
+                gid=f"points:{word}",
             )  # fmt: skip
 
 
@@ -427,8 +428,8 @@ def _verdict_handles() -> list[Any]:
 
 def _liberal_heading(part: DataFrame) -> str:
     counts = part["verdict"].value_counts()
-    words = f"{label_text(test_name(str(part['test'].iloc[0])))}: liberal in {counts.get('liberal', 0)}"
-    return f"{words} of {len(part)}"
+    words = f"{label_text(test_name(str(part['test'].iloc[0])))}: liberal at {counts.get('liberal', 0)}"
+    return f"{words} of {len(part)} points"
 
 
 def _liberal_caption(points: DataFrame, alpha: float) -> str:

@@ -67,6 +67,7 @@ def test_a_run_of_nulls_alone_is_drawn(tmp_path):
     assert "figure1" not in stems
     assert "figure_truth_rules" not in stems
     assert {"figure_null_size_error", "figure_null_degenerate", "figure_null_closeness"} <= stems
+    assert {"figure_size_by_category_error", "figure_liberal_categories"} <= stems
     assert "figure_null_size_f1" not in stems
     text = paths[-1].read_text()
     assert "is exactly 0" in text
@@ -326,9 +327,11 @@ def test_without_exact_nulls_or_their_tables_no_figure_of_categories(tmp_path, t
     out = fake_nulls.write(tmp_path / "kept", table)
     (out / "size_power_by_category.csv").unlink()
     assert set(drawn_sizes(out, table)) == {"figure_size_by_category_f1", "figure_size_by_category_error"}
-    rules = fake_run.write(tmp_path / "rules", sizes=[100], alphas=(ALPHA,))
-    stems = {path.stem for path in figures.draw_figures(rules, dpi=40, formats=["png"])}
-    assert not {stem for stem in stems if "categor" in stem}
+    few = {"pairs": ["a-b"], "balances": ("natural",), "truths": ["margin"], "tests": fake_run.TESTS[:2]}
+    rules = fake_run.write(tmp_path / "rules", sizes=[100], alphas=(ALPHA,), **few)
+    figures.draw_figures(rules, dpi=30, formats=["png"])
+    assert not list((rules / "figures").glob("*categor*"))
+    assert list((rules / "figures").glob("figure1*"))
 
 
 def test_fewer_panels_and_many_tests(tmp_path):
