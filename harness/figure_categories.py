@@ -12,7 +12,7 @@ import numpy as np
 
 from harness import measures
 from harness.captions import number
-from harness.figure_layout import TICKS, Page, round_top, set_x, stand_apart, text_width
+from harness.figure_layout import TICKS, Page, columns_that_fit, round_top, set_x, stand_apart, text_width
 from harness.figure_nulls import LEFT, MEASURES, RIGHT, family_rows, null_panels
 from harness.figure_panels import label_text
 from harness.figure_style import LineLook, draw_nominal, draw_tolerance, nominal_handle, tolerance_handle
@@ -41,10 +41,13 @@ NUMBERS = (
 COLUMNS = ("pair", "balance", "truth", "measure", "test", *NUMBERS)
 POINT = ["pair", "balance", "truth", "measure", "test", "alpha", "n_documents"]
 MOST_PANELS, MOST_TESTS = 4, 7  # of a page
-GAP, HEADING, STRIP = 0.12, 0.26, 0.3  # inches
+GAP, WIDE_GAP, HEADING, STRIP = 0.12, 0.2, 0.26, 0.3  # inches
 SMALL = 5.8  # points
 GREY = "0.3"
 WORST: dict[str, Any] = {"linestyle": "none", "marker": "_", "markersize": 4.5, "markeredgewidth": 1.2}
+MEAN: dict[str, Any] = {
+    "linestyle": (0, (2, 1.5)), "linewidth": 0.8, "marker": "x", "markersize": 2.4, "markeredgewidth": 0.6
+}  # fmt: skip
 AGAIN: dict[str, Any] = {
     "linestyle": "none", "marker": "o", "markersize": 2.6, "markeredgewidth": 0.7, "markerfacecolor": "white"
 }  # fmt: skip
@@ -54,9 +57,9 @@ SHOWN = (  # first choice of the tests whose categories are shown one by one
     "bootstrap_error_symmetric", "wald_error", "mcnemar_midp", "mcnemar",
 )  # fmt: skip
 PROPERTIES = {
-    "expected": "expected discordances in a set",
-    "positive": "positives among discordances (share)",
-    "f1": "F$_1$ of the null population",
+    "expected": "expected discordances",
+    "positive": "share of positives",
+    "f1": "F$_1$ of the null",
 }
 
 
@@ -148,12 +151,12 @@ def size_figure(
     wide = (width - LEFT - RIGHT - GAP * (len(panels) - 1)) / len(panels)
     lefts = [LEFT + column * (wide + GAP) for column in range(len(panels))]
     high = 0.82 if len(panels) > 2 else 1.1
-    first, block = 0.68, HEADING + high
+    handles = _size_handles(alpha)
+    n_columns, under_legend = _legend_place(handles, width, 4)
+    first, block = under_legend + 0.3, HEADING + high
     page = Page(width, first + block * len(curves) + HEADING + STRIP + 0.34, caption)
-    page.legend(_size_handles(alpha), 0.06, 4)
-    size = 7.2 * min(1.0, *(wide / text_width(panel.title, 7.2, True) for panel in panels))
-    for left, panel in zip(lefts, panels, strict=True):
-        page.text(left, 0.56, panel.title, fontsize=size, fontweight="bold", va="center")
+    page.legend(handles, 0.06, n_columns)
+    _draw_titles(page, [panel.title for panel in panels], lefts, wide, first)
     for place, (curve, look) in enumerate(curves):
         top = first + place * block
         page.text(0.06, top + 0.14, label_text(curve.label), fontsize=7.2, fontweight="bold", va="center")
@@ -175,6 +178,25 @@ def size_figure(
         scale(axes, n_documents, x_axis, wide, labels=True)
         draw_live(axes, select_panel(rows, panel), x_axis, wide)
     return page.figure, caption
+
+
+def _legend_place(handles: Sequence[Any], width: float, most: int) -> tuple[int, float]:
+    """Return how many columns, at most `most`, a legend has and where it ends, in inches."""
+    labels = [handle.get_label() for handle in handles]
+    n_columns = columns_that_fit(labels, width - 0.1, most)
+    return n_columns, 0.1 + 0.16 * -(-len(labels) // n_columns)
+
+
+def _draw_titles(
+    page: Page, titles: Sequence[str], lefts: Sequence[float], wide: float, bottom: float
+) -> None:
+    """Write the titles of the columns in one size, on two lines where a column is narrow."""
+    if max(text_width(words, 7.2, True) for words in titles) > wide:
+        titles = [words.replace(", ", ",\n") for words in titles]
+    widest = max(text_width(line, 7.2, True) for words in titles for line in words.split("\n"))
+    size = 7.2 * min(1.0, wide / widest)
+    for left, words in zip(lefts, titles, strict=True):
+        page.text(left, bottom, words, fontsize=size, fontweight="bold", va="bottom", linespacing=1.1)
 
 
 def scale(axes: Any, sizes: Sequence[float], x_axis: str, width: float, *, labels: bool) -> None:
@@ -210,13 +232,12 @@ def draw_spread(
     color = look.color
     n = points["n_documents"].to_numpy(float)
     values = {column: points[column].to_numpy(float) for column in NUMBERS}
-    axes.fill_between(
-        n, values["q10"], values["q90"], color=color, alpha=0.2, linewidth=0, zorder=1, gid=f"band:{name}"
-    )
-    axes.plot(
-        mean["n_documents"], mean["rate"], color=color, linewidth=0.8, linestyle=(0, (2, 1.5)), zorder=2,
-        gid=f"mean:{name}",
-    )  # fmt: skip
+    band: dict[str, Any] = {"color": color, "alpha": 0.2, "zorder": 1, "gid": f"band:{name}"}
+    if len(n) > 1:
+        axes.fill_between(n, values["q10"], values["q90"], linewidth=0, **band)
+    else:
+        axes.vlines(n, values["q10"], values["q90"], linewidth=8, **band)
+    axes.plot(mean["n_documents"], mean["rate"], color=color, **MEAN, zorder=2, gid=f"mean:{name}")
     axes.plot(
         n, values["median"], color=color, linewidth=1.2, marker=look.marker, markersize=2.6, zorder=4,
         gid=f"median:{name}",
@@ -282,7 +303,7 @@ def _size_handles(alpha: float) -> list[Any]:
     return [
         line("median", marker="o", markersize=2.6, linewidth=1.2),
         Patch(color=GREY, alpha=0.2, linewidth=0, label="10 to 90 % of live categories"),
-        line("mean over all", linewidth=0.8, linestyle=(0, (2, 1.5))),
+        line("mean over all", **MEAN),
         line("worst", **WORST),
         line("worst, measured again", **AGAIN),
         nominal_handle(alpha),
@@ -359,16 +380,18 @@ def liberal_figure(
     points = points[points["test"].isin(tests)]
     alpha = float(points["alpha"].iloc[0])
     caption = _liberal_caption(points, alpha)
-    wide = (width - LEFT - RIGHT - GAP * (len(PROPERTIES) - 1)) / len(PROPERTIES)
-    first, high = 0.36, 1.25
+    wide = (width - LEFT - RIGHT - WIDE_GAP * (len(PROPERTIES) - 1)) / len(PROPERTIES)
+    handles = [*_verdict_handles(), nominal_handle(alpha), tolerance_handle()]
+    n_columns, first = _legend_place(handles, width, 3)
+    high = 1.25
     page = Page(width, first + (HEADING + high) * len(tests) + 0.34, caption)
-    page.legend([*_verdict_handles(), nominal_handle(alpha), tolerance_handle()], 0.06, 6)
+    page.legend(handles, 0.06, n_columns)
     for place, test in enumerate(tests):
         part, top = points[points["test"] == test], first + place * (HEADING + high)
         page.text(0.06, top + 0.14, _liberal_heading(part), fontsize=7.2, fontweight="bold", va="center")
         upper = min(round_top(max(float(part["rate"].max()), 1.6 * alpha)), 1.0)
         for column, name in enumerate(PROPERTIES):
-            axes = page.axes(LEFT + column * (wide + GAP), top + HEADING, wide, high)
+            axes = page.axes(LEFT + column * (wide + WIDE_GAP), top + HEADING, wide, high)
             axes.set_ylim(-0.02 * upper, upper)
             _draw_points(axes, part, name, alpha)
             _scale_property(axes, points[name], name)
@@ -409,6 +432,7 @@ def _scale_property(axes: Any, values: Any, name: str) -> None:
         axes.xaxis.set_minor_locator(_no_ticks())
     else:
         axes.set_xlim(-0.03, 1.03)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
 
 
 def _no_ticks() -> Any:

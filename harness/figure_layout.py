@@ -139,8 +139,9 @@ def columns_that_fit(labels: Sequence[str], width: float, most: int, size: float
     """
     handle, space = 4.2 * size / 72, 1.4 * size / 72  # as Page.legend sets them
     for n_columns in range(min(most, len(labels)), 1, -1):
-        n_rows = -(-len(labels) // n_columns)
-        columns = [labels[start : start + n_rows] for start in range(0, len(labels), n_rows)]
+        short, longer = divmod(len(labels), n_columns)  # as matplotlib fills them, the longer columns first
+        ends = [column * short + min(column, longer) for column in range(n_columns + 1)]
+        columns = [labels[start:end] for start, end in itertools.pairwise(ends)]
         wide = sum(max(text_width(label, size) for label in column) + handle + space for column in columns)
         if wide <= width:
             return n_columns

@@ -343,6 +343,10 @@ def test_fewer_panels_and_many_tests(tmp_path):
     pages = [len(found[f"figure_size_by_category_f1{end}"][0].axes) for end in ("", "_2")]
     assert pages == [7 + 1, 2 + 1]  # a row a test, and the bars
     assert found["figure_liberal_categories"][1].startswith("What makes a category liberal")
+    axes = found["figure_size_by_category_f1"][0].axes[0]
+    (segment,) = by_gid(axes, "band:mine0").get_segments()  # one N: a bar stands for the band
+    sizes = pd.read_csv(tmp_path / "size_by_category.csv").query("test == 'mine0' and truth == 'exact_null'")
+    np.testing.assert_allclose(segment[:, 1], sizes[["q10", "q90"]].to_numpy()[0])
 
 
 def test_a_point_for_every_live_category(folder):
