@@ -319,7 +319,7 @@ def _size_caption(rows: DataFrame, drawn: Sequence[str], measure: str, alpha: fl
         f"Size at alpha = {alpha:g} of the tests on {MEASURES.get(measure, measure)} over the live "
         f"categories of {truth.replace('_', ' ')}s, against the size N of the set; each row has a scale of "
         "its own.",
-        "Line: the median category; shaded: 10 to 90 % of them; thin dashes: the mean over all categories, "
+        "Line: the median category; shaded: 10 to 90 % of them; crosses: the mean over all categories, "
         "dead ones too.",
         "Dash with a whisker: the worst category and its exact lower bound after Holm; circle: the same "
         "category measured again on new sets.",
