@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -139,18 +139,44 @@ def columns_that_fit(labels: Sequence[str], width: float, most: int, size: float
     """
     handle, space = 4.2 * size / 72, 1.4 * size / 72  # as Page.legend sets them
     for n_columns in range(min(most, len(labels)), 1, -1):
-        n_rows = -(-len(labels) // n_columns)
-        columns = [labels[start : start + n_rows] for start in range(0, len(labels), n_rows)]
+        short, longer = divmod(len(labels), n_columns)  # as matplotlib fills them, the longer columns first
+        ends = [column * short + min(column, longer) for column in range(n_columns + 1)]
+        columns = [labels[start:end] for start, end in itertools.pairwise(ends)]
         wide = sum(max(text_width(label, size) for label in column) + handle + space for column in columns)
         if wide <= width:
             return n_columns
     return 1
 
 
+def stand_apart(places: Iterable[float], words: Sequence[str], size: float) -> list[bool]:
+    """Return which words, centred at `places` (inches, rising), can be written side by side.
+
+    Examples
+    --------
+    >>> stand_apart([0, 0.1, 1], ["1000", "1100", "6000"], 6)
+    [True, False, True]
+    """
+    kept, end = [], -math.inf
+    for place, word in zip(places, words, strict=True):
+        half = (text_width(word, size) + 0.02) / 2
+        kept.append(place - half >= end)
+        end = place + half if kept[-1] else end
+    return kept
+
+
 def set_x(
-    axes: Any, values: Sequence[float], scale: str, *, labels: bool = True, digits: Sequence[int] = TICKS
+    axes: Any,
+    values: Sequence[float],
+    scale: str,
+    *,
+    labels: bool = True,
+    digits: Sequence[int] = TICKS,
+    every: bool = False,
 ) -> None:
-    """Scale the x axis for `values`: limits with room for markers, round ticks, small ticks at the values."""
+    """Scale the x axis for `values`: limits with room for markers, round ticks, small ticks at the values.
+
+    With `every` each value has a label, whatever `digits` are.
+    """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
     low, high = min(values), max(values)
@@ -164,7 +190,7 @@ def set_x(
     axes.set_xlim(*limits)
     if scale == "log":
         apart = all(after >= 1.9 * before for before, after in itertools.pairwise(sorted(values)))
-        ticks = list(values) if apart and digits == TICKS else round_ticks(*limits, digits)
+        ticks = list(values) if every or apart and digits == TICKS else round_ticks(*limits, digits)
         axes.xaxis.set_major_locator(FixedLocator(ticks or list(values)))
     axes.xaxis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:g}") if labels else NullFormatter()

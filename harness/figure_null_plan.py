@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.figure_calibration import calibration_figure
+from harness.figure_categories import plan_category_figures
 from harness.figure_closeness import closeness_figure
 from harness.figure_degenerate import affected_curves, close_pair, degenerate_figure, shown_truths
 from harness.figure_nulls import MEASURES, measures_run, null_size_figure, of_measure
@@ -37,6 +38,7 @@ def plan_null_figures(
     nulls, jobs = nulls_alone(table), dict[str, Build]()
     if nulls.empty:
         return jobs
+    jobs |= plan_category_figures(out, table, width=width, x_axis=x_axis)
     plain = nulls[nulls["balance"] != REWEIGHTED]
     for group in measures_run(plain):
         end = group.replace(" ", "_")

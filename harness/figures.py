@@ -99,8 +99,8 @@ def draw_figures(
     ----------
     out : Path
         Folder of a finished run: ``size_power.csv``, and where the run left them ``provenance.json`` (for
-        the captions) and, of a run under nulls, ``power_path.csv``, ``nulls.csv`` and
-        ``size_power_by_category.csv``.
+        the captions) and, of a run under nulls, ``size_by_category.csv``, ``power_path.csv``,
+        ``nulls.csv`` and ``size_power_by_category.csv``.
     papers_minus_one : bool
         Draw -1 where no category qualifies, as the paper does, instead of nothing.
     dpi : float

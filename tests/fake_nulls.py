@@ -4,6 +4,9 @@ import fake_run
 import numpy as np
 import pandas as pd
 
+from harness.intervals import clopper_pearson
+from harness.null_evaluation_tables import distribution_table
+
 LEVELS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 SIZES = [100, 300, 1000, 3000]
 TESTS = [
@@ -80,15 +83,26 @@ def _rates(rate):
     }  # fmt: skip
 
 
-def by_category(table, seed=0):
+def by_category(table, seed=0, n_sets=10_000):
     """The table size_power_by_category.csv: sizes at .05, spread about the mean."""
     generator = np.random.default_rng(seed)
     rows = table[(table["alpha"] == 0.05) & (table["n_categories"] > 0)]
     parts = [rows.assign(category=name) for name in NAMES]
     found = pd.concat(parts, ignore_index=True)
-    found["rate"] = np.clip(found["rate"] * (1 + 0.3 * generator.standard_normal(len(found))), 0, 1)
+    rates = np.clip(found["rate"] * (1 + 0.3 * generator.standard_normal(len(found))), 0, 1)
+    found["n_rejected"] = np.rint(rates * n_sets).astype(int)
+    found["rate"], found["n_sets"] = found["n_rejected"] / n_sets, n_sets
+    found["mc_low"], found["mc_high"] = clopper_pearson(found["n_rejected"], n_sets)
+    found["dead"] = (found["balance"] == "natural") & found["category"].isin(NAMES[:3])
     return found[["pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents",
-                  "category", "kind", "rate", "n_sets"]]  # fmt: skip
+                  "category", "kind", "rate", "mc_low", "mc_high", "n_rejected", "n_sets",
+                  "dead"]]  # fmt: skip
+
+
+def size_by_category(rates):
+    """The table size_by_category.csv of the rates of categories; again, the worst is a tenth less."""
+    table = distribution_table(rates)
+    return table.assign(worst_again=0.9 * table["worst"])
 
 
 def nulls(table, seed=0):
@@ -134,7 +148,9 @@ def write(out, table=None, *, rules=False, extras=True, **changes):
         whole = pd.concat([beside, table], ignore_index=True)
     fake_run.write(out, whole)
     if extras:
-        by_category(table).to_csv(out / "size_power_by_category.csv", index=False)
+        rates = by_category(table)
+        rates.to_csv(out / "size_power_by_category.csv", index=False)
+        size_by_category(rates).to_csv(out / "size_by_category.csv", index=False)
         nulls(table).to_csv(out / "nulls.csv", index=False)
         path(table).to_csv(out / "power_path.csv", index=False)
     return out

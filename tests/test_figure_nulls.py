@@ -8,8 +8,10 @@ import pytest
 
 from harness import figures, papers
 from harness.figure_calibration import calibration_figure
+from harness.figure_categories import category_points, plan_category_figures, shown_tests
 from harness.figure_closeness import bin_rates, join_closeness
 from harness.figure_degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
+from harness.figure_layout import stand_apart
 from harness.figure_null_plan import plan_null_figures
 from harness.figure_nulls import (
     PAPERS,
@@ -43,6 +45,7 @@ def test_what_a_run_of_nulls_can_give(tmp_path, table):
     }
     expected |= {f"figure_null_{name}_{m}_N1000" for name in ("calibration", "path") for m in ("f1", "error")}
     expected |= {"figure_null_closeness", "figure_null_degenerate", "figure_null_prevalence"}
+    expected |= {"figure_size_by_category_f1", "figure_size_by_category_error", "figure_liberal_categories"}
     assert planned(out, table) == expected
     assert planned(tmp_path / "none", fake_run.table(sizes=[100], alphas=(ALPHA,))) == set()
 
@@ -64,6 +67,7 @@ def test_a_run_of_nulls_alone_is_drawn(tmp_path):
     assert "figure1" not in stems
     assert "figure_truth_rules" not in stems
     assert {"figure_null_size_error", "figure_null_degenerate", "figure_null_closeness"} <= stems
+    assert {"figure_size_by_category_error", "figure_liberal_categories"} <= stems
     assert "figure_null_size_f1" not in stems
     text = paths[-1].read_text()
     assert "is exactly 0" in text
@@ -228,3 +232,166 @@ def test_what_the_data_say_of_figure_1d(table, rate, share, words):
     assert "linear SVM vs RBF SVM" in text
     assert f"at N = 100 is {rate:.3f} with them accepted and {min(1, rate + share):.3f} with" in text
     assert figure_1d(table[table["test"] != "proportion"], {}) == ""
+
+
+def drawn_sizes(out, table):
+    """The figures of sizes over categories that a folder gives, by name, drawn, with their captions."""
+    jobs = plan_category_figures(out, table, width=7.2, x_axis="log")
+    with figure_style():
+        return {stem: build() for stem, build in jobs.items()}
+
+
+def by_gid(axes, gid):
+    return next(a for a in axes.get_children() if a.get_gid() == gid)
+
+
+def tables_by_category(out):
+    names = ("size_power_by_category", "nulls", "size_by_category")
+    return [pd.read_csv(out / f"{name}.csv") for name in names]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, table):
+    return fake_nulls.write(tmp_path_factory.mktemp("nulls"), table)
+
+
+@pytest.fixture(scope="module")
+def drawn(folder, table):
+    return drawn_sizes(folder, table)
+
+
+def test_sizes_over_categories_are_the_tables(folder, table, drawn):
+    figure, caption = drawn["figure_size_by_category_f1"]
+    sizes = pd.read_csv(folder / "size_by_category.csv")
+    place = {"pair": "linear_svm-mlp", "balance": "natural", "truth": "exact_null", "alpha": ALPHA}
+    rows = papers.select(sizes, test="wald_f1", **place)
+    means = papers.select(table, test="wald_f1", kind="size", **place)
+    axes = next(
+        a for a in figure.axes[1::4] if any(line.get_gid() == "median:wald_f1" for line in a.lines)
+    )  # the second column is (b) linear SVM vs MLP, unbalanced
+    for gid, expected in {
+        "median": rows["median"], "worst": rows["worst"], "again": rows["worst_again"], "mean": means["rate"]
+    }.items():  # fmt: skip
+        line = by_gid(axes, f"{gid}:wald_f1")
+        np.testing.assert_allclose(line.get_xdata(), [100, 1000])
+        np.testing.assert_allclose(line.get_ydata(), expected)
+    band = by_gid(axes, "band:wald_f1").get_paths()[0].vertices
+    assert set(rows["q10"]) | set(rows["q90"]) <= set(band[:, 1])
+    bounds = [segment[:, 1].tolist() for segment in by_gid(axes, "bound:wald_f1").get_segments()]
+    np.testing.assert_allclose(bounds, rows[["worst_low", "worst"]])
+    assert axes.get_ylim()[1] > rows["worst"].max()
+    assert "10,000 sets a category" in caption
+
+
+def test_rows_share_a_scale_and_all_sizes_of_sets_are_labelled(drawn):
+    figure, _ = drawn["figure_size_by_category_error"]
+    rows = [figure.axes[start : start + 4] for start in range(0, len(figure.axes) - 4, 4)]
+    assert all(len({axes.get_ylim() for axes in row}) == 1 for row in rows)
+    assert [t.get_text() for t in figure.axes[-1].get_xticklabels()] == ["100", "1000"]
+
+
+def test_bars_hold_the_live_categories(drawn):
+    figure, _ = drawn["figure_size_by_category_f1"]
+    strips = figure.axes[-4:]
+    live = [[segment[1, 1] for segment in by_gid(axes, "live").get_segments()] for axes in strips]
+    assert live == [[20, 20], [17, 17], [20, 20], [17, 17]]
+    words = [[t.get_text() for t in axes.texts if t.get_gid() == "n_live"] for axes in strips]
+    assert words[1] == ["17", "17"]
+    assert [by_gid(axes, "n_categories").get_text() for axes in strips] == ["of 20"] * 4
+
+
+def test_empty_columns_draw_nothing(tmp_path, table):
+    folder = fake_nulls.write(tmp_path, table)
+    path = folder / "size_by_category.csv"
+    sizes = pd.read_csv(path)
+    columns = ["median", "q10", "q90", "worst", "worst_low", "worst_again"]
+    sizes.loc[sizes["test"].str.startswith("bootstrap"), columns] = np.nan
+    sizes.loc[(sizes["test"] == "wald_f1") & (sizes["n_documents"] == 100), columns] = np.nan
+    sizes.to_csv(path, index=False)
+    figure, caption = drawn_sizes(folder, table)["figure_size_by_category_f1"]
+    gids = {str(line.get_gid()) for axes in figure.axes for line in axes.lines}
+    assert "median:bootstrap_f1" not in gids
+    assert "mean:bootstrap_f1" not in gids
+    assert "too few sets a category: Bootstrap test ΔF1, Bootstrap test ΔF1, equal-tailed." in caption
+    lines = [line for axes in figure.axes for line in axes.lines if line.get_gid() == "median:wald_f1"]
+    assert [line.get_xdata().tolist() for line in lines] == [[1000]] * 4
+    sizes[columns] = np.nan
+    sizes.to_csv(path, index=False)
+    assert drawn_sizes(folder, table) == {}
+
+
+def test_without_exact_nulls_or_their_tables_no_figure_of_categories(tmp_path, table):
+    out = fake_nulls.write(tmp_path / "old", table)
+    (out / "size_by_category.csv").unlink()
+    assert drawn_sizes(out, table) == {}
+    out = fake_nulls.write(tmp_path / "kept", table)
+    (out / "size_power_by_category.csv").unlink()
+    assert set(drawn_sizes(out, table)) == {"figure_size_by_category_f1", "figure_size_by_category_error"}
+    few = {"pairs": ["a-b"], "balances": ("natural",), "truths": ["margin"], "tests": fake_run.TESTS[:2]}
+    rules = fake_run.write(tmp_path / "rules", sizes=[100], alphas=(ALPHA,), **few)
+    figures.draw_figures(rules, dpi=30, formats=["png"])
+    assert not list((rules / "figures").glob("*categor*"))
+    assert list((rules / "figures").glob("figure1*"))
+
+
+def test_fewer_panels_and_many_tests(tmp_path):
+    tests = [("f1", f"mine{place}", 1.0) for place in range(9)]
+    few = fake_nulls.size_power(
+        pairs=["a-b"], balances=("natural",), sizes=[300], prevalences=(), levels=(ALPHA,), tests=tests
+    )
+    found = drawn_sizes(fake_nulls.write(tmp_path, few), few)
+    pages = [len(found[f"figure_size_by_category_f1{end}"][0].axes) for end in ("", "_2")]
+    assert pages == [7 + 1, 2 + 1]  # a row a test, and the bars
+    assert found["figure_liberal_categories"][1].startswith("What makes a category liberal")
+    axes = found["figure_size_by_category_f1"][0].axes[0]
+    (segment,) = by_gid(axes, "band:mine0").get_segments()  # one N: a bar stands for the band
+    sizes = pd.read_csv(tmp_path / "size_by_category.csv").query("test == 'mine0' and truth == 'exact_null'")
+    np.testing.assert_allclose(segment[:, 1], sizes[["q10", "q90"]].to_numpy()[0])
+
+
+def test_a_point_for_every_live_category(folder):
+    rates, made, sizes = tables_by_category(folder)
+    cells = {"e1": 0.3, "e2": 0.02, "e3": 0.01, "e4": 0.0, "e5": 0.0, "e6": 0.04, "e7": 0.03, "e8": 0.6}
+    points = category_points(rates, made.assign(**cells), sizes)
+    assert set(points["alpha"]) == {ALPHA}
+    assert not points["dead"].any()
+    counts = points.groupby(["test", "verdict"]).size().unstack(fill_value=0)
+    words = ["holds", "liberal", "conservative", "undecided"]
+    exact = sizes[(sizes["truth"] == "exact_null") & (sizes["alpha"] == ALPHA) & sizes["prevalence"].isna()]
+    told = exact.groupby("test")[[f"n_{word}" for word in words]].sum().set_axis(words, axis=1)
+    pd.testing.assert_frame_equal(counts[words].astype(float), told.astype(float), check_names=False)
+    np.testing.assert_allclose(points["expected"], 0.1 * points["n_documents"])
+    np.testing.assert_allclose(points["positive"], 0.3)
+    # F1 by scikit-learn's definition, 2 TP / (2 TP + FP + FN), A: 31, 3 + 0, 2; B: 32, 4 + 0, 1
+    np.testing.assert_allclose(points["f1"], (62 / 67 + 64 / 69) / 2)
+
+
+def test_a_category_is_live_where_one_test_of_its_measure_can_reject(folder):
+    rates, made, sizes = tables_by_category(folder)
+    rates.loc[rates["category"] == "C7", "dead"] = True
+    rates.loc[(rates["category"] == "C9") & (rates["test"] != "wald_f1"), "dead"] = True
+    points = category_points(rates, made, sizes)
+    assert "C7" not in set(points["category"])
+    assert set(points.loc[points["category"] == "C9", "measure"]) == {"f1"}
+    assert points.loc[points["category"] == "C9", "test"].nunique() == 4
+
+
+def test_liberal_categories_are_drawn_by_their_verdict(folder, drawn):
+    figure, caption = drawn["figure_liberal_categories"]
+    points = category_points(*tables_by_category(folder))
+    tests = shown_tests(points)
+    assert tests == ["bootstrap_f1_symmetric", "wald_f1", "randomization_f1_midp"]
+    assert len(figure.axes) == 9
+    for row, test in enumerate(tests):
+        some = points[(points["test"] == test) & (points["verdict"] == "liberal")]
+        for column, name in enumerate(["expected", "positive", "f1"]):
+            line = by_gid(figure.axes[3 * row + column], "points:liberal")
+            np.testing.assert_allclose(line.get_xdata(), some[name])
+            np.testing.assert_allclose(line.get_ydata(), some["rate"])
+            assert line.get_ydata().max() < line.axes.get_ylim()[1]
+    assert "The liberal points (10 to 90 % of them) have" in caption
+
+
+def test_words_that_would_touch_are_left_out():
+    assert stand_apart([0, 0.05, 1], ["3000", "4000", "6000"], 6) == [True, False, True]
+    assert stand_apart([0, 0.5, 1], ["3000", "4000", "6000"], 6) == [True, True, True]
