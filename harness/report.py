@@ -142,8 +142,8 @@ def _nulls(table: DataFrame) -> list[str]:
         f"Verdicts by category at alpha = {primary_alpha(table):g}, one for each N that was run of {sizes}: "
         "H holds (no live category liberal after Holm, median within .8 and 1.2 alpha), L2 liberal in 2 "
         "live categories after Holm; else C where the median lies below .8 alpha, ? where it lies above 1.2 "
-        "alpha; a dot: cannot tell. A test whose sizes all lie at or below 1.2 alpha gets an L by chance at no more "
-        f"than one place in {1 / FALSE_LIBERAL:.0f}.\n",
+        "alpha; a dot: cannot tell. A test whose sizes all lie at or below 1.2 alpha gets an L by chance at "
+        f"no more than one place in {1 / FALSE_LIBERAL:.0f}.\n",
         to_markdown(verdict_grid(ranked)),
         "The test to use: of those that hold by category the most powerful. Where none does, the one that is "
         "liberal in the fewest live categories after Holm, among equals the most powerful. "
