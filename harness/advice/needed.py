@@ -125,7 +125,7 @@ def deviations(
     return np.array(found)
 
 
-def central(values: Floats, point: float) -> tuple[float, float]:
+def central(values: Floats, point: float = 0.0) -> tuple[float, float]:
     """Return the ends of the central 80 % of values, which may be infinite, widened to hold `point`.
 
     Examples

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-RANGE_QUANTILES = (0.1, 0.9)
 SURE = 0.95
-"""That an end of a range, its own noise folded in, lies beyond the quantile that it is of."""
+"""That an end of a range, its own noise folded in, lies beyond its quantile; for normal data."""
 SIZES = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "range_median", "range_low", "range_high",
     "low", "high", "verdict", "degenerate_share", "n_sets",
@@ -34,10 +33,11 @@ class Range(NamedTuple):
     Attributes
     ----------
     median, low, high : float
-        Their quantiles at 50, 10 and 90 %, the noise of counting taken out; `low` and `high` are never nearer
-        to each other than the ends of the 95 % interval of their mean.
+        Their quantiles at 50, 10 and 90 % (of 40 the fourth from each end), the noise of counting taken
+        out; `low` and `high` hold the 95 % interval of their mean.
     sure_low, sure_high : float
-        Ends that lie beyond both quantiles in 95 % of runs each.
+        Ends of which each lies beyond its quantile in 95 % of runs, were the sizes normal; with a long tail
+        of sizes in 82 to 89 % (simulation).
     """
 
     median: float
@@ -93,7 +93,7 @@ def size_table(measured: DataFrame, alpha: float) -> DataFrame:
 
 
 def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
-    """Return quantiles of the sizes over populations, without the noise of counting, and how sure they are.
+    """Return the median and the central 80 % of sizes over populations, without the noise of counting.
 
     Measured rates vary more than the sizes do, by the binomial variance of each. They are drawn towards
     their mean by as much as leaves the variance of the sizes; where that comes out as 0 or less, the 95 %
@@ -122,7 +122,7 @@ def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
     # the variance of the rates is at most so many times what was seen
     at_most = (n - 1) / chdtri(n - 1, SURE)
     kept, most = (np.sqrt(max(0.0, times - noise / spread)) for times in (1.0, at_most))
-    shape = np.quantile(rates - mean, RANGE_QUANTILES)
+    shape = np.array(central(rates - mean))
     ends = mean + kept * shape
     error = np.hypot(ndtri(SURE) * np.sqrt(spread / n), (most - kept) * shape)
     bottom, top = float(min(low, ends[0])), float(max(high, ends[1]))

@@ -124,12 +124,7 @@ def _within(size: float, alpha: float) -> bool:
 
 def _say_size(own: _Measured, alpha: float) -> str:
     """Return a test's size, its interval and what its verdict means."""
-    # as many digits as show what the verdict is about
-    least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
-    shown = (
-        d for d in range(least, 9) if verdict(round(own.low, d), round(own.high, d), alpha) == own.verdict
-    )
-    digits = next(shown, 9)
+    digits = _digits(own, alpha)
     words = f"its size is {own.size:.{digits}f} [{own.low:.{digits}f}, {own.high:.{digits}f}] here"
     if own.verdict == "undecided":
         seldom, often = own.low < LOWEST * alpha, not _within(own.high, alpha)
@@ -143,6 +138,13 @@ def _say_size(own: _Measured, alpha: float) -> str:
         }[own.verdict]
     where = "" if own.ranged else "; only the population nearest to the file was measured"
     return f"{words}, {meaning}{where}"
+
+
+def _digits(own: _Measured, alpha: float) -> int:
+    """Return with how many digits the interval, rounded, has the verdict that it has."""
+    least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
+    ends = ((digits, round(own.low, digits), round(own.high, digits)) for digits in range(least, 9))
+    return next((digits for digits, *rounded in ends if verdict(*rounded, alpha) == own.verdict), 9)
 
 
 def _say_why(
