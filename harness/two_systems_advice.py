@@ -52,7 +52,7 @@ class Advice:
         either direction, with ends ``_low`` and ``_high`` that hold the central 80 % over these populations.
     power : DataFrame
         The power curves: test, h, difference, power (the mean over both directions), mc_low, mc_high, n_sets,
-        power_a and power_b (where A and where B is better).
+        power_a and power_b (where the measure of A and where that of B is larger).
     notes : tuple of str
         What is to be known besides.
     """

@@ -1,5 +1,9 @@
 """The advisor's parts: tilted populations, ranges, powers, items needed and the choice of a test."""
 
+import io
+import re
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,21 +19,27 @@ from harness.advice.points import (
     RANGE,
     SIZE,
     Plan,
+    deviations_around,
     place_points,
     plan_at,
     points_of,
     populations_of,
     run_points,
 )
+from harness.advice.predictions import Outcomes
 from harness.advice.rates import detectable, needed_h, power_table, range_of_sizes, size_table
 from harness.advice.recommend import recommend
 from harness.advice.report import FEW, describe, describe_fewer, findings, two_figures
 from harness.advice.tilt import tilted
+from harness.advise import cell_work, measure_tables
+from harness.influence import standard_deviation
 from harness.intervals import clopper_pearson
 from harness.measures import difference
 from harness.nulls import NoAlternative, divergence, project
 from harness.parallel import run_here
+from harness.provenance import Clock
 from harness.rejections import Test
+from harness.significance.likelihood_ratio import score
 from harness.significance.mcnemar import mcnemar
 from harness.significance.wald import wald
 from harness.size_power import verdict
@@ -39,8 +49,6 @@ Q = 1 - 1e-6
 
 
 def mcnemar_test(variant):
-    from functools import partial
-
     return Test(variant, "error", difference("error"), partial(mcnemar, variant=variant))
 
 
@@ -265,8 +273,6 @@ SWAPPED = UNEVEN[[0, 2, 1, 3, 4, 6, 5, 7]]
 
 
 def wald_test():
-    from functools import partial
-
     return Test("wald_f1", "f1", difference("f1"), partial(wald, measure="f1"))
 
 
@@ -573,3 +579,105 @@ def test_it_is_told_where_counting_noise_may_decide(alpha, told):
     lines = describe(facts, "yes or no", "f1", alpha, Plan(), 0)
     assert (FEW in lines) == told
     assert f"{plan_at(Plan(), alpha).n_sets:,} sets for a size" in " ".join(lines)
+
+
+# --- text and tables agree -------------------------------------------------------------------------
+
+SMALL = Plan(n_sets=400, n_draws=8, n_range_sets=200, n_power_sets=100, h=(2.0, 3.0), factors=(1.0,))
+
+
+def small_file(seed):
+    """A file of two systems: now few items and hardly any difference, now many."""
+    generator = np.random.default_rng(seed)
+    n, measure = int(generator.choice([25, 100, 600])), ("f1", "error")[seed % 2]
+    shares = generator.dirichlet([2, 0.5, 0.5, 1, 0.5, 0.5, 0.5, 8])
+    counts = generator.multinomial(n, shares) + [1, 1, 1, 1, 0, 1, 1, 1]
+    cells = np.repeat(np.arange(8), counts)
+    said = {"p": cells % 2 == 0, "q": cells // 2 % 2 == 0}
+    return Outcomes(cells < 4, said, np.ones(len(cells), dtype=np.int64), "yes or no"), measure
+
+
+def battery_tests(measure):
+    if measure == "error":
+        return TESTS
+    score_test = Test("score_f1", "f1", difference("f1"), partial(score))
+    return [wald_test(), score_test]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_text_and_tables_say_the_same(seed):
+    outcomes, measure = small_file(seed)
+    alpha, wanted, n = 0.05, 0.05, int(outcomes.n_items.sum())
+    work = cell_work(
+        outcomes, measure, {}, battery_tests(measure), SMALL, alpha, wanted, 0, lambda *_: run_here
+    )
+    made = measure_tables(work, alpha, wanted, Clock(lambda _: None), [])
+    # as the CSVs hold them
+    made = {name: pd.read_csv(io.StringIO(table.to_csv(index=False))) for name, table in made.items()}
+    verdict_line, why, seen, needed = findings(made, NAMES, n, wanted, alpha, measure)[:4]
+
+    chosen = made["recommendations"].iloc[0]
+    own = made["sizes"].set_index("test").loc[chosen["test"]]
+    says = made["verdicts"].set_index("test").loc[chosen["test"]]
+    assert says["recommended"]
+    assert own["verdict"] == chosen["verdict"] == verdict(own["low"], own["high"], alpha)
+    assert ("holds the 0.05 level" in why) == (own["verdict"] == "holds")
+    assert own["verdict"] == "holds" or f"({own['verdict']})" in why
+    assert own["verdict"] == "holds" or "holds" not in set(made["sizes"]["verdict"])
+    size, low, high = re.search(r"its size is ([\d.]+) \[([\d.]+), ([\d.]+)\]", why).groups()
+    for shown, exact in ((size, own["size"]), (low, own["low"]), (high, own["high"])):
+        assert shown == f"{exact:.{len(shown) - 2}f}"
+    assert f"p = {says['pvalue']:.3g}" in verdict_line
+    assert f"{abs(says['difference']):.4f}" in verdict_line
+    assert ("is better" in verdict_line or "looks better" in verdict_line) == (says["pvalue"] <= alpha)
+
+    ends = ["mc_low", "low", "range_low", "range_median", "range_high", "high", "mc_high"]
+    columns = made["sizes"][ends].to_numpy()
+    assert (columns[:, 0] >= columns[:, 1]).all()
+    assert (np.diff(columns[:, 1:6], axis=1) >= 0).all()
+    assert made["sizes"]["size"].between(made["sizes"]["range_low"], made["sizes"]["range_high"]).all()
+
+    row = made["detectable"].query("test == @chosen.test and power_wanted == 0.8").iloc[0]
+    if row["difference"] == row["difference"]:
+        assert row["low"] <= row["difference"] <= row["high"]
+        assert " ".join(seen.split()[4:8]) == (
+            f"of {two_figures(row['difference'])} ({two_figures(row['low'])} to"
+        )
+    for _, row in made["needed"].dropna(subset="n_items").iterrows():
+        assert row["low"] <= row["n_items"]
+        assert not row["high"] < row["n_items"]
+        assert (
+            f"about {two_figures(row['n_items'])} items ({'more than ' if row.isna()['high'] else ''}"
+            in needed
+        )
+    assert all(len(words.split()) <= 35 for words in re.split(r"[.:] ", why))
+
+
+def test_the_ends_of_items_needed_hold_the_true_number():
+    """Files from known populations: the 80 % interval holds the true population's number in about 80 %."""
+    generator, held, n_files = np.random.default_rng(11), 0, 150
+    null = project(np.array([60, 9, 6, 10, 5, 12, 8, 390]) / 500, "error")
+    wanted, quantiles = 0.03, norm.ppf(0.8) - norm.ppf(0.025)
+
+    def items(shares):
+        sd = max(standard_deviation(tilted(shares, sign * wanted, "error"), "error") for sign in (1, -1))
+        return (sd * quantiles / wanted) ** 2
+
+    truth = items(null)
+    for _ in range(n_files):
+        found = populations_of(generator.multinomial(400, null), "error", {}, 40, generator)
+        around = deviations_around(found, wanted, "error", {})
+        low, high = needed_between(round(items(found.null)), around, wanted, 0.8, 0.05)
+        held += low <= truth <= high
+    assert binom.ppf(1e-6, n_files, 0.78) <= held <= binom.ppf(1 - 1e-6, n_files, 0.85)
+
+
+def test_the_true_power_at_the_ends_of_items_needed():
+    """What is worked out from the deviation is what simulation finds in the drawn population itself."""
+    found = populations_of(CELLS, "error", {}, 12, np.random.default_rng(2))
+    around = deviations_around(found, 0.03, "error", {})
+    own = needed_items(TESTS, 0, tuple(found.null.tolist()), 0.03, 0.8, 0.05, {}, "a-b", 0)
+    for place in (int(np.argmin(around[1:])), int(np.argmax(around[1:]))):
+        there = needed_items(TESTS, 0, tuple(found.drawn[place].tolist()), 0.03, 0.8, 0.05, {}, "a-b", 1)
+        expected = int(own["n_items"]) * (around[1 + place] / around[0]) ** 2
+        assert int(there["n_items"]) == pytest.approx(expected, rel=0.1)

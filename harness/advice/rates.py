@@ -140,8 +140,8 @@ def power_table(measured: DataFrame) -> DataFrame:
         pair, n_documents, test, h, difference, power, mc_low, mc_high, n_sets, power_a, power_b. `power` is
         the mean over both directions, or that in the one in which there is a population; its
         Clopper-Pearson interval is that of the pooled count, which covers at least 95 % (Hoeffding 1956,
-        theorem 4). `power_a` is that where A is better by the difference, `power_b` where B is; missing where
-        there is no population.
+        theorem 4). `power_a` is that where the measure of A is larger by the difference, `power_b` where that
+        of B is; missing where there is no population.
 
     References
     ----------
