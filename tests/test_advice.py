@@ -519,7 +519,7 @@ def test_items_needed_are_told_apart_where_there_is_no_number():
         "p-q: a true difference of 0.051 (0.043 to 0.069) is seen with a power of 80 % on 100 items, in "
         "either direction",
         "p-q: about 15,000 items (more than 6,200) are needed to see a true difference of 0.01 with a power "
-        "of 80 %, and more than 9,500 items with 95 %. There are 100",
+        "of 80 %. For a power of 95 % it is more than 9,500 items. There are 100",
     ]
     tables["needed"] = tables["needed"].assign(n_items=None, power=np.nan)
     found = findings(tables, NAMES, 100, 0.01, 0.05, "error")
@@ -560,6 +560,7 @@ def test_items_needed_scale_with_the_variance_and_hold_the_point():
     assert needed_between(1_000, around * [5, *[1] * 41], 0.05, 0.8, 0.05)[1] == 1_000
     assert needed_between(1_000, np.array([1.0, np.inf]), 0.05, 0.8, 0.05) == (1_000, np.inf)
     assert needed_between(0, np.array([np.inf, 1.0, 1.0]), 1e-5, 0.8, 0.05) == (np.inf, np.inf)
+    assert needed_between(1_000, around[:1], 0.05, 0.8, 0.05) == (1, np.inf)
     low, high = needed_between(0, np.array([np.inf, 1.0, 1.0]), 0.1, 0.8, 0.05)
     assert (low, high) == (784, np.inf)
 

@@ -128,11 +128,15 @@ def deviations(
 def central(values: Floats, point: float = 0.0) -> tuple[float, float]:
     """Return the ends of the central 80 % of values, which may be infinite, widened to hold `point`.
 
+    NaN where there is no value.
+
     Examples
     --------
     >>> central(np.arange(40.0), 20.0), central(np.array([1.0, np.inf]), 3.0)
     ((3.0, 36.0), (1.0, inf))
     """
+    if not len(values):
+        return np.nan, np.nan
     ordered = np.sort(values)
     cut = int(TAIL * (len(ordered) - 1))
     return min(float(ordered[cut]), point), max(float(ordered[-1 - cut]), point)
@@ -157,7 +161,8 @@ def needed_between(
     Returns
     -------
     low, high : float
-        Whole numbers; infinite above ten million, or where no population differs by so much.
+        Whole numbers; infinite above ten million, or where no population differs by so much. With no other
+        population nothing is known: from 1 to infinity.
 
     Examples
     --------
@@ -165,6 +170,8 @@ def needed_between(
     (640.0, 1210.0)
     """
     quantiles = float(ndtri(power)) - float(ndtri(alpha / 2))
+    if len(around) < 2:
+        return 1.0, np.inf
     items = (around * quantiles / wanted_difference) ** 2
     scale = n_items / items[0] if n_items and np.isfinite(items[0]) else 1.0
     low, high = central(scale * items[1:], float(n_items or np.inf))

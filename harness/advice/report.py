@@ -241,8 +241,8 @@ def _needed(needed: DataFrame, pair: str, difference: float, n_items: int) -> st
         (_say_items(row), f"{100 * row['power_wanted']:.0f} %") for row in own.to_dict("records")
     )
     told = f"{first[0]} are needed to see a true difference of {difference:g} with a power of {first[1]}"
-    more = " and ".join(f"{items} with {power}" for items, power in others)
-    return f"{told}{f', and {more}' if more else ''}. There are {n_items:,}"
+    more = [f"For a power of {power} it is {items}" for items, power in others]
+    return ". ".join([told, *more, f"There are {n_items:,}"])
 
 
 def _say_items(row: Mapping[Any, Any]) -> str:
