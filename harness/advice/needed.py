@@ -125,21 +125,21 @@ def deviations(
     return np.array(found)
 
 
-def central(values: Floats, point: float = 0.0) -> tuple[float, float]:
-    """Return the ends of the central 80 % of values, which may be infinite, widened to hold `point`.
+def central(values: Floats, point: float = np.nan) -> tuple[float, float]:
+    """Return the ends of the central 80 % of values, which may be infinite, widened to hold `point` if any.
 
     NaN where there is no value.
 
     Examples
     --------
-    >>> central(np.arange(40.0), 20.0), central(np.array([1.0, np.inf]), 3.0)
-    ((3.0, 36.0), (1.0, inf))
+    >>> central(np.arange(40.0)), central(np.arange(40.0), 2.0), central(np.array([1.0, np.inf]), 3.0)
+    ((3.0, 36.0), (2.0, 36.0), (1.0, inf))
     """
     if not len(values):
         return np.nan, np.nan
     ordered = np.sort(values)
     cut = int(TAIL * (len(ordered) - 1))
-    return min(float(ordered[cut]), point), max(float(ordered[-1 - cut]), point)
+    return float(np.fmin(ordered[cut], point)), float(np.fmax(ordered[-1 - cut], point))
 
 
 def needed_between(
