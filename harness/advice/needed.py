@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +121,7 @@ def deviations(
     """
     found = []
     for null in nulls:
-        shares = [null] if wanted == 0 else alternatives(lambda d, null=null: tilt(null, d), wanted).values()
+        shares = [null] if wanted == 0 else alternatives(partial(tilt, null), wanted).values()
         found.append(max((float(deviation(one)) for one in shares), default=np.inf))
     return np.array(found)
 

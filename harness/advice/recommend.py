@@ -143,8 +143,10 @@ def _say_size(own: _Measured, alpha: float) -> str:
 def _digits(own: _Measured, alpha: float) -> int:
     """Return with how many digits the interval, rounded, has the verdict that it has."""
     least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
-    ends = ((digits, round(own.low, digits), round(own.high, digits)) for digits in range(least, 9))
-    return next((digits for digits, *rounded in ends if verdict(*rounded, alpha) == own.verdict), 9)
+    for digits in range(least, 9):
+        if verdict(round(own.low, digits), round(own.high, digits), alpha) == own.verdict:
+            return digits
+    return 9
 
 
 def _say_why(
