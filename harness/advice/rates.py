@@ -225,7 +225,7 @@ def detectable(power: DataFrame, wanted: float, around: Mapping[str, Floats] | N
         h = needed_h(at["h"].to_numpy(), worse, wanted)
         # the difference grows in proportion to h, whatever the population
         seen = h * float((at["difference"] / at["h"]).iloc[0])
-        own = None if around is None else around[pair]
+        own = None if around is None else around[str(pair)]
         ends = (np.nan, np.nan) if own is None else central(own[1:] / own[0], 1.0)
         rows.append((pair, n, test, wanted, h, seen, *(seen * end for end in ends)))
     columns = ["pair", "n_documents", "test", "power_wanted", "h", "difference", "low", "high"]

@@ -216,12 +216,13 @@ def _at(table: DataFrame, n_items: int) -> list[dict[str, Any]]:
     return table[table["n_documents"] == n_items].to_dict("records")  # type: ignore[return-value]
 
 
-def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) -> dict[str, Any]:
+def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) -> Mapping[Any, Any]:
     rows = table[(table["pair"] == pair) & (table["test"] == test) & (table["n_documents"] == n_items)]
-    return next(iter(rows[rows["power_wanted"] == wanted].to_dict("records")), {})  # type: ignore[return-value]
+    found = rows[rows["power_wanted"] == wanted].to_dict("records")
+    return found[0] if found else {}
 
 
-def _seen(row: Mapping[str, Any], n_items: int) -> str:
+def _seen(row: Mapping[Any, Any], n_items: int) -> str:
     seen = row.get("difference", float("nan"))
     if seen != seen:
         return f"no difference that was tried is seen with a power of 80 % on {n_items:,} items"
@@ -253,7 +254,7 @@ def _say_items(row: Mapping[Any, Any]) -> str:
     least = f"more than {'ten million' if low is None else two_figures(low)}"
     if n_items is None:
         return f"{least} items"
-    ends = least if high is None else f"{two_figures(low)} to {two_figures(high)}"
+    ends = least if low is None or high is None else f"{two_figures(low)} to {two_figures(high)}"
     return f"about {two_figures(n_items)} items ({ends})"
 
 
