@@ -12,10 +12,11 @@ from harness.advice import report
 from harness.advice.decisions import Decisions
 from harness.advice.document_work import document_work
 from harness.advice.figure_advice import draw_advice
-from harness.advice.needed import needed_items
+from harness.advice.needed import needed_between, needed_items
 from harness.advice.points import (
     Plan,
     describe_tests,
+    deviations_around,
     draw_generator,
     points_of,
     populations_of,
@@ -120,8 +121,9 @@ def advise(
             outcomes, measure, average, costs, plan, n_replicates, alpha, difference, seed, stage_run
         )
     else:
-        work = _cell_work(outcomes, measure, costs, tests, plan, alpha, difference, seed, stage_run)
-    clock, notes = Clock(say), list(work.notes)
+        work = cell_work(outcomes, measure, costs, tests, plan, alpha, difference, seed, stage_run)
+    first: tuple[str, ...] = getattr(outcomes, "warnings", ())  # of the file itself, before the findings
+    clock, notes = Clock(say), [*work.notes, *getattr(outcomes, "notes", ())]
     shown: dict[str, Any] = {"n_items": work.n_items, "alpha": alpha, "measure": work.measured}
     facts: dict[str, Any] = {
         "finished": False,
@@ -135,30 +137,34 @@ def advise(
     }
     write_provenance(out, facts)
     try:
-        tables = _tabulate(work, alpha, difference, clock, notes)
+        tables = measure_tables(work, alpha, difference, clock, notes)
         with clock.stage("tables, figures and summary"):
             for table_name, table in tables.items():
                 write_table(table, out / f"{table_name}.csv")
             drawn = _draw(out, shown, figure)
             about = report.describe(facts["predictions"], work.about, work.measured, alpha, plan, seed)
             about += report.describe_fewer(tables["sizes"], alpha, plan)
+            names = {pair: (a, b) for a, b, pair in name_pairs(work.systems)}
             text, found = report.write_summary(
-                tables, about, difference=difference, notes=notes, drawn=drawn, **shown
-            )
+                tables, about, names, difference=difference, first=first, notes=notes, drawn=drawn,
+                **shown,
+            )  # fmt: skip
             write_atomically(out / "summary.md", text.encode())
     except UserError:
         if state == "new":
             (out / NAME).unlink(missing_ok=True)
         raise
-    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "warnings": notes}
+    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "warnings": [*first, *notes]}
     write_provenance(out, facts)
     write_page(out)
     write_provenance(out, facts | {"finished": True})
-    say("\n" + "\n".join(found))
+    say("\n" + "\n".join(found + report.shorten(notes)))
     say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")
 
 
-def _tabulate(work: Work, alpha: float, difference: float, clock: Clock, notes: list[str]) -> dict[str, Any]:
+def measure_tables(
+    work: Work, alpha: float, difference: float, clock: Clock, notes: list[str]
+) -> dict[str, Any]:
     """Measure, and return every table by the name of its file; what is to be said is added to `notes`."""
     with clock.stage("sizes and powers"):
         measured, more = work.measure()
@@ -166,14 +172,14 @@ def _tabulate(work: Work, alpha: float, difference: float, clock: Clock, notes: 
     sizes, power = size_table(measured, alpha), power_table(measured)
     chosen = choose_tests(sizes, power, work.order, alpha, work.n_items)
     with clock.stage("items needed"):
-        needs = _needs(work, chosen, difference)
+        needs = _needs(work, chosen, difference, alpha)
     verdicts = judge_file(work, chosen, alpha)
     notes += _notes_on_intervals(verdicts)
     return {
         "verdicts": verdicts,
         "sizes": sizes,
         "power": power,
-        "detectable": _detectables(power),
+        "detectable": _detectables(work, power),
         "recommendations": report.tabulate_recommendations(chosen),
         "needed": needs,
     }
@@ -213,7 +219,7 @@ def _counts_for(counts: NDArray[np.int64], measure: str, costs: Mapping[str, flo
     return bool((psi[differ][counts[differ] > 0] != 0).any())
 
 
-def _cell_work(
+def cell_work(
     outcomes: Outcomes,
     measure: str,
     costs: Mapping[str, float],
@@ -224,6 +230,7 @@ def _cell_work(
     seed: int,
     stage_run: Callable[..., Any],
 ) -> Work:
+    """Return the work on a file of one category: items are drawn one by one."""
     cells, notes = pair_cells(outcomes, measure, costs)
     notes += cost_notes(measure, costs)
     n_items = int(outcomes.n_items.sum())
@@ -263,7 +270,9 @@ def _cell_work(
 
     return Work(
         list(cells), n_items, list(outcomes.decisions), outcomes.about, measure, order, notes, measured,
-        needs, lambda pair: judge_pair(pair, cells[pair], tests, seed),
+        needs,
+        lambda pair, wanted: deviations_around(populations[pair], wanted, measure, costs),
+        lambda pair: judge_pair(pair, cells[pair], tests, seed),
     )  # fmt: skip
 
 
@@ -291,23 +300,29 @@ def choose_tests(
     return chosen
 
 
-def _needs(work: Work, chosen: Mapping[tuple[str, int], Recommendation], difference: float) -> Any:
+def _needs(
+    work: Work, chosen: Mapping[tuple[str, int], Recommendation], difference: float, alpha: float
+) -> Any:
     """Return the items that the recommended test needs to see `difference`, per pair and power."""
     import pandas as pd
 
     wanted = [(pair, chosen[pair, work.n_items].test, power) for pair in work.pairs for power in POWERS]
-    rows = [
-        (pair, test, difference, power, int(part["n_items"]) or None, float(part["power"]))
-        for (pair, test, power), part in zip(wanted, work.needs(wanted), strict=True)
-    ]
-    columns = ["pair", "test", "difference", "power_wanted", "n_items", "power"]
-    return pd.DataFrame(rows, columns=columns).astype({"n_items": "Int64"})
+    around = {pair: work.deviations(pair, difference) for pair in work.pairs}
+    rows = []
+    for (pair, test, power), part in zip(wanted, work.needs(wanted), strict=True):
+        n_items = int(part["n_items"])
+        ends = needed_between(n_items, around[pair], difference, power, alpha)
+        low, high = (int(end) if np.isfinite(end) else None for end in ends)
+        rows.append((pair, test, difference, power, n_items or None, float(part["power"]), low, high))
+    columns = ["pair", "test", "difference", "power_wanted", "n_items", "power", "low", "high"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("n_items", "low", "high"), "Int64"))
 
 
-def _detectables(power: Any) -> Any:
+def _detectables(work: Work, power: Any) -> Any:
     import pandas as pd
 
-    return pd.concat([detectable(power, wanted) for wanted in POWERS], ignore_index=True)
+    around = {pair: work.deviations(pair, 0.0) for pair in work.pairs}
+    return pd.concat([detectable(power, wanted, around) for wanted in POWERS], ignore_index=True)
 
 
 def _notes_on_intervals(verdicts: Any) -> list[str]:

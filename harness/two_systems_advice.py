@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.advice.points import Plan, draw_generator, points_of, populations_of, run_points
+from harness.advice.needed import Floats
+from harness.advice.points import (
+    Plan,
+    deviations_around,
+    draw_generator,
+    points_of,
+    populations_of,
+    run_points,
+)
 from harness.advice.rates import detectable, power_table, size_table
 from harness.advise import POWERS, choose_tests
 from harness.measures import check_measure
@@ -35,16 +42,17 @@ class Advice:
     test : str
         The recommended one.
     keeps_level : bool
-        False where no test is sure to, and `test` is the least liberal.
+        Whether its size is at most 1.2 `alpha` for sure; ``table.loc[test, "verdict"]`` says more.
     reason : str
-        One sentence.
+        Why it is recommended, in sentences; where its verdict is not *holds*, these say so.
     table : DataFrame
-        A row for each test: ``pvalue``; ``size``, ``size_low``, ``size_high`` (the wider of its error bar and
-        its range over populations that could have given these predictions), ``verdict``; ``power_80`` and
-        ``power_95``, the smallest difference that it sees with a power of 80 and of 95 % in either direction.
+        A row for each test: ``pvalue``; ``size``, ``size_low``, ``size_high`` (error bar and range over
+        populations that could have given these predictions, together) and the ``verdict`` on these;
+        ``power_80`` and ``power_95``, the smallest difference that it sees with a power of 80 and of 95 % in
+        either direction, with ends ``_low`` and ``_high`` that hold the central 80 % over these populations.
     power : DataFrame
         The power curves: test, h, difference, power (the mean over both directions), mc_low, mc_high, n_sets,
-        power_a and power_b (where A and where B is better).
+        power_a and power_b (where the measure of A and where that of B is larger).
     notes : tuple of str
         What is to be known besides.
     """
@@ -68,11 +76,11 @@ class Advice:
 
     def _sentences(self) -> list[str]:
         pvalue = self.table["pvalue"].to_dict()[self.test]
-        said = "different" if pvalue <= self.alpha else "not shown to be different"
+        said = "Different" if pvalue <= self.alpha else "Not shown to be different"
         return [
             *self.comparison.sentences(),
-            f"Use {self.test}: p = {pvalue:.4g}, {said} at the {self.alpha:g} level.",
-            f"{self.reason}.",
+            f"{said} at the {self.alpha:g} level by {self.test}, p = {pvalue:.4g}.",
+            self.reason,
             *(f"Note: {note}." for note in self.notes),
         ]
 
@@ -146,10 +154,11 @@ def advise_predictions(
     measured = run_points(points, tests, alpha, int(seed), run)
     sizes, power = size_table(measured, alpha), power_table(measured)
     chosen = choose_tests(sizes, power, [one.name for one in tests], alpha, n_items)[pair, n_items]
+    around = deviations_around(population, 0.0, measure, costs)
     own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
     return Advice(
         comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,
-        _tabulate(comparison.table, own_sizes, own_power),
+        _tabulate(comparison.table, own_sizes, own_power, {pair: around}),
         own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True),
         (*population.notes, *missing),
     )  # fmt: skip
@@ -159,15 +168,19 @@ def _workers(n_jobs: int) -> Workers:
     return Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
 
 
-def _tabulate(judged: DataFrame, sizes: DataFrame, power: DataFrame) -> DataFrame:
-    """Return p-value, size with its range, verdict and detectable differences of each test."""
+def _tabulate(
+    judged: DataFrame, sizes: DataFrame, power: DataFrame, around: Mapping[str, Floats]
+) -> DataFrame:
+    """Return p-value, size with what is judged, verdict and detectable differences of each test."""
     table = judged[["pvalue"]].copy()
     sizes = sizes.set_index("test")
-    table["size"] = sizes["size"]
-    table["size_low"] = np.fmin(sizes["mc_low"], sizes["range_low"])
-    table["size_high"] = np.fmax(sizes["mc_high"], sizes["range_high"])
-    table["verdict"] = sizes["verdict"]
+    table["size"], table["verdict"] = sizes["size"], sizes["verdict"]
+    table.insert(2, "size_low", sizes["low"])
+    table.insert(3, "size_high", sizes["high"])
     for wanted in POWERS:
-        seen: Any = detectable(power, wanted).set_index("test")["difference"] if len(power) else np.nan
-        table[f"power_{round(100 * wanted)}"] = seen
+        name = f"power_{round(100 * wanted)}"
+        names = {"difference": name, "low": f"{name}_low", "high": f"{name}_high"}
+        seen = detectable(power, wanted, around).set_index("test")
+        for column, own in names.items():
+            table[own] = seen[column].astype(float)
     return table

@@ -120,7 +120,7 @@ def test_advice_is_whole(advised):
     assert provenance["predictions"]["n_items"] == 300
     check_page(advised)
     summary = (advised / "summary.md").read_text()
-    for words in ("a-b: use ", "to see a true difference of 0.01, in either direction, it needs", "Holm"):
+    for words in ("a-b: Use ", "are needed to see a true difference of 0.01 with a power of 80 %", "Holm"):
         assert words in summary
     for name in ("figure_advice_sizes", "figure_advice_power"):
         assert (advised / "figures" / f"{name}.png").stat().st_size > 5_000
@@ -203,8 +203,9 @@ def test_the_advice_changes_with_the_number_of_items_only_where_another_test_is_
     high = {("plain", 100): 0.09}  # not sure to keep its level on as many items as the file has
     power = {("plain", 200): 0.9}
     sizes = pd.DataFrame(
-        {"pair": "a-b", "n_documents": n, "test": test, "size": 0.05, "mc_high": 0.055,
-         "range_high": high.get((test, n), 0.056)}
+        {"pair": "a-b", "n_documents": n, "test": test, "size": 0.05, "low": 0.045,
+         "range_high": high.get((test, n), 0.056), "high": high.get((test, n), 0.056),
+         "verdict": "undecided" if (test, n) in high else "holds"}
         for n in numbers
         for test in tests
     )  # fmt: skip

@@ -279,11 +279,16 @@ def advice():
 
 def test_advice_names_a_test_and_shows_every_size(advice):
     assert advice.test in advice.table.index
-    assert advice.reason.startswith(advice.test) or not advice.keeps_level
+    assert advice.reason.startswith(f"Use {advice.test}: its size is ")
     sizes = advice.table[["size_low", "size", "size_high"]].to_numpy()
     assert (np.diff(sizes, axis=1) >= 0).all()
     assert (advice.table["power_95"] > advice.table["power_80"]).all()
-    assert f"Use {advice.test}: p = " in repr(advice)
+    assert f"level by {advice.test}, p = " in repr(advice)
+    own = advice.table.loc[advice.test]
+    assert own["verdict"] == "holds" or f"({own['verdict']})" in advice.reason
+    for name in ("power_80", "power_95"):
+        assert (advice.table[f"{name}_low"] <= advice.table[name]).all()
+        assert (advice.table[name] <= advice.table[f"{name}_high"]).all()
     assert "Use " in advice._repr_html_()
     assert set(advice.power["test"]) == set(advice.table.index)
 

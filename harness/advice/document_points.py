@@ -11,9 +11,8 @@ import numpy as np
 
 from harness.advice.document_tests import TESTS, Kinds, difference_by_document, names_of, run_test
 from harness.advice.documents import DocumentPair, deviation_of_documents, tilt_documents
-from harness.advice.needed import MISSING, search_items
+from harness.advice.needed import MISSING, alternatives, search_items
 from harness.advice.points import POWER, RANGE, SIZE, PairPopulation, Plan, place_points, plan_at
-from harness.nulls_path import NoAlternative
 from harness.seeding import rng
 from harness.store import Arrays
 
@@ -175,12 +174,7 @@ def _needed(
     seed: int,
 ) -> Arrays:
     kinds, (name,), n_replicates = shared
-    populations = {}
-    for sign in (1, -1):
-        try:
-            populations[sign] = tilt_documents(np.array(null), sign * wanted, kinds)
-        except NoAlternative:
-            continue
+    populations = alternatives(lambda difference: tilt_documents(np.array(null), difference, kinds), wanted)
     if not populations:
         return dict(MISSING)
     n_sets = N_NEEDED_DRAWN if name in DRAWN else N_NEEDED

@@ -14,7 +14,13 @@ from harness.advice.document_points import (
     tests_to_measure,
 )
 from harness.advice.document_tests import MACRO, TESTS, default_replicates
-from harness.advice.documents import document_pairs, populations_of_documents
+from harness.advice.documents import (
+    deviation_of_documents,
+    document_pairs,
+    populations_of_documents,
+    tilt_documents,
+)
+from harness.advice.needed import Floats, deviations
 from harness.advice.points import Plan, draw_generator
 from harness.advice.work import Work, cost_notes
 from harness.store import Arrays
@@ -53,6 +59,13 @@ def document_work(
     def needs(wanted: Sequence[tuple[str, str, float]]) -> list[Arrays]:
         return needs_of_documents(wanted, pairs, populations, difference, replicates, alpha, seed, stage_run)
 
+    def around(pair: str, wanted: float) -> Floats:
+        kinds = pairs[pair].kinds
+        return deviations(
+            [populations[pair].null, *populations[pair].drawn], wanted,
+            lambda null, d: tilt_documents(null, d, kinds), lambda q: deviation_of_documents(q, kinds),
+        )  # fmt: skip
+
     n_items, n_categories = decisions.codes.shape
     return Work(
         list(pairs), n_items, decisions.systems,
@@ -60,7 +73,7 @@ def document_work(
         measure if measure == "error" else f"{average} {measure}",
         [name for name in names if name in TESTS],
         [*notes, *left_out, *_explain_average(measure, average, costs), *_explain(names, replicates)],
-        measured, needs, lambda pair: judge_documents(pair, pairs[pair], names, seed),
+        measured, needs, around, lambda pair: judge_documents(pair, pairs[pair], names, seed),
     )  # fmt: skip
 
 

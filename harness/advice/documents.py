@@ -10,7 +10,14 @@ from scipy.optimize import brentq
 
 from harness.advice.decisions import Decisions
 from harness.advice.document_null import nearest_null
-from harness.advice.document_tests import MACRO, Costs, Kinds, difference_by_document, influence_of_documents
+from harness.advice.document_tests import (
+    MACRO,
+    Costs,
+    Kinds,
+    difference_by_document,
+    difference_of_totals,
+    influence_of_documents,
+)
 from harness.advice.points import PairPopulation
 from harness.advice.predictions import name_pairs
 from harness.advice.tilt import tilt_to
@@ -257,4 +264,9 @@ def tilt_documents(null: Floats, wanted: float, kinds: Kinds) -> Floats:
         As :func:`harness.advice.tilt.tilted`.
     """
     psi = np.where(null > 0, influence_of_documents(null, kinds), 0.0)
-    return tilt_to(null, psi, lambda q: difference_by_document(q, kinds), wanted, kinds.measure)
+    sums, weights = kinds.sums().reshape(len(null), -1), kinds.weights()
+
+    def measured(q: Floats) -> Floats:
+        return difference_of_totals((q @ sums).reshape(-1, 4), weights)
+
+    return tilt_to(null, psi, measured, wanted, kinds.measure)

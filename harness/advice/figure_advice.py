@@ -87,7 +87,8 @@ def _captions(n_items: int, alpha: float, measure: str) -> dict[str, str]:
         SIZES: f"Size of each test of {measure} at level {alpha:g} on sets of {n_items:,} items, drawn "
         "from the population nearest to the pair's own outcomes in which both are equally good. Dot: "
         "measured size, thin bar: its 95 % interval (Clopper-Pearson), thick pale bar: from the 10 % to "
-        "the 90 % quantile over the populations that could have given this file. Shaded: .8 to 1.2 of the "
+        "the 90 % quantile over the populations that could have given this file, never narrower than its "
+        "Monte Carlo error. Shaded: .8 to 1.2 of the "
         "level. Red: the recommended test.",
         POWER: f"Power of the recommended test at level {alpha:g} against the true difference in {measure} "
         "(logarithmic), for the file's own number of items and others. The population is the null tilted "

@@ -1,8 +1,11 @@
 """How many items a test needs to see a difference that the user names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from harness.advice.tilt import tilted
@@ -11,13 +14,18 @@ from harness.nulls_path import NoAlternative
 from harness.rejections import Test, count_rejections
 from harness.store import Arrays
 
+Floats = NDArray[np.float64]
+
 MOST_ITEMS = 10_000_000
 N_SETS = 4_000
 """In each direction."""
 MISSING: Arrays = {"n_items": np.array(0), "power": np.array(np.nan)}
+TAIL = 0.1
+"""What an interval over populations leaves out on each side."""
 _FEWEST = 10
 _ROUNDS = 28
 _CAREFUL_ROUNDS = 3
+_ROUNDING = 1e-6
 _CLOSE = 1.01  # bounds of the bracket this near to each other are not told apart
 
 
@@ -61,12 +69,7 @@ def needed_items(
         differs by so much.
     """
     test = tests[place]
-    populations = {}
-    for sign in (1, -1):
-        try:
-            populations[sign] = tilted(null, sign * wanted_difference, test.measure, **costs)
-        except NoAlternative:
-            continue
+    populations = alternatives(lambda wanted: tilted(null, wanted, test.measure, **costs), wanted_difference)
     if not populations:
         return dict(MISSING)
     sd = max(float(standard_deviation(shares, test.measure, **costs)) for shares in populations.values())
@@ -83,6 +86,99 @@ def needed_items(
         return min(right) / N_SETS
 
     return search_items(reached, sd, wanted_difference, power, alpha, N_SETS)
+
+
+def alternatives(tilt: Callable[[float], Floats], wanted: float) -> dict[int, Floats]:
+    """Return the populations at +`wanted` and at -`wanted`, by sign, as far as there are any."""
+    found = {}
+    for sign in (1, -1):
+        with suppress(NoAlternative):
+            found[sign] = tilt(sign * wanted)
+    return found
+
+
+def deviations(
+    nulls: Sequence[Floats],
+    wanted: float,
+    tilt: Callable[[Floats, float], Floats],
+    deviation: Callable[[Floats], float],
+) -> Floats:
+    """Return the standard deviation of the difference on one item, for each of several populations.
+
+    Parameters
+    ----------
+    nulls : sequence of float array
+        The file's own first.
+    wanted : float
+        The difference to which each is tilted, in the direction of the larger deviation; 0 leaves them.
+    tilt, deviation : callable
+        (null, difference) -> shares; shares -> the deviation.
+
+    Returns
+    -------
+    float array, shape (n_nulls,)
+        Infinite where no population like the null differs by so much.
+    """
+    found = []
+    for null in nulls:
+        shares = [null] if wanted == 0 else alternatives(partial(tilt, null), wanted).values()
+        found.append(max((float(deviation(one)) for one in shares), default=np.inf))
+    return np.array(found)
+
+
+def central(values: Floats, point: float = np.nan) -> tuple[float, float]:
+    """Return the ends of the central 80 % of values, which may be infinite, widened to hold `point` if any.
+
+    NaN where there is no value.
+
+    Examples
+    --------
+    >>> central(np.arange(40.0)), central(np.arange(40.0), 2.0), central(np.array([1.0, np.inf]), 3.0)
+    ((3.0, 36.0), (2.0, 36.0), (1.0, inf))
+    """
+    if not len(values):
+        return np.nan, np.nan
+    ordered = np.sort(values)
+    cut = int(TAIL * (len(ordered) - 1))
+    return float(np.fmin(ordered[cut], point)), float(np.fmax(ordered[-1 - cut], point))
+
+
+def needed_between(
+    n_items: int, around: Floats, wanted_difference: float, power: float, alpha: float
+) -> tuple[float, float]:
+    """Return between how many items would be needed in populations that could have given the file.
+
+    The number grows with the square of the difference's deviation, as for a z test, from what was found by
+    simulation for the file's own population.
+
+    Parameters
+    ----------
+    n_items : int
+        Found for the file's own; 0 where there is no number.
+    around : float array
+        Of :func:`deviations` at the wanted difference.
+    wanted_difference, power, alpha : float
+
+    Returns
+    -------
+    low, high : float
+        Whole numbers; infinite above ten million, or where no population differs by so much. With no other
+        population nothing is known: from 1 to infinity.
+
+    Examples
+    --------
+    >>> needed_between(1_000, np.array([1.0, 0.8, 1.0, 1.1]), 0.1, 0.8, 0.05)
+    (640.0, 1210.0)
+    """
+    quantiles = float(ndtri(power)) - float(ndtri(alpha / 2))
+    if len(around) < 2:
+        return 1.0, np.inf
+    items = (around * quantiles / wanted_difference) ** 2
+    scale = n_items / items[0] if n_items and np.isfinite(items[0]) else 1.0
+    low, high = central(scale * items[1:], float(n_items or np.inf))
+    ends = max(1.0, np.floor(low + _ROUNDING)), np.ceil(high - _ROUNDING)
+    low, high = (float(end) if end <= MOST_ITEMS else np.inf for end in ends)
+    return low, high
 
 
 def search_items(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.advice.needed import deviations
 from harness.advice.tilt import tilted
 from harness.influence import standard_deviation
 from harness.nulls_path import NoAlternative
@@ -241,6 +242,16 @@ def _run_point(
     return count_rejections(
         cells, truth=cells, names=("advice", pair, role, value), sizes=[n_documents], n_sets=n_sets,
         tests=tests, alphas=[alpha], seed=seed,
+    )  # fmt: skip
+
+
+def deviations_around(
+    population: PairPopulation, wanted: float, measure: str, costs: Mapping[str, float]
+) -> Floats:
+    """Return :func:`harness.advice.needed.deviations` of a pair's null and those drawn around it."""
+    return deviations(
+        [population.null, *population.drawn], wanted,
+        lambda null, d: tilted(null, d, measure, **costs), lambda q: standard_deviation(q, measure, **costs),
     )  # fmt: skip
 
 

@@ -1,17 +1,19 @@
-"""Which test to use: of those that keep their level here, the most powerful; of equals, the plainest."""
+"""Which test to use: of those whose size holds here, the most powerful; of equals, the plainest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from harness.size_power import verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TOLERANCE = 1.2
-"""A test keeps its level if its size is at most this times alpha: the harness's rule everywhere."""
+LOWEST, TOLERANCE = 0.8, 1.2
+"""A size holds within these multiples of alpha: the harness's rule everywhere."""
 EQUAL_POWER = 0.01
 """Powers this close are called equal: a hundredth is less than a reader would change his test for."""
 HARDLY_ANY = 0.1
@@ -24,12 +26,14 @@ class Recommendation(NamedTuple):
     ----------
     test : str
     size, size_high, power : float
-        Its size here; the upper end of the union of its error bar and its range; its power, the mean over
+        Its size here; the upper end of the interval that its verdict is about; its power, the mean over
         the points of the power curve.
     keeps_level : bool
-        False where no test does, and this is the least liberal.
+        Whether that interval stays below 1.2 alpha: the test does not reject too often.
+    verdict : str
+        That of the table of sizes.
     reason : str
-        One sentence.
+        Why it is recommended, in sentences.
     """
 
     test: str
@@ -37,26 +41,17 @@ class Recommendation(NamedTuple):
     size_high: float
     power: float
     keeps_level: bool
+    verdict: str
     reason: str
-
-
-class _Measured(NamedTuple):
-    """What is known of one test: its size, what is judged, the end of bar and range, its power."""
-
-    size: float
-    judged: float
-    high: float
-    ranged: bool
-    power: float
 
 
 def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
     """Return the test to use for one pair at one number of items.
 
-    A test keeps its level if neither its measured size nor the upper end of its range passes 1.2 alpha. The
-    range is the 90 % quantile of the sizes over populations, with the noise of counting taken out; the
-    error bar of the size, 95 %, is told and not judged, for at a small alpha its end passes 1.2 alpha
-    for a test whose size is alpha. Where no range was measured, the size alone is judged.
+    Its verdict in the table of sizes is *holds*, and of the tests of that verdict it has the most power, or
+    is the plainest of those with as much. Where none holds, it is sought in the same way among those whose
+    size and range do not pass 1.2 alpha, and where there is none of these either, it is the one whose
+    interval reaches least far; the reason says so.
 
     Parameters
     ----------
@@ -70,65 +65,105 @@ def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: f
     Examples
     --------
     >>> import pandas as pd
-    >>> sizes = pd.DataFrame({"test": ["z", "exact"], "size": [0.08, 0.03], "mc_high": [0.085, 0.032],
-    ...                       "range_high": [0.09, 0.04]})
+    >>> sizes = pd.DataFrame({"test": ["z", "exact"], "size": [0.08, 0.05], "range_high": [0.09, 0.052],
+    ...                       "low": [0.07, 0.045], "high": [0.1, 0.055], "verdict": ["liberal", "holds"]})
     >>> power = pd.DataFrame({"test": ["z", "exact"], "power": [0.8, 0.7]})
-    >>> recommend(sizes, power, ["z", "exact"], 0.05).test
-    'exact'
+    >>> print(recommend(sizes, power, ["z", "exact"], 0.05).reason)
+    Use exact: its size is 0.050 [0.045, 0.055] here, so it holds the 0.05 level. No other test holds it. \
+z may reject too often.
     """
     means = power.groupby("test")["power"].mean().to_dict()
-    found = {}
-    for row in sizes.to_dict("records"):
-        size, top = float(row["size"]), float(row["range_high"])
-        high = float(np.fmax(row["mc_high"], top))
-        mean = float(means.get(row["test"], np.nan))
-        found[row["test"]] = _Measured(size, float(np.fmax(size, top)), high, top == top, mean)
-    known = {name: found[name] for name in order if name in found}
-    kept = [name for name, one in known.items() if one.judged <= TOLERANCE * alpha + 1e-12]
-    if not kept:
-        test = min(known, key=lambda name: known[name].judged)
-        reason = (
-            f"no test is sure to keep the {alpha:g} level here; {test} comes nearest: it rejects "
-            f"{_rejects(known[test])}"
-        )
+    rows = {str(row["test"]): row for row in sizes.to_dict("records")}
+    known = {name: _measured(rows[name], means, alpha) for name in order if name in rows}
+    holding = [name for name, one in known.items() if one.verdict == "holds"]
+    likely = [name for name, one in known.items() if one.verdict != "liberal" and not one.too_often]
+    among = holding or likely
+    if among:
+        best = max(known[name].power for name in among)
+        equals = [name for name in among if known[name].power >= best - EQUAL_POWER]
     else:
-        best = max(_power(known[name]) for name in kept)
-        test = next(name for name in kept if _power(known[name]) >= best - EQUAL_POWER)
-        reason = _reason(test, kept, known, best, alpha)
+        equals = [min(known, key=lambda name: known[name].high)]
+    test = equals[0]
     own = known[test]
-    return Recommendation(test, own.size, own.high, own.power, bool(kept), reason)
+    told = [f"Use {test}: {_say_size(own, alpha)}"]
+    told += _say_why(equals, among, bool(holding), known, alpha)
+    if power["power"].notna().any() and max(one.power for one in known.values()) < HARDLY_ANY:
+        told.append("No test has any power to speak of at this number of items")
+    worse = [name for name, one in known.items() if one.too_often]
+    if among and worse:
+        told.append(f"{', '.join(worse)} may reject too often")
+    return Recommendation(
+        test, own.size, own.high, float(means.get(test, np.nan)), _within(own.high, alpha), own.verdict,
+        " ".join(f"{one}." for one in told),
+    )  # fmt: skip
 
 
-def _power(one: _Measured) -> float:
-    return one.power if one.power == one.power else 0.0
+class _Measured(NamedTuple):
+    """What is known of one test: its size, the interval that is judged, the verdict, its power."""
+
+    size: float
+    low: float
+    high: float
+    verdict: str
+    ranged: bool
+    too_often: bool
+    power: float
 
 
-def _reason(test: str, kept: list[str], known: dict[str, _Measured], best: float, alpha: float) -> str:
-    own = known[test]
-    words = f"{test} keeps the {alpha:g} level here: it rejects {_rejects(own)}"
-    if not own.ranged:
-        words = (
-            f"{test} rejects {_rejects(own)} on the population nearest to the file, within 1.2 times the "
-            f"{alpha:g} level; over other populations its size was not measured at this number of items"
-        )
-    if any(one.power == one.power for one in known.values()) and best < HARDLY_ANY:
-        return f"{words}; but no test that keeps it has any power to speak of at this number of items"
-    equals = [name for name in kept if name != test and _power(known[name]) >= best - EQUAL_POWER]
-    if equals:
-        words += f"; no test that keeps it has more power, and {', '.join(equals)} equal it"
+def _measured(row: Mapping[Any, Any], powers: Mapping[Any, float], alpha: float) -> _Measured:
+    top, mean = float(np.fmax(row["size"], row["range_high"])), float(powers.get(row["test"], np.nan))
+    return _Measured(
+        row["size"], row["low"], row["high"], row["verdict"], row["range_high"] == row["range_high"],
+        row["verdict"] == "liberal" or not _within(top, alpha), mean if mean == mean else 0.0,
+    )  # fmt: skip
+
+
+def _within(size: float, alpha: float) -> bool:
+    return bool(size <= TOLERANCE * alpha + 1e-12)
+
+
+def _say_size(own: _Measured, alpha: float) -> str:
+    """Return a test's size, its interval and what its verdict means."""
+    digits = _digits(own, alpha)
+    words = f"its size is {own.size:.{digits}f} [{own.low:.{digits}f}, {own.high:.{digits}f}] here"
+    if own.verdict == "undecided":
+        seldom, often = own.low < LOWEST * alpha, not _within(own.high, alpha)
+        may = "too seldom or too often" if seldom and often else "too often" if often else "too seldom"
+        meaning = f"so it may reject {may} (undecided)"
     else:
-        words += "; and of the tests that keep it, it has the most power"
-    liberal = [name for name in known if name not in kept]
-    if liberal:
-        words += f"; {', '.join(liberal)} may reject too often"
-    return words
+        meaning = {
+            "holds": f"so it holds the {alpha:g} level",
+            "conservative": "so it rejects too seldom (conservative)",
+            "liberal": "so it rejects too often (liberal)",
+        }[own.verdict]
+    where = "" if own.ranged else "; only the population nearest to the file was measured"
+    return f"{words}, {meaning}{where}"
 
 
-def _rejects(one: _Measured) -> str:
-    """Return how many true hypotheses a test rejects, with the end of its error bar and range."""
-    where = "its error bar and its range" if one.ranged else "its error bar"
-    return f"{_percent(one.size)} of true hypotheses, up to {_percent(one.high)} with {where}"
+def _digits(own: _Measured, alpha: float) -> int:
+    """Return with how many digits the interval, rounded, has the verdict that it has."""
+    least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
+    for digits in range(least, 9):
+        if verdict(round(own.low, digits), round(own.high, digits), alpha) == own.verdict:
+            return digits
+    return 9
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share >= 0.01 else f"{100 * share:.2g} %"
+def _say_why(
+    equals: Sequence[str], among: Sequence[str], hold: bool, known: Mapping[str, _Measured], alpha: float
+) -> list[str]:
+    """Return why the first of `equals` is taken."""
+    if not among:
+        word = "rejects" if all(one.verdict == "liberal" for one in known.values()) else "may reject"
+        return [f"Every test {word} too often here; the interval of this one ends lowest"]
+    low, high = LOWEST * alpha, TOLERANCE * alpha
+    told = [] if hold else [f"No test's interval lies within [{low:g}, {high:g}]"]
+    which = "that hold it" if hold else f"whose size and range end below {high:g}"
+    if len(among) == 1:
+        told.append("No other test holds it" if hold else f"It is the only test {which}")
+    elif len(equals) > 1:
+        verb = "equals" if len(equals) == 2 else "equal"
+        told.append(f"Of the tests {which}, none has more power; {', '.join(equals[1:])} {verb} it")
+    else:
+        told.append(f"Of the tests {which}, it has the most power")
+    return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,14 @@ HOW_TO_READ = (
     "own outcomes (in Kullback-Leibler divergence) in which both systems are equally good.",
     "The file is itself a sample: the range of a size is over populations drawn from "
     "Dirichlet(counts + 1/2), each with its own null.",
-    "A test is said to keep its level if neither its size nor the upper end of its range (the 90 % quantile, "
-    "the noise of counting taken out) passes 1.2 times the level; the error bar of the size (95 %) is told, "
-    "not judged. At other numbers of items than the file's no range is measured.",
+    "range_low, range_median and range_high are the 10, 50 and 90 % quantiles of those sizes, the noise of "
+    "counting taken out, widened to hold the size itself; a range is never narrower than its Monte Carlo "
+    "error. At other numbers of items than the file's no range is measured.",
+    "low to high holds the error bar of the size (95 %) and the range with its own noise. The verdict is on "
+    "it: a test holds if it lies within .8 to 1.2 times the level, is liberal above, conservative below, and "
+    "else undecided. The recommended test is chosen by these verdicts.",
+    "The ends of items needed and of the smallest difference seen hold the central 80 % over the same "
+    "populations. They are worked out from the deviation of the difference in each, as for a z test.",
     "A test may see a difference more often where A is better than where B is: a power is the mean over both "
     "directions, and the smallest difference seen and the items needed are those of the worse one.",
     "Power is for differences that are named, not for the one that was observed: power at the observed "
@@ -35,7 +41,7 @@ HOW_TO_READ_DOCUMENTS = (
     HOW_TO_READ[0],
     "The file is itself a sample: the range of a size is over populations of the Bayesian bootstrap, in "
     "which each item weighs as much as an exponential draw, each with its own null.",
-    *HOW_TO_READ[2:5],
+    *HOW_TO_READ[2:7],
     "Items are drawn whole, with all their categories: decisions on one item may hang on each other, as the "
     "tests by document allow and the pooled one does not. Items themselves are taken for independent.",
     "The interval of a difference holds the central 95 % of the differences of the Bayesian bootstrap.",
@@ -52,6 +58,10 @@ MEASURES |= {
     for average in ("micro", "macro")
     for name, words in MEASURES.items()
 }
+MOST_NOTES = 5
+"""That are printed."""
+LOSSES = ("error", "dcf", "balanced_error")
+"""Measures of which less is better."""
 FILES = (
     "verdicts.csv: every pair and test: difference, interval, statistic, p, Holm's p over the pairs",
     "sizes.csv, power.csv, detectable.csv: what was measured, with error bars",
@@ -106,41 +116,48 @@ def describe_fewer(sizes: DataFrame, alpha: float, plan: Plan) -> list[str]:
 
 
 def findings(
-    tables: Mapping[str, DataFrame], n_items: int, difference: float, alpha: float, measure: str
+    tables: Mapping[str, DataFrame],
+    names: Mapping[str, tuple[str, str]],
+    n_items: int,
+    difference: float,
+    alpha: float,
+    measure: str,
 ) -> list[str]:
-    """Return what was found: per pair the recommendation, the verdict, and what can be seen."""
+    """Return what was found: per pair the verdict, the test to use, and what can be seen.
+
+    `names` holds both systems of each pair.
+    """
     found = []
     for row in _at(tables["recommendations"], n_items):
-        pair = row["pair"]
+        pair, test = row["pair"], str(row["test"])
         own = next(v for v in tables["verdicts"].to_dict("records") if v["pair"] == pair and v["recommended"])
-        seen = _one(tables["detectable"], pair, row["test"], 0.8, n_items)
-        test, reason, kept = str(row["test"]), str(row["reason"]), bool(row["keeps_level"])
+        n_pairs, liberal = len(set(tables["verdicts"]["pair"])), row["verdict"] == "liberal"
         found += [
-            f"{pair}: use {test}; {'it' + reason.removeprefix(test) if kept else reason}",
-            f"{pair}: {_verdict(own, measure, alpha, len(set(tables['verdicts']['pair'])))}",
-            _seen(pair, seen, n_items),
-            _needed(pair, tables["needed"], difference, n_items),
+            f"{pair}: {_verdict(own, names[pair], measure, alpha, n_pairs, liberal)}",
+            f"{pair}: {row['reason']}",
+            f"{pair}: {_seen(_one(tables['detectable'], pair, test, 0.8, n_items), n_items)}",
+            f"{pair}: {_needed(tables['needed'], pair, difference, n_items)}",
         ]
         found += _at_other_numbers(tables, row, alpha)
     return found
 
 
 def _at_other_numbers(tables: Mapping[str, DataFrame], own: Mapping[Any, Any], alpha: float) -> list[str]:
-    """Return where another test would be better than the file's, and where none keeps the level."""
-    pair, better, none = own["pair"], [], []
+    """Return where another test would be better than the file's, and where the best may be liberal."""
+    pair, better, unsure = own["pair"], [], []
     for row in tables["recommendations"].to_dict("records"):
         n = row["n_documents"]
         if row["pair"] != pair or n == own["n_documents"]:
             continue
         if not row["keeps_level"]:
-            none.append(f"{n:,}")
+            unsure.append(f"{n:,}")
         elif row["test"] != own["test"] and _clearly_better(tables, pair, n, row["test"], own["test"], alpha):
             better.append(f"{n:,} items: {row['test']}")
     found = []
     if better:
         found.append(f"{pair}: at other numbers of items another test would be better: {', '.join(better)}")
-    if none:
-        found.append(f"{pair}: with {' or '.join(none)} items no test is sure to keep the level")
+    if unsure:
+        found.append(f"{pair}: with {' or '.join(unsure)} items even the best test may reject too often")
     return found
 
 
@@ -166,64 +183,102 @@ def _clearly_better(
     return bool(means[1] - means[0] > EQUAL_POWER + 2 * sum(variances) ** 0.5)
 
 
-def _verdict(own: Mapping[Any, Any], measure: str, alpha: float, n_pairs: int) -> str:
-    """Return what the recommended test says of the file."""
-    name = MEASURES.get(measure, measure)
-    p, adjusted = own["pvalue"], own["pvalue_holm"]
-    if p > alpha:
-        words = f"by it the difference in {name} is not significant"
-    elif adjusted > alpha:
-        words = f"by it the difference in {name} is significant alone, but not among {n_pairs} pairs"
-    else:
-        words = f"by it the difference in {name} is significant"
-    values = f"{own['difference']:+.4f}, 95 % interval {own['low']:+.4f} to {own['high']:+.4f}, p = {p:.3g}"
+def _verdict(
+    own: Mapping[Any, Any], names: tuple[str, str], measure: str, alpha: float, n_pairs: int, liberal: bool
+) -> str:
+    """Return what the recommended test says of the file, the answer first."""
+    name, lower_is_better = MEASURES.get(measure, measure), measure.split()[-1] in LOSSES
+    d, low, high, p, adjusted = (own[key] for key in ("difference", "low", "high", "pvalue", "pvalue_holm"))
+    pvalues = f"p = {p:.3g}"
     if n_pairs > 1:
-        values += f", adjusted for {n_pairs} pairs (Holm) {adjusted:.3g}"
-    return f"{words}: {values}"
+        pvalues += f", adjusted for {n_pairs} pairs (Holm) {adjusted:.3g}"
+    if p > alpha:
+        return (
+            f"no difference is shown. The {name} of {names[0]} minus that of {names[1]} is {d:+.4f}, "
+            f"95 % interval {low:+.4f} to {high:+.4f}; {pvalues}"
+        )
+    better = names[int((d > 0) == lower_is_better)]
+    if liberal:
+        answer = f"{better} looks better, by a test that rejects too often"
+    elif adjusted > alpha:
+        answer = f"{better} is better taken alone, but not among {n_pairs} pairs"
+    else:
+        answer = f"{better} is better"
+    if d < 0:
+        low, high = -high, -low
+    return (
+        f"{answer}. Its {name} is {'lower' if lower_is_better else 'higher'} by {abs(d):.4f}, "
+        f"95 % interval {low:.4f} to {high:.4f}; {pvalues}"
+    )
 
 
 def _at(table: DataFrame, n_items: int) -> list[dict[str, Any]]:
     return table[table["n_documents"] == n_items].to_dict("records")  # type: ignore[return-value]
 
 
-def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) -> float:
+def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) -> Mapping[Any, Any]:
     rows = table[(table["pair"] == pair) & (table["test"] == test) & (table["n_documents"] == n_items)]
-    rows = rows[rows["power_wanted"] == wanted]
-    return float(rows["difference"].iloc[0]) if len(rows) else float("nan")
+    found = rows[rows["power_wanted"] == wanted].to_dict("records")
+    return found[0] if found else {}
 
 
-def _seen(pair: str, seen: float, n_items: int) -> str:
+def _seen(row: Mapping[Any, Any], n_items: int) -> str:
+    seen = row.get("difference", float("nan"))
     if seen != seen:
-        return (
-            f"{pair}: with {n_items:,} items no difference that was tried is seen with a power of 80 %, "
-            "whichever of both is better"
-        )
+        return f"no difference that was tried is seen with a power of 80 % on {n_items:,} items"
+    ends = f" ({two_figures(row['low'])} to {two_figures(row['high'])})" if row["low"] == row["low"] else ""
     return (
-        f"{pair}: with {n_items:,} items it sees a true difference of {seen:.4f}, in either direction, "
-        "with a power of 80 %, and smaller ones less often"
+        f"a true difference of {two_figures(seen)}{ends} is seen with a power of 80 % on {n_items:,} items, "
+        "in either direction"
     )
 
 
-def _needed(pair: str, needed: DataFrame, difference: float, n_items: int) -> str:
+def _needed(needed: DataFrame, pair: str, difference: float, n_items: int) -> str:
     """Return how many items are needed; a power without a number is that of ten million items."""
     own = needed[needed["pair"] == pair]
     if own["n_items"].isna().all() and own["power"].isna().all():
-        return f"{pair}: no population like this one differs by as much as {difference:g}"
-    words = []
-    for row in own.to_dict("records"):
-        known = row["n_items"] is not None and row["n_items"] == row["n_items"]
-        items = f"{int(row['n_items']):,} items" if known else "more than ten million items"
-        words.append(f"{items} for a power of {100 * row['power_wanted']:.0f} %")
-    return (
-        f"{pair}: to see a true difference of {difference:g}, in either direction, it needs "
-        f"{' and '.join(words)}; there are {n_items:,}"
+        return f"no population like this one differs by as much as {difference:g}"
+    first, *others = (
+        (_say_items(row), f"{100 * row['power_wanted']:.0f} %") for row in own.to_dict("records")
     )
+    told = f"{first[0]} are needed to see a true difference of {difference:g} with a power of {first[1]}"
+    more = [f"For a power of {power} it is {items}" for items, power in others]
+    return ". ".join([told, *more, f"There are {n_items:,}"])
+
+
+def _say_items(row: Mapping[Any, Any]) -> str:
+    """Return a number of items with its ends; those without a number are above ten million."""
+    from pandas import isna
+
+    n_items, low, high = (None if isna(row[key]) else row[key] for key in ("n_items", "low", "high"))
+    least = f"more than {'ten million' if low is None else two_figures(low)}"
+    if n_items is None:
+        return f"{least} items"
+    ends = least if low is None or high is None else f"{two_figures(low)} to {two_figures(high)}"
+    return f"about {two_figures(n_items)} items ({ends})"
+
+
+def two_figures(number: float) -> str:
+    """Return a number above 0 to two significant figures.
+
+    Examples
+    --------
+    >>> [two_figures(number) for number in (15_019, 7.0, 104, 0.01349, 0.00002, 0.996)]
+    ['15,000', '7', '100', '0.013', '0.000020', '1.0']
+    """
+    places = 1 - floor(log10(number))
+    rounded = round(number, places)
+    if number >= 1 and rounded == int(rounded):
+        return f"{int(rounded):,}"
+    return f"{rounded:.{max(1, 1 - floor(log10(rounded)))}f}"
 
 
 def write_summary(
     tables: Mapping[str, DataFrame],
     about: Sequence[str],
+    names: Mapping[str, tuple[str, str]],
     *,
+    first: Sequence[str],
     n_items: int,
     difference: float,
     alpha: float,
@@ -231,23 +286,29 @@ def write_summary(
     notes: Sequence[str],
     drawn: Sequence[Path],
 ) -> tuple[str, list[str]]:
-    """Return the text of ``summary.md``, and its findings."""
-    found = findings(tables, n_items, difference, alpha, measure)
+    """Return the text of ``summary.md``, and its findings, `first` what to know of the file before."""
+    found = [
+        *(f"Note: {warning}" for warning in first),
+        *findings(tables, names, n_items, difference, alpha, measure),
+    ]
     sizes = tables["sizes"]
     by_document = sizes["test"].str.endswith("_by_document").any()
     shown = {
         "Verdicts on the file": _with_pvalues(tables["verdicts"]),
         f"Sizes at {n_items:,} items": sizes[sizes["n_documents"] == n_items],
         "Recommended test by number of items": tables["recommendations"].drop(columns="reason"),
-        "Smallest difference seen": tables["detectable"]
-        .merge(tables["recommendations"][["pair", "n_documents", "test"]])
-        .drop(columns="h"),
-        "Items needed": tables["needed"],
+        "Smallest difference seen": _rounded(
+            tables["detectable"]
+            .merge(tables["recommendations"][["pair", "n_documents", "test"]])
+            .drop(columns="h"),
+            "difference",
+        ),
+        "Items needed": _rounded(tables["needed"], "n_items"),
     }
     files = [*FILES, *(f"figures/{path.name}" for path in drawn if path.suffix == ".png")]
     parts = ["# Which test may be trusted here", ""]
-    parts += _section("Findings", found) + _section("What was run", about)
-    parts += _section("Notes", list(dict.fromkeys(notes)) or ["None."])
+    parts += _section("Findings", found) + _section("Notes", list(dict.fromkeys(notes)) or ["None."])
+    parts += _section("What was run", about)
     for heading, table in shown.items():
         parts += [f"## {heading}\n", to_markdown(table.rename(columns={"n_documents": "items"}))]
     parts += _section("How to read the numbers", HOW_TO_READ_DOCUMENTS if by_document else HOW_TO_READ)
@@ -263,6 +324,31 @@ def _with_pvalues(verdicts: DataFrame) -> DataFrame:
     for name in ("pvalue", "pvalue_holm"):
         shown[name] = ["" if value != value else f"{value:.3g}" for value in shown[name]]
     return shown
+
+
+def shorten(notes: Sequence[str]) -> list[str]:
+    """Return the lines to print for the notes, the first few in full.
+
+    Examples
+    --------
+    >>> shorten([]), shorten(["one"])
+    ([], ['Note: one'])
+    """
+    once = list(dict.fromkeys(notes))
+    more = [f"{len(once) - MOST_NOTES} more notes are in the summary"] if len(once) > MOST_NOTES else []
+    return [f"Note: {note}" for note in once[:MOST_NOTES]] + more
+
+
+def _rounded(table: DataFrame, name: str) -> DataFrame:
+    """Return the table with a column and its ends to two significant figures."""
+    ends = (name, "low", "high")
+    known = table.loc[:, list(ends)].notna()
+    return table.assign(
+        **{
+            key: [two_figures(v) if there else "" for v, there in zip(table[key], known[key], strict=True)]
+            for key in ends
+        }
+    )
 
 
 def _section(heading: str, lines: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from harness.influence import influence
 from harness.measures import difference
@@ -14,7 +15,6 @@ from harness.nulls_projection import as_shares
 Floats = NDArray[np.float64]
 
 _LARGEST_FACTOR = 100.0
-_BISECTIONS = 60
 
 
 def tilted(null: ArrayLike, wanted: float, measure: str, **costs: float) -> Floats:
@@ -92,12 +92,13 @@ def tilt_to(
             f"a difference of {wanted:.3g} in {measure} lies too far from the null: {farthest:.3g} is "
             f"reached where a cell has changed by a factor of {_LARGEST_FACTOR:g}"
         )
-    low, high = 0.0, float(last)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        beyond = abs(float(measured(_tilt(p0, psi, middle)))) >= abs(wanted)
-        low, high = (low, middle) if beyond else (middle, high)
-    return _tilt(p0, psi, high)
+
+    def gap(t: float) -> float:
+        return float(measured(_tilt(p0, psi, t))) - wanted
+
+    if gap(0.0) * wanted >= 0:  # the null is balanced to rounding alone, and so little is wanted
+        return p0.copy()
+    return _tilt(p0, psi, brentq(gap, 0.0, last, xtol=1e-15, rtol=1e-14))
 
 
 def _tilt(p0: Floats, psi: Floats, t: Any) -> Floats:

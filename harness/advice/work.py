@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.advice.needed import Floats
 from harness.measures import check_measure
 from harness.store import Arrays
 
@@ -31,6 +32,8 @@ class Work(NamedTuple):
         () -> the table of :func:`harness.advice.points.run_points`, and notes.
     needs : callable
         Pairs, tests and powers -> what :func:`harness.advice.needed.needed_items` returns, for each.
+    deviations : callable
+        Pair and difference -> what :func:`harness.advice.needed.deviations` returns for its populations.
     judge : callable
         Pair -> the table of :func:`harness.advise.judge_pair`.
     """
@@ -44,6 +47,7 @@ class Work(NamedTuple):
     notes: list[str]
     measure: Callable[[], tuple[DataFrame, list[str]]]
     needs: Callable[[Sequence[tuple[str, str, float]]], list[Arrays]]
+    deviations: Callable[[str, float], Floats]
     judge: Callable[[str], DataFrame]
 
 
