@@ -121,7 +121,7 @@ def advise(
         )
     else:
         work = _cell_work(outcomes, measure, costs, tests, plan, alpha, difference, seed, stage_run)
-    clock, notes = Clock(say), list(work.notes)
+    clock, notes = Clock(say), [*work.notes, *outcomes.notes]
     shown: dict[str, Any] = {"n_items": work.n_items, "alpha": alpha, "measure": work.measured}
     facts: dict[str, Any] = {
         "finished": False,
@@ -143,14 +143,20 @@ def advise(
             about = report.describe(facts["predictions"], work.about, work.measured, alpha, plan, seed)
             about += report.describe_fewer(tables["sizes"], alpha, plan)
             text, found = report.write_summary(
-                tables, about, difference=difference, notes=notes, drawn=drawn, **shown
+                tables,
+                about,
+                first=outcomes.warnings,
+                difference=difference,
+                notes=notes,
+                drawn=drawn,
+                **shown,
             )
             write_atomically(out / "summary.md", text.encode())
     except UserError:
         if state == "new":
             (out / NAME).unlink(missing_ok=True)
         raise
-    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "warnings": notes}
+    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "warnings": [*outcomes.warnings, *notes]}
     write_provenance(out, facts)
     write_page(out)
     write_provenance(out, facts | {"finished": True})

@@ -11,7 +11,7 @@ from harness.corpora import opening
 from harness.corpora.svmlight import load_svmlight
 from harness.errors import UserError
 
-TEXT = "# made by hand\n1,3 1:2 4:1 # a comment\n3 qid:1 4:5\n\n 1:1 9:3\n7\n"
+TEXT = "# made by hand\n\n1,3 1:2 4:1 # a comment\n3 qid:1 4:5\n# a line of comment\n 1:1 9:3\n7\n\n \n"
 
 
 def refused(path, *words, **options):

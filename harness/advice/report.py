@@ -224,6 +224,7 @@ def write_summary(
     tables: Mapping[str, DataFrame],
     about: Sequence[str],
     *,
+    first: Sequence[str],
     n_items: int,
     difference: float,
     alpha: float,
@@ -231,8 +232,11 @@ def write_summary(
     notes: Sequence[str],
     drawn: Sequence[Path],
 ) -> tuple[str, list[str]]:
-    """Return the text of ``summary.md``, and its findings."""
-    found = findings(tables, n_items, difference, alpha, measure)
+    """Return the text of ``summary.md``, and its findings, `first` what to know of the file before."""
+    found = [
+        *(f"Note: {warning}" for warning in first),
+        *findings(tables, n_items, difference, alpha, measure),
+    ]
     sizes = tables["sizes"]
     by_document = sizes["test"].str.endswith("_by_document").any()
     shown = {
