@@ -158,8 +158,8 @@ BAD = {
     "y_true,a,b\n1,1,0\n0,0,2\n": "column 'b' says '2'",
     "id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n": "items 1 and 3 have the same id",
     "y_true,a,b\n": "it holds no item",
-    "": "cannot be read as csv",
-    "y_true,a,b\n1,1,0\n1,1,0,9,9,9\n": "cannot be read as csv",
+    "": "it is empty",
+    "y_true,a,b\n1,1,0\n1,1,0,9,9,9\n": "line 3 has 6 fields where the header names 3 columns",
 }
 
 

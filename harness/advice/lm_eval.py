@@ -243,9 +243,9 @@ def _right(value: object) -> bool | None:
 def _names(folder: Path, paths: Sequence[Path], task: str) -> list[str]:
     """Return the models' names: their folders' own, with those above where two are alike."""
     if not any(path.name.startswith("samples_") for path in paths):
-        own = [path.stem.removesuffix(f"_{task}") for path in paths]
-        if len(set(own)) == len(own):
-            return own
+        models = [path.stem.removesuffix(f"_{task}") for path in paths]
+        if len(set(models)) == len(models):
+            return models
     if all(path.parent == folder for path in paths):
         return [path.stem.removeprefix("samples_") for path in paths]
     parents = {path.parent for path in paths}

@@ -60,8 +60,8 @@ def tell_repeated(counts: NDArray[np.integer]) -> list[str]:
         return []
     return [
         f"the count of each of the {len(counts):,} different rows is a multiple of {k:,}: items seem to "
-        f"stand there {k:,} times each, or as often as a divisor of {k:,}; repeated items make every test reject "
-        "too often: keep each item once"
+        f"stand there {k:,} times each, or as often as a divisor of {k:,}; repeated items make every test "
+        "reject too often: keep each item once"
     ]
 
 
