@@ -15,7 +15,7 @@ from harness.advice.predictions import (
 )
 from harness.errors import UserError
 from harness.measures import DIFFERENCES, check_measure
-from harness.tables.labels import Column, read_labels, same_as_truth
+from harness.tables.labels import Column, Values, read_labels, same_as_truth
 from harness.tables.repeats import tell_repeated
 
 
@@ -91,7 +91,7 @@ def _labels(name: str, values: ArrayLike) -> Column:
             f"{name}: shape {array.shape} is not allowed; one label for each item, (n_items,), is"
         )
     where, different = pd.factorize(array)  # -1 is None, NaN, NA or NaT
-    column = read_labels(different.tolist())
+    column = read_labels(Values(different.tolist()))
     places = np.where(where < 0, -1, column.places[where])
     if (places < 0).any():
         raise ValueError(

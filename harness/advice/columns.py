@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,14 +177,14 @@ class Items:
         self._repeats = Repeats()
         self.n_before = 0
 
-    def add(self, part: Mapping[str, Sequence[Any]]) -> None:
+    def add(self, part: Part) -> None:
         """Take note of the next rows."""
         from pandas.util import hash_array
 
         if self._id is None:
             self._repeats.add(part)
         elif self.n_before < MOST_IDS:
-            names = [as_text(value) or "" for value in part[self._id]]
+            names = [as_text(value) or "" for value in part[self._id].values]
             if not all(names):
                 raise UserError(
                     f"{self._where}: item {self.n_before + names.index('') + 1} has no value in column "
@@ -192,7 +192,7 @@ class Items:
                 )
             own = np.array([name.strip() for name in names], dtype=object)
             self._hashes.append(hash_array(own, categorize=False))
-        self.n_before += len(next(iter(part.values())))
+        self.n_before += len(next(iter(part.values())).values)
 
     def finish(self) -> list[str]:
         """Refuse a file without an item and one in which an id comes twice; return warnings."""

@@ -217,7 +217,7 @@ def _read_wide(
     parts, labels = [], set[str]()
     items = Items(table, [name for own in roles.values() for name in own.columns()])
     for part in table.parts:
-        check_size(where, items.n_before + len(next(iter(part.values()))), len(categories))
+        check_size(where, items.n_before + len(next(iter(part.values())).values), len(categories))
         own = [
             encode_decisions(
                 where, _decided(where, part, role, items.n_before, threshold, missing), positive, labels

@@ -146,7 +146,7 @@ def _check_missing(path: str, columns: Mapping[str, Column], first_row: int) -> 
 def _plain_numbers(part: Part, features: Sequence[str]) -> list[NDArray[np.float64]] | None:
     """Return columns as floats, quickly; None where something is missing, no number or not finite."""
     try:
-        found = [np.array(part[name], dtype=str).astype(float) for name in features]
+        found = [np.array(part[name].values, dtype=str).astype(float) for name in features]
     except ValueError:
         return None
     return found if all(np.isfinite(column).all() for column in found) else None

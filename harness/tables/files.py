@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from harness.corpora.opening import open_checked
 from harness.errors import UserError
-from harness.tables.labels import is_whole, plain_label
+from harness.tables.labels import Values, is_whole, plain_label
 from harness.tables.objects import MAX_RATIO, read_objects
 
-Part = Mapping[str, Sequence[Any]]
+Part = Mapping[str, Values]
 """Some rows: of each column the values, text or None."""
 
 CELLS_AT_ONCE = 400_000
@@ -77,8 +77,8 @@ def open_table(path: str | Path, setting: str) -> Table:
     ...     file = Path(folder) / "a.csv"
     ...     _ = file.write_text(",y_true, a\n0,x, x\n1,z, x\n")
     ...     table = open_table(file, "predictions")
-    ...     print(table.names, *table.parts)
-    ['y_true', 'a'] {'y_true': ('x', 'z'), 'a': ('x', 'x')}
+    ...     print(table.names, [part["a"].values for part in table.parts])
+    ['y_true', 'a'] [['x', 'x']]
     >>> table.notes
     ['the first column has no name and holds row numbers; it is left out']
     """
@@ -90,7 +90,7 @@ def open_table(path: str | Path, setting: str) -> Table:
     number = next((name for name in first if name in UNNAMED), None)
     notes = []
     if number is not None:
-        _check_row_numbers(where, first[number])
+        _check_row_numbers(where, first[number].values)
         notes.append("the first column has no name and holds row numbers; it is left out")
     named = [name for name in first if name != number]
     every = itertools.chain([first], parts)
@@ -120,7 +120,7 @@ def _tell_errors(where: str, kind: str, parts: Iterator[Part]) -> Iterator[Part]
     n_rows = 0
     try:
         for part in parts:
-            n_rows += len(next(iter(part.values()), ()))
+            n_rows += len(next(iter(part.values())).values) if part else 0
             if n_rows > MOST_ROWS:
                 raise UserError(f"{where}: it has more than {MOST_ROWS:,} rows; fewer are needed")
             yield part
@@ -174,17 +174,13 @@ def _read_text(delimiter: str) -> Callable[[Path, str], Iterator[Part]]:
                     f"{where}: its header is one field, {names[0][:40]!r}; fields between "
                     f"{delimiter!r} are needed, not {sign!r}"
                 )
+            values = itertools.chain.from_iterable(_checked(where, rows, len(names)))
             empty = True
-            while found := list(itertools.islice(rows, max(1, CELLS_AT_ONCE // len(names)))):
-                if set(map(len, found)) != {len(names)}:
-                    found = [row for row in found if len(row) > 1 or "".join(row).strip()]
-                    if set(map(len, found)) - {len(names)}:
-                        _tell_length(path, where, delimiter, len(names))
-                if found:
-                    empty = False
-                    yield dict(zip(names, zip(*found, strict=True), strict=True))
+            while found := list(itertools.islice(values, _rows_at_once(names) * len(names))):
+                empty = False
+                yield {name: Values(found[place :: len(names)]) for place, name in enumerate(names)}
             if empty:
-                yield dict.fromkeys(names, ())
+                yield {name: Values([]) for name in names}
 
     return read
 
@@ -204,15 +200,20 @@ class _fields:
         self._stream.close()
 
 
-def _tell_length(path: Path, where: str, delimiter: str, n_names: int) -> None:
-    """Read the file again, to the line that has more or fewer fields than the header has names."""
-    with _fields(path, delimiter) as rows:
-        for row in rows:
-            if len(row) != n_names and (len(row) > 1 or "".join(row).strip()):
-                raise UserError(
-                    f"{where}: line {rows.line_num} has {len(row)} field{'s' * (len(row) > 1)} where the "
-                    f"header names {n_names} columns; one field for each name is needed"
-                )
+def _checked(where: str, rows: Any, n_names: int) -> Iterator[list[str]]:
+    """Yield the rows that are not blank; refuse one with more or fewer fields than the header has names."""
+    for row in rows:
+        if len(row) == n_names:
+            yield row
+        elif len(row) > 1 or "".join(row).strip():
+            raise UserError(
+                f"{where}: line {rows.line_num} has {len(row)} field{'s' * (len(row) > 1)} where the header "
+                f"names {n_names} columns; one field for each name is needed"
+            )
+
+
+def _rows_at_once(names: Sequence[str]) -> int:
+    return max(1, CELLS_AT_ONCE // max(1, len(names)))
 
 
 def _read_json(path: Path, where: str) -> Iterator[Part]:
@@ -234,7 +235,8 @@ def _read_json(path: Path, where: str) -> Iterator[Part]:
                         "every column"
                     )
         yield {
-            own: [_flat(row.get(name)) for _, row in found] for own, name in zip(plain, names, strict=True)
+            own: Values([_flat(row.get(name)) for _, row in found])
+            for own, name in zip(plain, names, strict=True)
         }
 
 
@@ -251,9 +253,11 @@ def _read_parquet(path: Path, where: str) -> Iterator[Part]:
         if sum(group.total_byte_size for group in groups) > MAX_RATIO * path.stat().st_size:
             raise UserError(f"{where}: it expands beyond {MAX_RATIO:,} times its size; no table does")
         if not file.metadata.num_rows:
-            yield dict.fromkeys(names, ())
-        for batch in file.iter_batches(max(1, CELLS_AT_ONCE // max(1, len(names)))):
-            yield {name: _arrow_text(column) for name, column in zip(names, batch.columns, strict=True)}
+            yield {name: Values([]) for name in names}
+        for batch in file.iter_batches(_rows_at_once(names)):
+            yield {
+                name: Values(_arrow_text(column)) for name, column in zip(names, batch.columns, strict=True)
+            }
 
 
 def _arrow_text(column: Any) -> list[Any]:

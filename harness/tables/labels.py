@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -66,23 +67,40 @@ class Column(NamedTuple):
         return np.array(self.labels, dtype=object)[self.places]
 
 
-def read_labels(values: Sequence[Any], missing: Collection[str] = ()) -> Column:
+class Values:
+    """The values of a column as they were read, text or None, and where the different ones stand."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+
+    @functools.cached_property
+    def different(self) -> list[Any]:
+        """Return the different values."""
+        return list(dict.fromkeys(self.values))
+
+    @functools.cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Return of each row the place of its value among the different ones."""
+        known = {value: place for place, value in enumerate(self.different)}
+        return np.fromiter(map(known.__getitem__, self.values), np.int64, len(self.values))
+
+
+def read_labels(values: Values, missing: Collection[str] = ()) -> Column:
     """Return the labels of a column; an empty field is missing, and so are the words of `missing`.
 
     Examples
     --------
-    >>> read_labels(["1", "1.0", "NA", " ", "None"], missing_words(["NA"]))
+    >>> read_labels(Values(["1", "1.0", "NA", " ", "None"]), missing_words(["NA"]))
     Column(places=array([ 0,  0, -1, -1,  1]), labels=['1', 'None'])
     """
     known: dict[str, int] = {}
-    places: dict[Any, int] = {}
-    for value in dict.fromkeys(values):
+    places = np.full(len(values.different), -1, dtype=np.int64)
+    for place, value in enumerate(values.different):
         text = as_text(value)
         label = "" if text is None else plain_label(text)
-        absent = not label or label in missing
-        places[value] = -1 if absent else known.setdefault(label, len(known))
-    found = np.fromiter(map(places.__getitem__, values), np.int64, len(values))
-    return Column(found, list(known))
+        if label and label not in missing:
+            places[place] = known.setdefault(label, len(known))
+    return Column(places[values.places], list(known))
 
 
 def same_as_truth(truths: Collection[str]) -> Mapping[str, str]:

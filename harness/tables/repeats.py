@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from harness.tables.labels import Values
 
 CHANCE = 1e-4
 MOST_ROWS = 1_000_000
@@ -21,7 +23,7 @@ class Repeats:
         self._counts = np.empty(0, dtype=np.int64)
         self._part = 1
 
-    def add(self, part: Mapping[str, Sequence[Any]]) -> None:
+    def add(self, part: Mapping[str, Values]) -> None:
         """Count the next rows."""
         self.add_hashes(hash_rows(part))
 
@@ -65,16 +67,14 @@ def tell_repeated(counts: NDArray[np.integer]) -> list[str]:
     ]
 
 
-def hash_rows(part: Mapping[str, Sequence[Any]]) -> NDArray[np.uint64]:
+def hash_rows(part: Mapping[str, Values]) -> NDArray[np.uint64]:
     """Return a hash of each row."""
     from pandas.util import hash_array
 
     rows: Any = np.uint64(0)
     for values in part.values():
-        different = list(dict.fromkeys(values))
-        own = hash_array(np.array([f"{value}" for value in different], dtype=object), categorize=False)
-        places = {value: place for place, value in enumerate(different)}
-        column = own[np.fromiter(map(places.__getitem__, values), np.int64, len(values))]
-        rows = (rows * np.uint64(0x9E3779B97F4A7C15)) ^ column
+        different = np.array([f"{value}" for value in values.different], dtype=object)
+        own = hash_array(different, categorize=False)
+        rows = (rows * np.uint64(0x9E3779B97F4A7C15)) ^ own[values.places]
         rows = rows ^ (rows >> np.uint64(29))
     return np.atleast_1d(rows)
