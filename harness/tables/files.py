@@ -222,6 +222,8 @@ def _read_json(path: Path, where: str) -> Iterator[Part]:
     first = next(objects, None)
     if first is None:
         raise UserError(f"{where}: it holds no item; at least one row is needed")
+    if first[1] and all(isinstance(value, list | dict) for value in first[1].values()):
+        raise UserError(f"{where}: {first[0]} holds columns; an object for each item is needed")
     names = list(first[1])
     plain = _check_names(where, names)
     objects = itertools.chain([first], objects)

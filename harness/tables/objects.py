@@ -62,8 +62,9 @@ def read_objects(
     try:
         for place, value in read(start, pieces, decoder):
             if not isinstance(value, dict):
+                shown = json.dumps(value).replace('"', "")[:40]
                 raise UserError(
-                    f"{where}: {place} is {json.dumps(value)[:40]}; an object is needed, as in "
+                    f"{where}: {place} is {shown}; an object is needed, as in "
                     '{"y_true": 1, "a": 1, "b": 0}, one a line or in one array'
                 )
             yield place, value
