@@ -85,12 +85,16 @@ def _labels(name: str, values: ArrayLike) -> Column:
     """Return the labels of an argument, whichever type holds them."""
     import pandas as pd
 
-    array = np.asarray(values)
+    # a list of text and NaN would become text alone
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(
             f"{name}: shape {array.shape} is not allowed; one label for each item, (n_items,), is"
         )
-    where, different = pd.factorize(array)  # -1 is None, NaN, NA or NaT
+    try:
+        where, different = pd.factorize(array)  # -1 is None, NaN, NA or NaT
+    except TypeError as error:
+        raise ValueError(f"{name}: one label for each item is needed, not several ({error})") from error
     column = read_labels(Values(different.tolist()))
     places = np.where(where < 0, -1, column.places[where])
     if (places < 0).any():

@@ -194,7 +194,7 @@ def test_two_spellings_in_the_truth_are_refused(tmp_path):
 def test_labels_that_the_truth_lacks_are_told_with_their_share(tmp_path, capsys):
     rows = [("x", "x", "x"), ("y", "y", "x"), ("z", "?", "z"), ("x", "n/a", "x"), ("y", "?", "y")] * 4
     path = csv(tmp_path, "y_true,a,b\n" + "".join(",".join(row) + "\n" for row in [*rows, rows[0]]))
-    found = counts(path)[1]
+    found = counts(path, systems=["a", "b"])[1]
     told = (
         "a says a label that the truth lacks on 12 of 21 items (57 %), which counts as wrong: "
         "'?' 38 %, 'n/a' 19 %"
@@ -268,6 +268,17 @@ def test_regressions_are_refused_in_a_sentence(tmp_path, n):
     with pytest.raises(ValueError, match="y: it holds measurements"):
         harness.compare_predictions(frame["y_true"], frame["a"], frame["b"], "error")
     assert "column 'y_true' holds measurements" in refused(read_csv, str(tmp_path / "p.csv"), "y_true")
+
+
+@pytest.mark.parametrize("absent", [None, np.nan, pd.NA, "", " "])
+def test_a_missing_label_from_python(absent):
+    with pytest.raises(ValueError, match="a: item 1 .from 0. has no label"):
+        harness.compare_predictions(["x", "y", "y"], ["x", absent, "y"], ["x", "x", "y"], "error")
+
+
+def test_two_labels_for_one_item_from_python():
+    with pytest.raises(ValueError, match="a: one label for each item is needed, not several"):
+        harness.compare_predictions(["x", "y"], [["x"], ["x", "y"]], ["x", "x"], "error")
 
 
 def test_accuracy_is_the_error():
@@ -364,6 +375,9 @@ def test_row_numbers_without_a_name_are_left_out_and_told(tmp_path, index):
         ('y_true,a,b\n1,"x,0\n', "cannot be read as csv (unexpected end of data)"),
         ('y_true,a,b\n1,"x"y,0\n', "cannot be read as csv"),
         ("y_true;a;b\n1;1;0\n", "its header is one field, 'y_true;a;b'; fields between ',' are needed"),
+        ("y_true\ta\tb\n1\t1\t0\n", "fields between ',' are needed, not '\\t'"),
+        ("y_true,a,b\n1,1,0\n0,0,1\ny_true,a,b\n1,1,1\n", "line 4 is the header again"),
+        ("# by me\ny_true,a,b\n1,1,0\n", "line 2 has 3 fields where the header names 1 column;"),
         ("\n\n", "it is empty"),
         ("y\0_true,a,b\n1,1,0\n", "bytes that are 0"),
     ],
@@ -388,6 +402,7 @@ def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
         ('{"a":' * 100_000, "too deep"),
         ("{bad}", "line 1 is not JSON"),
         ('{"y_true": [1, 0], "a": [1, 0], "b": [0, 0]}', "line 1 holds columns; an object for each item"),
+        ('{"y_true": "\\ud800", "a": 1, "b": 0}', "surrogates not allowed"),
         ("[]", "it holds no item"),
         ("", "it holds no item"),
     ],

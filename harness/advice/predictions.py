@@ -343,12 +343,12 @@ def check_system(
     strange = sorted(said.keys() - set(labels))
     if not strange:
         return
-    shown = ", ".join(sorted(labels)[:5]) + (", ..." if len(labels) > 5 else "")
+    shown = ", ".join(label[:40] for label in sorted(labels)[:5]) + (", ..." if len(labels) > 5 else "")
     if are_scores(strange, labels, named):
         score = next(value for value in strange if not is_whole(value))
         if set(labels) <= {"0", "1"} and remedy == REMEDY:
             remedy = f"threshold=NUMBER turns them into decisions, {remedy}"
-        raise UserError(f"{where} holds scores, such as {score}, where the truth is {shown}; {remedy}")
+        raise UserError(f"{where} holds scores, such as {score[:40]}, where the truth is {shown}; {remedy}")
     total = sum(said.values())
     known = total - sum(said[value] for value in strange)
     if known == 0 or (not named and 2 * known < total):
@@ -426,13 +426,13 @@ def as_outcomes(
     labels = sorted(set(truth))
     if len(labels) < 2:
         raise UserError(
-            f"predictions={predictions.name}: every item's truth is {labels[0]!r}; two labels are needed"
+            f"predictions={predictions.name}: every item's truth is {labels[0][:40]!r}; two labels are needed"
         )
     wanted = plain_positive(labels) if positive is None else _find_label(positive, labels)
     if wanted is None and measure != "error":
         raise UserError(
             f"positive: which label is positive is not plain for measure={measure}; name one of "
-            f"{', '.join(labels[:20])}, or take measure=error"
+            f"{', '.join(label[:40] for label in labels[:20])}, or take measure=error"
         )
     effect = "counts as wrong" if measure == "error" else f"counts as not {wanted!r}"
     warnings = list(predictions.warnings)

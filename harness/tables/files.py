@@ -6,7 +6,7 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -168,13 +168,13 @@ def _read_text(delimiter: str) -> Callable[[Path, str], Iterator[Part]]:
             if header is None:
                 raise UserError(f"{where}: it is empty; a header and rows are needed")
             names = _check_names(where, header)
-            if len(names) == 1 and any(sign in names[0] for sign in ",;\t"):
-                sign = next(sign for sign in ",;\t" if sign in names[0])
+            sign = next((sign for sign in ",;\t" if sign in header[0]), None)
+            if len(names) == 1 and sign is not None:
                 raise UserError(
                     f"{where}: its header is one field, {names[0][:40]!r}; fields between "
                     f"{delimiter!r} are needed, not {sign!r}"
                 )
-            values = itertools.chain.from_iterable(_checked(where, rows, len(names)))
+            values = itertools.chain.from_iterable(_checked(where, rows, header))
             empty = True
             while found := list(itertools.islice(values, _rows_at_once(names) * len(names))):
                 empty = False
@@ -200,15 +200,20 @@ class _fields:
         self._stream.close()
 
 
-def _checked(where: str, rows: Any, n_names: int) -> Iterator[list[str]]:
+def _checked(where: str, rows: Any, header: list[str]) -> Iterator[list[str]]:
     """Yield the rows that are not blank; refuse one with more or fewer fields than the header has names."""
+    n_names = len(header)
     for row in rows:
+        if row == header:
+            raise UserError(
+                f"{where}: line {rows.line_num} is the header again; tables that were joined need it once"
+            )
         if len(row) == n_names:
             yield row
         elif len(row) > 1 or "".join(row).strip():
             raise UserError(
                 f"{where}: line {rows.line_num} has {len(row)} field{'s' * (len(row) > 1)} where the header "
-                f"names {n_names} columns; one field for each name is needed"
+                f"names {n_names} column{'s' * (n_names > 1)}; one field for each name is needed"
             )
 
 
@@ -226,6 +231,7 @@ def _read_json(path: Path, where: str) -> Iterator[Part]:
         raise UserError(f"{where}: {first[0]} holds columns; an object for each item is needed")
     names = list(first[1])
     plain = _check_names(where, names)
+    _flat(names)
     objects = itertools.chain([first], objects)
     while found := list(itertools.islice(objects, max(1, CELLS_AT_ONCE // max(1, len(names))))):
         for place, row in found:
@@ -236,14 +242,14 @@ def _read_json(path: Path, where: str) -> Iterator[Part]:
                         f"{where}: {place} has {more[:40]!r}, which {first[0]} has not; the first names "
                         "every column"
                     )
-        yield {
-            own: Values([_flat(row.get(name)) for _, row in found])
-            for own, name in zip(plain, names, strict=True)
-        }
+        yield {own: _flat(row.get(name) for _, row in found) for own, name in zip(plain, names, strict=True)}
 
 
-def _flat(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list | dict) else value
+def _flat(values: Iterable[Any]) -> Values:
+    """Return the values of a key; refuse half signs, which JSON can write and no file can hold."""
+    found = [json.dumps(value) if isinstance(value, list | dict) else value for value in values]
+    "".join(value for value in found if isinstance(value, str)).encode()
+    return Values(found)
 
 
 def _read_parquet(path: Path, where: str) -> Iterator[Part]:
