@@ -151,7 +151,8 @@ def test_the_figures_are_drawn_again_from_the_tables(advised, tmp_path):
 
 BAD = {
     "y_true,a\n1,1\n": "at least two different columns",
-    "x,a,b\n1,1,0\n": "truth_column=COLUMN names",
+    "x,a,b\n2,1,0\n": "truth_column=COLUMN names",
+    "x,a,b\n1,1,0\n": "it holds one item; at least two are needed",
     "y_true,a,b\n1,1,\n0,1,0\n": "item 1 has no value in column 'b'",
     "y_true,a,b\n1,1,0\n1,0,1\n": "every item's truth is '1'",
     "y_true,a,b\n1,1,1\n0,0,0\n": "the systems say the same of every item",

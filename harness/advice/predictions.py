@@ -462,6 +462,8 @@ def _graded_outcomes(predictions: Predictions, measure: str, positive: object) -
             f"{what} needs a column of the truth, and {predictions.name} says only right (1) or wrong (0); "
             "truth_column=COLUMN names a truth, measure=error (1 - accuracy) needs none"
         )
+    if predictions.n_items.sum() < 2:
+        raise UserError(f"predictions={predictions.name}: it holds one item; at least two are needed")
     right = {name: values == "1" for name, values in predictions.systems.items()}
     truth = np.ones(len(predictions.n_items), dtype=bool)
     about = "no truth, right or wrong"
