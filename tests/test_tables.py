@@ -501,6 +501,9 @@ def test_a_metric_that_is_better_lower_is_turned(tmp_path):
         assert found.warnings == (
             "m is better where it is lower, by the logs: 0 is read as right and 1 as wrong",
         )
+    (folder / "B" / "results_1.json").write_text("{")
+    assert "results_1.json: it is not JSON" in refused(read_logs, folder)
+    (folder / "B" / "results_1.json").unlink()
     (folder / "B" / "results_2.json").write_text(json.dumps({"higher_is_better": {"t": {"m": True}}}))
     assert "by some logs a higher m is better and by others a lower" in refused(read_logs, folder)
 

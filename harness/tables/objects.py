@@ -103,7 +103,10 @@ def _pieces(path: Path) -> Iterator[str]:
 
 def _read_whole(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
     text += "".join(_next(pieces, MAX_LINE_BYTES))
-    yield "the file", decoder.decode(text)
+    try:
+        yield "the file", decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON, or longer than {MAX_LINE_BYTES:,} signs ({error})") from error
 
 
 def _read_lines(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
