@@ -122,8 +122,7 @@ def advise(
         )
     else:
         work = cell_work(outcomes, measure, costs, tests, plan, alpha, difference, seed, stage_run)
-    first: tuple[str, ...] = getattr(outcomes, "warnings", ())  # of the file itself, before the findings
-    clock, notes = Clock(say), [*work.notes, *getattr(outcomes, "notes", ())]
+    clock, notes = Clock(say), [*work.notes, *outcomes.notes]
     shown: dict[str, Any] = {"n_items": work.n_items, "alpha": alpha, "measure": work.measured}
     facts: dict[str, Any] = {
         "finished": False,
@@ -146,15 +145,15 @@ def advise(
             about += report.describe_fewer(tables["sizes"], alpha, plan)
             names = {pair: (a, b) for a, b, pair in name_pairs(work.systems)}
             text, found = report.write_summary(
-                tables, about, names, difference=difference, first=first, notes=notes, drawn=drawn,
-                **shown,
+                tables, about, names, difference=difference, first=outcomes.warnings, notes=notes,
+                drawn=drawn, **shown,
             )  # fmt: skip
             write_atomically(out / "summary.md", text.encode())
     except UserError:
         if state == "new":
             (out / NAME).unlink(missing_ok=True)
         raise
-    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "warnings": [*first, *notes]}
+    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib, "warnings": [*outcomes.warnings, *notes]}
     write_provenance(out, facts)
     write_page(out)
     write_provenance(out, facts | {"finished": True})

@@ -12,12 +12,12 @@ KEYS = {
     "command", "seed", "out", "cache", "parallel", "figure", "experiment", "experiment_name", "hydra",
     "predictions", "truth_column", "systems", "positive", "threshold", "measure", "alpha", "difference",
     "test", "plan", "n_replicates", "degenerate", "task", "metric", "filter", "category_column", "separator",
-    "category", "average",
+    "category", "average", "missing",
 }  # fmt: skip
 NAMES = ("truth_column", "task", "metric", "filter", "category_column", "separator", "category")
 COUNTS = {"n_sets": 100, "n_draws": 2, "n_range_sets": 100, "n_power_sets": 100}
 AVERAGES = ("micro", "macro")
-MEASURES = ("f1", "error", "precision", "recall", "dcf", "balanced_error")
+MEASURES = ("f1", "error", "accuracy", "precision", "recall", "dcf", "balanced_error")
 
 
 def advise_arguments(cfg: Any) -> dict[str, Any]:
@@ -85,7 +85,8 @@ def read_outcomes(path: Path, plain: Mapping[str, Any]) -> tuple[Any, str]:
     UserError
         If it cannot be read, or a setting does not fit it.
     """
-    from harness.advice.predictions import as_outcomes, read_predictions
+    from harness.advice.predictions import ACCURACY, as_outcomes, default_measure, read_predictions
+    from harness.tables.files import open_table
 
     names = {key: _text(key, plain[key]) for key in NAMES}
     not_long, plain = plain["category_column"] is False, {**plain, **names}
@@ -93,14 +94,22 @@ def read_outcomes(path: Path, plain: Mapping[str, Any]) -> tuple[Any, str]:
         raise UserError(f"measure: {plain['measure']!r} is not allowed; choose one of {', '.join(MEASURES)}")
     if plain["average"] not in AVERAGES:
         raise UserError(f"average: {plain['average']!r} is not allowed; choose one of {', '.join(AVERAGES)}")
+    if not isinstance(plain["missing"], list):
+        raise UserError(
+            f"missing: {plain['missing']!r} is not allowed; a list of words is, as in missing=[NA]"
+        )
+    if plain["measure"] == "accuracy":
+        found, measure = read_outcomes(path, {**plain, "measure": "error"})
+        return found._replace(notes=(*found.notes, ACCURACY)), measure
     systems, threshold = _names(plain["systems"]), _number(plain["threshold"])
     if path.is_dir():
         _refuse_macro(plain, f"{path} is a folder of logs")
         return _read_logs(path, plain, systems), "error"
     _refuse(plain, ("task", "metric", "filter"), "is for a folder of lm-evaluation-harness logs")
-    form = _form(path, plain, not_long)
+    table = open_table(path, "predictions")
+    form = _form(table.names, plain, not_long)
     if form is not None:
-        return _read_categories(path, form, plain, systems, threshold)
+        return _read_categories(table, form, plain, systems, threshold)
     _refuse_macro(
         plain, f"{path} has no column of categories, nor columns SYSTEM{plain['separator']}CATEGORY"
     )
@@ -109,9 +118,10 @@ def read_outcomes(path: Path, plain: Mapping[str, Any]) -> tuple[Any, str]:
             f"category: {path} has no column `category`, nor columns SYSTEM{plain['separator']}CATEGORY; "
             "category_column=COLUMN names the categories' own"
         )
-    found = read_predictions(path, plain["truth_column"], systems, threshold)
-    measure = _measure(plain["measure"], found, plain["positive"])
-    return as_outcomes(found, measure, plain["positive"]), measure
+    found = read_predictions(table, plain["truth_column"], systems, threshold, plain["missing"])
+    measure = plain["measure"] or default_measure(found, plain["positive"])
+    outcomes = as_outcomes(found, measure, plain["positive"], lambda name: f"{table.where}: column {name!r}")
+    return outcomes, measure
 
 
 def _read_logs(path: Path, plain: Mapping[str, Any], systems: list[str] | None) -> Any:
@@ -129,22 +139,21 @@ def _read_logs(path: Path, plain: Mapping[str, Any], systems: list[str] | None) 
     return read_logs(path, plain["task"], plain["metric"], plain["filter"], systems)
 
 
-def _form(path: Path, plain: Mapping[str, Any], no_category: bool) -> str | None:
+def _form(columns: list[str], plain: Mapping[str, Any], no_category: bool) -> str | None:
     """Return the form of a table of several categories, None where it is of one."""
-    from harness.advice.multi_label import CATEGORY, find_form
-    from harness.advice.table_files import read_columns
+    from harness.advice.columns import CATEGORY
+    from harness.advice.multi_label import find_form
 
-    columns = read_columns(path)
     if no_category:
         columns = [name for name in columns if name != CATEGORY]
     chosen = {plain["truth_column"], *(plain["systems"] or ())}
     if plain["category_column"] is None:
         columns = [name for name in columns if name not in chosen]
-    return find_form(columns, plain["category_column"], plain["separator"])
+    return find_form(columns, plain["category_column"], plain["separator"], plain["truth_column"])
 
 
 def _read_categories(
-    path: Path, form: str, plain: Mapping[str, Any], systems: list[str] | None, threshold: float | None
+    table: Any, form: str, plain: Mapping[str, Any], systems: list[str] | None, threshold: float | None
 ) -> tuple[Any, str]:
     from harness.advice.decisions import one_category
     from harness.advice.multi_label import read_decisions
@@ -153,8 +162,8 @@ def _read_categories(
     if plain["category"] is not None:
         _refuse_macro(plain, f"category={plain['category']} takes one of them alone")
     found = read_decisions(
-        path, form, plain["truth_column"], systems, threshold, plain["positive"], plain["category_column"],
-        plain["separator"],
+        table, form, plain["truth_column"], systems, threshold, plain["positive"], plain["category_column"],
+        plain["separator"], plain["missing"],
     )  # fmt: skip
     return (found if plain["category"] is None else one_category(found, plain["category"])), measure
 
@@ -176,19 +185,6 @@ def _text(key: str, value: object) -> str | None:
     if isinstance(value, list | dict | bool) or value is None or not str(value):
         raise UserError(f"{key}: {value!r} is not allowed; a name is")
     return str(value)
-
-
-def _measure(measure: object, found: Any, positive: object) -> str:
-    """Return the measure; where it is not named, F1 if it is plain which label is positive."""
-    from harness.advice.predictions import as_outcomes
-
-    if measure is None:
-        try:
-            as_outcomes(found, "f1", positive)
-        except UserError:
-            return "error"
-        return "f1"
-    return str(measure)
 
 
 def _costs(tests: list[Any]) -> dict[str, float]:

@@ -107,7 +107,7 @@ def _learners(cfg: Any, plain: Mapping[str, Any], overrides: Sequence[str]) -> d
     return {
         "data": data,
         "estimators": estimators,
-        "missing": missing,
+        "missing": [*missing, *(f"{one.name}: {note}" for one in data for note in one.notes)],
         "descriptions": {name: to_plain(node) for name, node in nodes.items()},
         **{key: plain[key] for key in ("n_seeds", "alpha", "scorer", "test_share", "baseline")},
         **_variance(plain["variance"], estimators, plain["seed"]),

@@ -52,6 +52,9 @@ class Comparison:
     table : DataFrame
         A row for each test, named by the index: ``difference``, ``low``, ``high`` (the same in each row),
         ``statistic``, ``pvalue`` and ``degenerate``.
+    warnings : tuple of str
+        What to know before the numbers, a sentence each: labels that `y` lacks, with their share, and items
+        that seem to stand there several times. Printed first.
     """
 
     names: tuple[str, str]
@@ -64,6 +67,7 @@ class Comparison:
     high: float
     confidence: float
     table: DataFrame
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shown = self._shown().to_string(float_format="{:.4g}".format)
@@ -80,6 +84,7 @@ class Comparison:
         """Return what stands above the table."""
         a, b = self.names
         return [
+            *(f"Note: {warning}." for warning in self.warnings),
             f"{LABELS[self.measure]} on {self.counts.sum():,} items: {a} {self.score_a:.4f}, "
             f"{b} {self.score_b:.4f}",
             f"{a} minus {b}: {self.difference:+.4f}, {100 * self.confidence:g} % interval "
@@ -112,11 +117,15 @@ def compare_predictions(
     ----------
     y : array_like, shape (n_items,)
         True labels: numbers, bools or text; exactly two of them, or more with `positive` or
-        ``measure="error"``.
+        ``measure="error"``. Blanks around a label and the form of a number do not matter: 1, 1.0, "+1" and
+        "1e0" are one label, and so is True where `y` is 0 and 1. None, NaN and empty text are missing.
     a, b : array_like, shape (n_items,)
         What A and B decided, in the labels of `y`. Scores are to be turned into decisions before,
-        as in ``a >= 0.5``.
-    measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
+        as in ``a >= 0.5``. With ``measure="error"`` a label that `y` lacks is wrong (`warnings` tells its
+        share); with others it is not the positive one, or refused where `y` has two labels. A label that
+        differs from one of `y` only in case, blanks or leading zeros is refused.
+    measure : {"f1", "error", "accuracy", "precision", "recall", "dcf", "balanced_error"}
+        Accuracy is 1 - error, and taken for the error: A minus B below 0 means that A is the more accurate.
     test : str or sequence of str, optional
         Names of tests as in ``harness run test=[...]``; by default those of the measure that
         ``harness advise`` runs. Above 50,000 items the default leaves out randomization, which is slow there.
@@ -142,8 +151,9 @@ def compare_predictions(
     Raises
     ------
     ValueError
-        If lengths differ, a value is missing or no label, `y` has one class only, `a` or `b` holds scores,
-        the systems are right and wrong on the same items, or an option is not allowed; names the argument.
+        If lengths differ, a value is missing, `y` has one class only or measurements, `a` or `b` holds scores
+        or a label that is not allowed, the systems are right and wrong on the same items, or an option is not
+        allowed; names the argument.
 
     Notes
     -----
@@ -166,12 +176,12 @@ def compare_predictions(
     >>> compare_predictions(y, a, b, "error", "mcnemar_midp").table["pvalue"].round(4).to_dict()
     {'mcnemar_midp': 0.1796}
     """
-    check_names(names)
-    counts = count_two(y, a, b, measure, positive)
+    names = check_names(names)
+    counts, measure, warnings = count_two(y, a, b, measure, positive, names)
     check_share("confidence", confidence)
     check_seed(seed)
     tests = find_tests(measure, test, int(counts.sum()), n_replicates, **costs)
-    return judge(counts, measure, tests, names, confidence, int(seed), **costs)
+    return judge(counts, measure, tests, names, confidence, int(seed), warnings, **costs)
 
 
 def judge(
@@ -181,6 +191,7 @@ def judge(
     names: tuple[str, str],
     confidence: float,
     seed: int,
+    warnings: tuple[str, ...] = (),
     **costs: float,
 ) -> Comparison:
     """Return the Comparison of counted outcomes; other arguments as for :func:`compare_predictions`."""
@@ -189,7 +200,7 @@ def judge(
     table.index.name = None
     score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), SWAPPED))
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
-    return Comparison((a, b), measure, counts, score_a, score_b, d, low, high, confidence, table)
+    return Comparison((a, b), measure, counts, score_a, score_b, d, low, high, confidence, table, warnings)
 
 
 def _score(counts: NDArray[np.int64], measure: str, **costs: float) -> float:

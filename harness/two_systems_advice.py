@@ -23,7 +23,7 @@ from harness.advise import POWERS, choose_tests
 from harness.measures import check_measure
 from harness.parallel import Workers, make_run
 from harness.store import Store
-from harness.two_systems import Comparison, check_seed, check_share, find_tests, judge
+from harness.two_systems import Comparison, check_names, check_seed, check_share, find_tests, judge
 from harness.two_systems_labels import count_two
 
 if TYPE_CHECKING:
@@ -142,10 +142,11 @@ def advise_predictions(
     """
     check_share("alpha", alpha)
     check_seed(seed)
-    counts = count_two(y, a, b, measure, positive)
+    names = check_names(names)
+    counts, measure, warnings = count_two(y, a, b, measure, positive, names)
     n_items, costs = int(counts.sum()), check_measure(measure, **costs) if measure == "dcf" else costs
     tests = find_tests(measure, test, n_items, n_replicates, **costs)
-    comparison = judge(counts, measure, tests, names, 0.95, int(seed), **costs)
+    comparison = judge(counts, measure, tests, names, 0.95, int(seed), warnings, **costs)
     pair = "-".join(comparison.names)
     plan = plan or Plan(factors=(1.0,))
     population = populations_of(counts, measure, costs, plan.n_draws, draw_generator(int(seed), pair))

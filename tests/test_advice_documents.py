@@ -494,7 +494,7 @@ def tables(decisions):
 @pytest.mark.parametrize("form", ["long", "wide"])
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_both_forms_and_every_format_say_the_same(tmp_path, form, ending, monkeypatch):
-    monkeypatch.setattr("harness.advice.table_files.ROWS_AT_ONCE", 100)
+    monkeypatch.setattr("harness.tables.files.CELLS_AT_ONCE", 500)
     decisions = draw(150, 3, ("a", "b.1"))
     table, path = tables(decisions)[form], tmp_path / f"p.{ending}"
     if ending == "csv":
@@ -578,7 +578,7 @@ def test_settings_of_several_categories(file, tmp_path, capsys):
     for argument, words in (
         ("average=mean", "average: 'mean' is not allowed; choose one of micro, macro"),
         ("average=null", "average: None is not allowed"),
-        ("measure=accuracy", "measure: 'accuracy' is not allowed"),
+        ("measure=auc", "measure: 'auc' is not allowed"),
         ("category=zz", "category: 'zz' is none of the file's"),
         ("category_column=kind", "there is no column 'kind'"),
         ("task=arc", "task: 'arc' is for a folder"),

@@ -151,15 +151,16 @@ def test_the_figures_are_drawn_again_from_the_tables(advised, tmp_path):
 
 BAD = {
     "y_true,a\n1,1\n": "at least two different columns",
-    "x,a,b\n1,1,0\n": "truth_column=COLUMN names",
+    "x,a,b\n2,1,0\n": "truth_column=COLUMN names",
+    "x,a,b\n1,1,0\n": "it holds one item; at least two are needed",
     "y_true,a,b\n1,1,\n0,1,0\n": "item 1 has no value in column 'b'",
     "y_true,a,b\n1,1,0\n1,0,1\n": "every item's truth is '1'",
     "y_true,a,b\n1,1,1\n0,0,0\n": "the systems say the same of every item",
     "y_true,a,b\n1,1,0\n0,0,2\n": "column 'b' says '2'",
     "id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n": "items 1 and 3 have the same id",
     "y_true,a,b\n": "it holds no item",
-    "": "cannot be read as csv",
-    "y_true,a,b\n1,1,0\n1,1,0,9,9,9\n": "cannot be read as csv",
+    "": "it is empty",
+    "y_true,a,b\n1,1,0\n1,1,0,9,9,9\n": "line 3 has 6 fields where the header names 3 columns",
 }
 
 

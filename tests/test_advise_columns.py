@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.advice import table_files
 from harness.advice.multi_label import read_decisions
 from harness.advice.predictions import as_outcomes, read_predictions
 from harness.cli import main
+from harness.tables import files
 
 N = 60
 
@@ -76,7 +76,7 @@ def written(tmp_path, frame, name="p.csv"):
         (BINARY.assign(text=TEXT), "column 'text' says a label of the truth (0, 1) on 0 of 60 items"),
         (
             BINARY.assign(n=[2, 1] * (N // 2)),
-            "'n' says '2', and the truth only 0 and 1; threshold=NUM",
+            "'n' says '2', and the truth only 0 and 1; labels that the truth lacks, here on 30 of 60",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_third_value_of_a_category_names_its_column(tmp_path, capsys):
 
 def test_text_is_refused_before_the_whole_file_is_read(tmp_path, capsys, monkeypatch):
     """Each row of text is another, so that keeping the distinct ones would keep the file."""
-    monkeypatch.setattr(table_files, "ROWS_AT_ONCE", 2_000)
+    monkeypatch.setattr(files, "CELLS_AT_ONCE", 8_000)
     for first in ("x", "item"):
         text = [first, *(f"item {i}" for i in range(1, 5_000))]
         path = written(tmp_path, labels(3, 5_000, names="xyz").assign(text=text))
@@ -147,7 +147,7 @@ def test_text_is_refused_before_the_whole_file_is_read(tmp_path, capsys, monkeyp
 
 def test_a_sorted_file_of_many_labels_is_read_to_its_end(tmp_path, monkeypatch):
     """Its first part knows few labels of the truth, and a system says others."""
-    monkeypatch.setattr(table_files, "ROWS_AT_ONCE", 2_000)
+    monkeypatch.setattr(files, "CELLS_AT_ONCE", 8_000)
     n, generator = 6_000, np.random.default_rng(1)
     y = np.arange(n) // 3
     said = {name: np.where(generator.random(n) < 0.9, generator.integers(2_000, size=n), y) for name in "ab"}
@@ -266,7 +266,11 @@ Y, A, B = [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 1]
         ((Y, A, B), {"names": "xz"}, "^names: 'xz' is not allowed"),
         ((Y, A, B, ["f1"]), {}, r"^measure: \['f1'\] is not allowed; one of f1, error, precision"),
         ((Y, A, B, None), {}, "^measure: None is not allowed"),
-        ((Y, ["0.0", "1.0", "1.0", "1.0"], B), {}, "^a: '0.0' is no label of y, which has '0' and '1'"),
+        (
+            (Y, ["0.0", "1.0", "1.0", "2.0"], B),
+            {},
+            "^a: it says '2', and the truth only 0 and 1; labels that",
+        ),
     ],
 )
 def test_python_refuses_in_one_sentence(arguments, options, said):

@@ -238,7 +238,10 @@ Y, A, B = [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 1]
         ((Y, A, A), "a, b: they are right and wrong on the same items"),
         ((Y, [0.2, 0.9, 0.6, 0.7], B), "a: it holds scores, such as 0.2"),
         ((Y, A, [0, 1, 0.5, 1]), "b: it holds scores, such as 0.5"),
-        ((Y, [0, 1, 2, 1], B), "a: '2' is no label of y"),
+        (
+            (Y, [0, 1, 2, 1], B),
+            "a: it says '2', and the truth only 0 and 1; labels that the truth lacks, here on 1",
+        ),
         ((["x", "y", "x", "y"], ["x", "y", "y", "y"], ["x", "x", "x", "y"]), "positive: "),
         ((Y, A, B, "auc"), "measure: 'auc' is not allowed"),
         ((Y, A, B, "f1", "mcnemar"), "test: 'mcnemar' is of measure 'error'"),

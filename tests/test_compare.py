@@ -403,7 +403,7 @@ def test_a_table_of_ones_own(capfd, here):
     [
         ("a,b,y\n1,2,u\n1,,v\n", "row 3 has no value in column 'b' (1 value is missing in all)"),
         ("a,b,y\n,2,u\n1,,v\n", "(2 values are missing in all)"),
-        ("a,b,y\n1,2,u\n1,nan,v\n", "row 3 has no value in column 'b'"),
+        ("a,b,y\n1,2,u\n1,nan,v\n", "column 'b' holds 'nan' in row 3; features must be finite numbers"),
         ("a,b,y\n1,2,u\n1,inf,v\n", "'inf' in row 3"),
         ("a,b,y\n1,2,u\n1,red,v\n", "column 'b' holds 'red' in row 3"),
         ("a,b,y\n1,2,u\n1,3,u\n", "one class only"),
@@ -412,8 +412,8 @@ def test_a_table_of_ones_own(capfd, here):
         ("a,b,y\n1,2,u\n1,2,u\n1,3,v\n1,3,v\n", "leaves 1 in the test set"),
         ("a,b,z\n1,2,u\n", "'y' is no column of ../t.csv; it has a, b, z"),
         ("y\nu\nv\n", "at least one feature"),
-        ("", "cannot be read as a CSV table"),
-        (None, "../t.csv: No such file"),
+        ("", "it is empty"),
+        (None, "../t.csv: there is no such file"),
     ],
 )
 def test_wrong_tables(text, said, capfd, here):

@@ -11,7 +11,7 @@ from harness.corpora import opening
 from harness.corpora.svmlight import load_svmlight
 from harness.errors import UserError
 
-TEXT = "# made by hand\n1,3 1:2 4:1 # a comment\n3 qid:1 4:5\n\n 1:1 9:3\n7\n"
+TEXT = "# made by hand\n\n1,3 1:2 4:1 # a comment\n3 qid:1 4:5\n# a line of comment\n 1:1 9:3\n7\n\n \n"
 
 
 def refused(path, *words, **options):
@@ -160,3 +160,48 @@ def test_wrong_paths_are_refused(tmp_path):
     refused(write(tmp_path, "# nothing\n\n"), "holds no document")
     refused(write(tmp_path, "-1 1:1\n-1 2:1\n"), "at least one positive")
     refused(write(tmp_path, "1 0:1\n2 1:1\n"), "line 1", "0:1", "begin at 1", zero_based=False)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", " \r"])
+def test_a_blank_line_between_documents_is_a_document(tmp_path, blank):
+    corpus = load_svmlight(write(tmp_path, f"\n0,2 0:1 2:2\n{blank}\n# no document\n1 1:3\n{blank}\n\n"))
+    assert corpus.topics.toarray().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
+    assert corpus.terms.toarray().tolist() == [[1, 0, 2], [0, 0, 0], [0, 3, 0]]
+    assert corpus.document_ids.tolist() == ["1", "2", "3"]
+
+
+def test_blank_documents_of_two_classes_leave_one_topic(tmp_path):
+    corpus = load_svmlight(write(tmp_path, "1 1:1\n\n0 2:1\n1 3:1\n"))
+    assert corpus.topic_names == ("positive",)
+    assert corpus.topics.toarray().tolist() == [[1], [0], [0], [1]]
+    assert load_svmlight(write(tmp_path, "1 1:1\n 7:1\n0 2:1\n")).topic_names == ("0", "1")
+
+
+def test_the_line_of_an_error_counts_blank_lines(tmp_path):
+    refused(write(tmp_path, "1 1:1\n\n\n4 2:-1\n"), "line 4", "2:-1")
+    refused(write(tmp_path, "1,2 1:1\n\n\n-4 2:1\n"), "line 4", "label -4")
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    (tmp_path / "a.svm").write_bytes(b"\xef\xbb\xbf1,3 1:2\n3 2:1\n")
+    assert load_svmlight(tmp_path / "a.svm").topics.toarray().tolist() == [[1, 1], [0, 1]]
+
+
+def test_the_header_of_extreme_classification(tmp_path):
+    corpus = load_svmlight(write(tmp_path, "3 4 5\n0,4 0:1 3:2\n\n2 1:3\n"))
+    assert corpus.topic_names == ("0", "2", "4")
+    assert corpus.terms.toarray().tolist() == [[1, 0, 2], [0, 0, 0], [0, 3, 0]]
+    assert load_svmlight(write(tmp_path, "3 4 5\n0,4 0:1 3:2\n2 1:3\n\n\n\n")).terms.shape[0] == 3
+    for text, said in (
+        ("3 4 5\n0 0:1\n1 1:1\n", "its first line says 3 documents, and the lines after it hold 2"),
+        ("2 4 5\n0 0:1\n1 1:1\n2 1:1\n", "says 2 documents, and the lines after it hold 3"),
+        ("2 4 5\n0 0:1\n1 4:1\n", "says 4 terms, and the lines after it hold 5"),
+        ("2 4 5\n0 0:1\n5 1:1\n", "says 5 labels, and the lines after it hold 6"),
+    ):
+        refused(write(tmp_path, text), said)
+    refused(write(tmp_path, "1 1:1\n3 4 5\n"), "line 2", "'3 4 5' is not of the form")
+
+
+def test_a_file_with_a_document_of_nothing(data_folder):
+    corpus = load_svmlight(data_folder / "faults" / "empty_document.svm")
+    assert corpus.topics.toarray().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]

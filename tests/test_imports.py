@@ -9,7 +9,8 @@ import harness
 
 ORDER = [
     "harness", "errors", "interruption", "folder_lock", "sweep_jobs", "seeding", "store",
-    "cache_listing", "parallel", "table_text", "corpora.corpus", "corpora", "split", "features", "balance",
+    "cache_listing", "parallel", "table_text", "corpora.corpus", "corpora", "tables", "split",
+    "features", "balance",
     "models.fitted", "models.cross_validation", "models.gaussian_kernel", "models.device", "models",
     "outcomes", "packaged", "training", "measures", "influence", "nulls", "evaluation_sets",
     "significance.result", "significance", "rejections",

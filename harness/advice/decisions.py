@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.advice.predictions import Outcomes
-from harness.advice.table_files import BINARY, POSITIVE_NAMES, decide_scores, plain_label
 from harness.errors import UserError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from harness.tables.labels import BINARY, POSITIVE_NAMES, Column, check_spellings, plain_label
 
 MOST_DECISIONS = 200_000_000
 MOST_SYSTEMS = 14
@@ -31,12 +27,16 @@ class Decisions(NamedTuple):
     categories, systems : list of str
     codes : uint16 array, shape (n_items, n_categories)
         Bit 1 is set where the truth is yes, bit 2 + i where system i says yes.
+    warnings, notes : tuple of str
+        What a reader of results must know first, and besides.
     """
 
     name: str
     categories: list[str]
     systems: list[str]
     codes: NDArray[np.uint16]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def truth(self) -> NDArray[np.bool_]:
         """Return the truth, shape (n_items, n_categories)."""
@@ -69,71 +69,65 @@ def one_category(decisions: Decisions, category: str) -> Outcomes:
             "both are needed"
         )
     said = {name: (codes & (4 << i)) > 0 for i, name in enumerate(decisions.systems)}
-    return Outcomes(truth, said, n_items.astype(np.int64), f"category {category!r}, yes or no")
+    about = f"category {category!r}, yes or no"
+    return Outcomes(truth, said, n_items.astype(np.int64), about, decisions.warnings, decisions.notes)
 
 
-def check_size(path: Path, n_items: int, n_categories: int) -> None:
+def check_size(where: str, n_items: int, n_categories: int) -> None:
     """Refuse more decisions than memory has room for."""
     if n_items * n_categories > MOST_DECISIONS:
         raise UserError(
-            f"predictions={path}: more than {MOST_DECISIONS:,} pairs of item and category; fewer are needed, "
+            f"{where}: more than {MOST_DECISIONS:,} pairs of item and category; fewer are needed, "
             "such as those of one category"
         )
 
 
-def check_number(path: Path, systems: Sequence[str]) -> None:
+def check_number(where: str, systems: Sequence[str]) -> None:
     """Refuse more systems than a decision has bits for."""
     if len(systems) > MOST_SYSTEMS:
         raise UserError(
-            f"predictions={path}: it has {len(systems)} systems; at most {MOST_SYSTEMS} are allowed on "
+            f"{where}: it has {len(systems)} systems; at most {MOST_SYSTEMS} are allowed on "
             "several categories, which systems=[NAME,NAME] chooses"
         )
 
 
 def encode_decisions(
-    path: Path, part: DataFrame, truth: str, systems: Sequence[str], threshold: float | None,
-    positive: object, labels: set[str],
-) -> NDArray[np.uint16]:  # fmt: skip
-    """Return the rows as bits; `labels` holds those met so far, at most two.
+    where: str, columns: Mapping[str, Column], positive: object, labels: set[str]
+) -> NDArray[np.uint16]:
+    """Return rows as bits, the truth's column first; `labels` holds those met so far, at most two.
 
-    True and false are read as 1 and 0, whole numbers without their ".0".
+    True and false are read as 1 and 0.
     """
-    import pandas as pd
-
-    if threshold is not None:
-        part = decide_scores(path, part, systems, threshold)
-    code = np.full(len(part), SEEN, dtype=np.uint16)
-    for bit, name in enumerate((truth, *systems), 1):
-        where, unique = pd.factorize(part[name].astype(str))
-        said = [_binary(value) for value in unique]
+    code: Any = SEEN
+    for bit, (name, column) in enumerate(columns.items(), 1):
+        said = [BINARY.get(label, label) for label in column.labels]
         before = set(labels)
         labels.update(said)
-        _check_labels(path, name, said, before, positive)
-        yes = np.array([_is_yes(label, positive) for label in said])[where]
-        code |= (yes.astype(np.uint16) << bit).astype(np.uint16)
-    return code
-
-
-def _binary(value: object) -> str:
-    label = plain_label(str(value))
-    return BINARY.get(label, label)
+        _check_labels(where, name, said, before, positive)
+        yes = np.array([_is_yes(label, positive) for label in said], dtype=np.uint16)
+        code = code | (yes[column.places] << bit)
+    return np.asarray(code, dtype=np.uint16)
 
 
 def _is_yes(label: str, positive: object) -> bool:
-    return label.lower() in POSITIVE_NAMES if positive is None else label == _binary(positive)
+    if positive is None:
+        return label.lower() in POSITIVE_NAMES
+    plain = plain_label(str(positive))
+    return label == BINARY.get(plain, plain)
 
 
 def _check_labels(
-    path: Path, column: str, said: Sequence[str], before: Collection[str], positive: object
+    where: str, column: str, said: Sequence[str], before: Collection[str], positive: object
 ) -> None:
     """Refuse a third label, and two of which not one says yes; `before` were met in other columns or rows."""
     labels = {*said, *before}
     if len(labels) <= 2 and (len(labels) < 2 or sum(_is_yes(label, positive) for label in labels) == 1):
         return
     new = [label for label in dict.fromkeys(said) if label not in before]
+    check_spellings(f"{where}: column {column!r}", before, new)
     beside = f" beside {', '.join(sorted(before))}" if before else ""
     raise UserError(
-        f"predictions={path}: on several categories each decision is yes or no, and column {column!r} says "
+        f"{where}: on several categories each decision is yes or no, and column {column!r} says "
         f"{', '.join(new[:5])}{beside}; positive=LABEL names yes, threshold=NUMBER takes scores, "
         "systems=[NAME,NAME] says which columns to read"
     )

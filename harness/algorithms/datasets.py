@@ -2,14 +2,25 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.tables.files import Part, open_table
+from harness.tables.labels import (
+    Column,
+    check_labels,
+    check_spellings,
+    is_number,
+    missing_words,
+    read_labels,
+    same_as_truth,
+)
 
 SHIPPED = ("wine", "iris", "digits", "breast_cancer")
 
@@ -25,12 +36,15 @@ class Dataset(NamedTuple):
         Place of the sample's class in `classes`.
     classes : tuple of str
         In sorted order; with two of them, scorers take the second as positive.
+    notes : tuple of str
+        What was left out of the file.
     """
 
     name: str
     x: NDArray[np.float64]
     y: NDArray[np.int64]
     classes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def fingerprint(self) -> str:
         """Return a hash of all that is in the data set."""
@@ -64,61 +78,92 @@ def load_shipped(name: str) -> Dataset:
     return Dataset(name, np.asarray(found.data, dtype=float), found.target.astype(np.int64), classes)
 
 
-def read_csv(path: str, target: str) -> Dataset:
-    """Read a table with a header: the column `target` holds the labels, all others numbers.
+def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
+    """Read a table in any format of `harness.tables`: the column `target` holds labels, all others numbers.
 
-    Labels are compared as text.
+    Labels are those of :func:`harness.tables.labels.plain_label`. A first column of row numbers that has no
+    name is left out; in a file that is sorted by class it would tell the class.
+
+    Parameters
+    ----------
+    path : str
+    target : str
+    missing : sequence, optional
+        Words that stand for a missing value beside the empty field.
 
     Raises
     ------
     UserError
-        If the file or the column is missing, a value is missing, infinite or no number, or the labels
-        are all the same.
+        If the file or the column is missing, a value is missing, infinite or no number, a row has more or
+        fewer fields than the header, two labels differ only in case or blanks, or they are all the same or
+        measurements.
     """
-    import pandas as pd
-
-    if Path(path).exists() and not Path(path).is_file():  # a pipe would block, a device might never end
-        raise UserError(f"path={path}: it is no regular file; a CSV file is needed")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=True, skipinitialspace=True)
-    except OSError as error:
-        raise UserError(f"path={path}: {error.strerror or error}; a CSV file is needed") from error
-    except (ValueError, UnicodeError) as error:  # pandas' parser errors are ValueErrors
-        raise UserError(f"path={path}: it cannot be read as a CSV table ({error})") from error
-    if str(target) not in table.columns:
-        columns = ", ".join(str(column) for column in table.columns[:20])
-        raise UserError(f"target: {target!r} is no column of {path}; it has {columns}")
-    if table.empty:
+    table = open_table(path, "path")
+    if str(target) not in table.names:
+        raise UserError(f"target: {target!r} is no column of {path}; it has {', '.join(table.names[:20])}")
+    features = [name for name in table.names if name != str(target)]
+    absent = missing_words(missing)
+    labels, blocks, n = [], [], table.first_row
+    for part in table.parts:
+        own = read_labels(part[str(target)], absent)
+        found = None if absent or (own.places < 0).any() else _plain_numbers(part, features)
+        if found is None:
+            columns = {name: read_labels(part[name], absent) for name in table.names}
+            _check_missing(path, columns, n)
+            found = [_numbers(path, name, columns[name], n) for name in features]
+        labels.append(own.text())
+        blocks.append(np.stack(found, axis=1) if found else np.empty((len(own.places), 0)))
+        n += len(own.places)
+    if n == table.first_row:
         raise UserError(f"path={path}: it has a header and no row; samples are needed")
-    missing = table.isna()
-    if missing.to_numpy().any():
-        row, column = (int(place) for place in np.argwhere(missing.to_numpy())[0])
-        n = int(missing.to_numpy().sum())
+    if not features:
+        raise UserError(f"path={path}: it has no column but {target!r}; at least one feature is needed")
+    y, classes = _classes(f"path={path}: column {target!r}", np.concatenate(labels))
+    return Dataset(Path(path).name, np.concatenate(blocks), y, classes, tuple(table.notes))
+
+
+def _classes(where: str, labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return the place of each sample's class among the classes, and these."""
+    sizes = Counter(labels.tolist())
+    check_labels(where, sizes)
+    check_spellings(where, sizes)
+    same = same_as_truth(sizes)
+    classes, y = np.unique([same.get(label, label) for label in labels.tolist()], return_inverse=True)
+    return y.astype(np.int64), tuple(str(label) for label in classes)
+
+
+def _check_missing(path: str, columns: Mapping[str, Column], first_row: int) -> None:
+    missing = np.stack([column.places < 0 for column in columns.values()], axis=1)
+    if missing.any():
+        row, column = (int(place) for place in np.argwhere(missing)[0])
+        n = int(missing.sum())
         raise UserError(
-            f"path={path}: row {row + 2} has no value in column {table.columns[column]!r} "
+            f"path={path}: row {first_row + row} has no value in column {list(columns)[column]!r} "
             f"({n} {'value is' if n == 1 else 'values are'} missing in all); fill in or leave out"
         )
-    labels = table.pop(str(target)).to_numpy(dtype=str)
-    if table.shape[1] == 0:
-        raise UserError(f"path={path}: it has no column but {target!r}; at least one feature is needed")
-    x = np.column_stack([_numbers(path, table[column]) for column in table.columns])
-    classes, y = np.unique(labels, return_inverse=True)
-    return Dataset(Path(path).name, x, y.astype(np.int64), tuple(str(label) for label in classes))
 
 
-def _numbers(path: str, column) -> NDArray[np.float64]:
+def _plain_numbers(part: Part, features: Sequence[str]) -> list[NDArray[np.float64]] | None:
+    """Return columns as floats, quickly; None where something is missing, no number or not finite."""
+    try:
+        found = [np.array(part[name].values, dtype=str).astype(float) for name in features]
+    except ValueError:
+        return None
+    return found if all(np.isfinite(column).all() for column in found) else None
+
+
+def _numbers(path: str, name: str, column: Column, first_row: int) -> NDArray[np.float64]:
     """Return a column as finite floats."""
-    import pandas as pd
-
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    values = np.array([float(label) if is_number(label) else np.nan for label in column.labels])
     bad = ~np.isfinite(values)
     if bad.any():
-        row = int(np.flatnonzero(bad)[0])
+        label = int(np.argmax(bad))
+        row = first_row + int(np.argmax(column.places == label))
         raise UserError(
-            f"path={path}: column {column.name!r} holds {column.iloc[row]!r} in row {row + 2}; "
+            f"path={path}: column {name!r} holds {column.labels[label][:40]!r} in row {row}; "
             "features must be finite numbers"
         )
-    return values
+    return values[column.places]
 
 
 def count_held_out(n_samples: int, test_share: float) -> int:

@@ -1,7 +1,10 @@
 """Any multi-label svmlight/LIBSVM file."""
 
+import codecs
 import io
-from collections.abc import Mapping, Sequence
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +20,7 @@ from harness.errors import UserError
 VALUES = ("counts", "weights")
 MAX_TERMS = 10_000_000
 Labels = list[tuple[float, ...]]
+_HEADER = re.compile(rb"[0-9]{1,12}[ \t]+[0-9]{1,12}[ \t]+[0-9]{1,12}")
 
 
 def load_svmlight(
@@ -29,7 +33,10 @@ def load_svmlight(
     r"""Load svmlight/LIBSVM files, single- or multi-label, plain, .gz, .bz2 or .xz.
 
     A line is ``1,3,7 index:value index:value ...``: the labels, then the terms in increasing order. A line
-    that begins with a term has no label; what follows ``#`` is a comment; a ``qid:`` is passed over.
+    that begins with a term has no label; what follows ``#`` is a comment; a ``qid:`` is passed over. A blank
+    line between documents is a document without labels and terms; blank lines at the end, or before the first
+    document, are none. A first line of three whole numbers is the header of extreme classification:
+    documents, terms, labels; then blank lines at the end count up to that number.
 
     Parameters
     ----------
@@ -49,14 +56,16 @@ def load_svmlight(
     Returns
     -------
     Corpus
-        Labels are whole numbers >= 0, a topic each. Where every line has one label, and all are among -1 and
-        +1 or among 0 and 1, the corpus has a single topic, "positive". Documents are numbered from 1.
+        Labels are whole numbers >= 0, a topic each. Where every line that is not blank has one label, and all
+        are among -1 and +1 or among 0 and 1, the corpus has a single topic, "positive". Documents are
+        numbered from 1.
 
     Raises
     ------
     UserError
         For a missing, truncated or damaged file, a line of another form, a negative, infinite or missing
-        value, a fractional count, an unusable label (all with file and line), an index beyond `n_terms`.
+        value, a fractional count, an unusable label (all with file and line), an index beyond `n_terms`, or
+        another number of documents, terms or labels than the header says.
 
     Examples
     --------
@@ -100,6 +109,8 @@ class _Part(NamedTuple):
     file: Path
     terms: sparse.csr_array
     labels: Labels
+    lines: NDArray[np.int64]
+    blank: NDArray[np.bool_]
 
 
 def _files(path: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -116,7 +127,46 @@ def _files(path: str | Path | Sequence[str | Path]) -> list[Path]:
     return files
 
 
-def _parse(stream: io.BufferedIOBase) -> tuple[sparse.csr_array, Labels]:
+class _Lines:
+    """The lines that scikit-learn is to parse, and the number of each document's line.
+
+    A line that is blank, and no comment, is a document if another follows; scikit-learn passes it over.
+    """
+
+    def __init__(self, stream: Iterable[bytes]) -> None:
+        self._stream = stream
+        self.header: tuple[int, ...] | None = None
+        self.numbers = array("q")
+        self.blank = bytearray()
+
+    def read(self, *_: object) -> bytes:
+        """Nothing calls this: scikit-learn wants a file that has it, and iterates."""
+        raise io.UnsupportedOperation("read")
+
+    def __iter__(self) -> Iterator[bytes]:
+        waiting: list[int] = []
+        for number, line in enumerate(self._stream, start=1):
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
+            content = line.split(b"#", 1)[0].strip()
+            if content and self.header is None and not self.numbers and _HEADER.fullmatch(content):
+                self.header = tuple(map(int, content.split()))
+            elif content:
+                self._add(waiting, True)
+                self._add([number], False)
+                waiting = []
+                yield line
+            elif not line.strip() and (self.numbers or self.header):
+                waiting.append(number)
+        if self.header is not None:
+            self._add(waiting[: max(0, self.header[0] - len(self.numbers))], True)
+
+    def _add(self, numbers: list[int], blank: bool) -> None:
+        self.numbers.extend(numbers)
+        self.blank.extend([blank] * len(numbers))
+
+
+def _parse(stream: object) -> tuple[sparse.csr_array, Labels]:
     """Parse with scikit-learn, keeping indices as they stand in the file."""
     from sklearn.datasets import load_svmlight_file
 
@@ -129,11 +179,15 @@ def _read(file: Path, values: str, from_one: bool) -> _Part:
     """Read and check one file."""
     try:
         with closing(open_checked(file)) as stream:
-            terms, labels = _parse(stream)
+            lines = _Lines(stream)
+            part = _with_blank(file, lines, *_parse(lines))
     except (ValueError, OverflowError, TypeError) as error:
         raise UserError(_locate(file)) from error
-    if not labels:
+    if not part.labels:
         raise UserError(f"{file}: holds no document")
+    if lines.header is not None:
+        _check_header(part, lines.header)
+    terms = part.terms
     bad = ~(np.isfinite(terms.data) & (terms.data >= 0) & (terms.data <= np.finfo(np.float32).max))
     wanted = "finite values >= 0 are allowed"
     if values == "counts" and not bad.any():
@@ -146,38 +200,48 @@ def _read(file: Path, values: str, from_one: bool) -> _Part:
         entry = int(np.argmax(bad))
         row = int(np.searchsorted(terms.indptr, entry, side="right")) - 1
         found = f"{terms.indices[entry]}:{terms.data[entry]:g}"
-        raise UserError(f"{file}, line {_line(file, row)}: {found} is not allowed; {wanted}")
-    return _Part(file, terms, labels)
+        raise UserError(f"{file}, line {part.lines[row]}: {found} is not allowed; {wanted}")
+    return part
 
 
-def _content(line: bytes) -> bytes:
-    """Return what scikit-learn reads of a line."""
-    return line.split(b"#", 1)[0].strip()
+def _with_blank(file: Path, lines: _Lines, terms: sparse.csr_array, labels: Labels) -> _Part:
+    """Put the documents of blank lines between those that were parsed."""
+    blank = np.array(lines.blank, dtype=bool)
+    if blank.any():
+        lengths = np.zeros(len(blank), dtype=terms.indptr.dtype)
+        lengths[~blank] = np.diff(terms.indptr)
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(terms.indptr.dtype)
+        terms = sparse.csr_array((terms.data, terms.indices, starts), shape=(len(blank), terms.shape[1]))
+        parsed = iter(labels)
+        labels = [() if empty else next(parsed) for empty in lines.blank]
+    return _Part(file, terms, labels, np.array(lines.numbers, dtype=np.int64), blank)
 
 
-def _line(file: Path, row: int) -> int:
-    """Return the number of the line that holds a row; comments and blank lines are none."""
-    n_seen = 0
-    with closing(open_checked(file)) as stream:
-        for number, line in enumerate(stream, start=1):
-            if _content(line):
-                if n_seen == row:
-                    return number
-                n_seen += 1
-    raise ValueError(f"row: {row} is not allowed; {file} has {n_seen}")
+def _check_header(part: _Part, header: tuple[int, ...]) -> None:
+    """Refuse a file that holds something else than its first line says."""
+    n_terms = int(part.terms.indices.max(initial=-1)) + 1
+    n_labels = int(max((label for row in part.labels for label in row), default=-1)) + 1
+    for name, found, said, fits in (
+        ("documents", len(part.labels), header[0], len(part.labels) == header[0]),
+        ("terms", n_terms, header[1], n_terms <= header[1]),
+        ("labels", n_labels, header[2], n_labels <= header[2]),
+    ):
+        if not fits:
+            raise UserError(
+                f"{part.file}: its first line says {said:,} {name}, and the lines after it hold {found:,}"
+            )
 
 
 def _locate(file: Path) -> str:
     """Return a sentence about the first line that cannot be parsed."""
     form = "'label,label index:value index:value ...' with increasing indices"
     with closing(open_checked(file)) as stream:
-        for number, line in enumerate(stream, start=1):
-            if not _content(line):
-                continue
+        lines = _Lines(stream)
+        for line in lines:
             try:
                 _parse(io.BytesIO(line))
             except (ValueError, OverflowError, TypeError):
-                return f"{file}, line {number}: {shorten(line)} is not of the form {form}"
+                return f"{file}, line {lines.numbers[-1]}: {shorten(line)} is not of the form {form}"
     return f"{file}: is not made of lines {form}"
 
 
@@ -212,9 +276,13 @@ def _topics(
 ) -> tuple[sparse.csr_array, tuple[str, ...]]:
     """Return documents x topics and the topics' names."""
     distinct = sorted({label for row in labels for label in row})
-    if all(len(row) == 1 for row in labels) and (set(distinct) <= {-1, 1} or set(distinct) <= {0, 1}):
+    blank = np.concatenate([part.blank for part in parts])
+    one_each = all(len(row) == 1 for row, empty in zip(labels, blank, strict=True) if not empty)
+    if one_each and (set(distinct) <= {-1, 1} or set(distinct) <= {0, 1}):
         named = _names([1.0], topic_names) if topic_names is not None else ("positive",)
-        return sparse.csr_array(np.array([[row[0] > 0] for row in labels], dtype=np.uint8)), named
+        return sparse.csr_array(
+            np.array([[max(row, default=0) > 0] for row in labels], dtype=np.uint8)
+        ), named
     _check_labels(parts, distinct)
     column = {label: i for i, label in enumerate(distinct)}
     sets = [sorted({column[label] for label in row}) for row in labels]
@@ -241,7 +309,7 @@ def _check_labels(parts: list[_Part], distinct: list[float]) -> None:
         if is_bad(label)
     )
     raise UserError(
-        f"{part.file}, line {_line(part.file, row)}: label {label:g} is not allowed; "
+        f"{part.file}, line {part.lines[row]}: label {label:g} is not allowed; "
         "labels are whole numbers >= 0, or -1 and +1 where each line has one"
     )
 

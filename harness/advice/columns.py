@@ -1,0 +1,215 @@
+"""Which columns of a table of predictions hold the truth, which the systems, and what else stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import UserError
+from harness.tables.files import Part, Table
+from harness.tables.labels import Column, as_text, read_labels
+from harness.tables.repeats import Repeats
+
+TRUTH_NAMES = ("y_true", "label", "truth", "target", "gold")
+OTHER_TRUTHS = (
+    "y",
+    "labels",
+    "class",
+    "answer",
+    "actual",
+    "expected",
+    "gt",
+    "ground_truth",
+    "reference",
+    "y_test",
+)
+ID_NAMES = ("id", "item", "item_id", "doc_id")
+ITEM_NAMES = (*ID_NAMES, "index")
+GROUP_NAMES = (
+    "document",
+    "document_id",
+    "doc",
+    "cluster",
+    "group",
+    "passage",
+    "patient",
+    "subject",
+    "speaker",
+)
+CATEGORY = "category"
+REMEDY = "systems=[NAME,NAME] names the systems' columns, truth_column=COLUMN that of the truth"
+MOST_IDS = 10_000_000
+
+
+class Roles(NamedTuple):
+    """The columns of the truth (None: the systems' say right or wrong) and of the systems."""
+
+    truth: str | None
+    systems: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of all."""
+        return (*([] if self.truth is None else [self.truth]), *self.systems)
+
+
+def find_roles(
+    where: str, columns: Sequence[str], truth: str | None, systems: Sequence[str] | None, graded: bool = True
+) -> Roles:
+    """Return which columns are read.
+
+    Parameters
+    ----------
+    where : str
+        Begins every sentence about the file.
+    columns : sequence of str
+    truth : str or None
+        None takes the one with a name of a truth.
+    systems : sequence of str or None
+        None takes all other columns but those of items.
+    graded : bool
+        Whether a table without a truth may say right or wrong.
+    """
+    shown = ", ".join(columns[:20])
+    if truth is None:
+        truth = _find_truth(where, columns, systems, graded)
+    plain = set(columns) - {truth, *ITEM_NAMES, *TRUTH_NAMES}
+    if truth is None:
+        plain -= {CATEGORY}
+    chosen = (
+        [name for name in columns if name in plain] if systems is None else [str(name) for name in systems]
+    )
+    for name in [*([] if truth is None else [truth]), *chosen]:
+        if name not in columns:
+            raise UserError(f"{where}: there is no column {name!r}; it has {shown}")
+    if len(chosen) < 2 or len(set(chosen)) < len(chosen) or truth in chosen:
+        raise UserError(
+            f"{where}: the systems are {', '.join(chosen) or 'none'}; at least two different columns beside "
+            "the truth are needed"
+        )
+    return Roles(truth, tuple(chosen), *_tell_rest(columns, truth, chosen))
+
+
+def _find_truth(
+    where: str, columns: Sequence[str], systems: Sequence[str] | None, graded: bool
+) -> str | None:
+    plain = [name for name in TRUTH_NAMES if name in columns]
+    if len(plain) > 1 and systems is None:
+        raise UserError(
+            f"{where}: columns {' and '.join(map(repr, plain))} have names of a truth; truth_column=COLUMN "
+            "says which it is, systems=[NAME,NAME] which columns are systems"
+        )
+    if plain:
+        return plain[0]
+    likely = [name for name in columns if name.lower() in (*TRUTH_NAMES, *OTHER_TRUTHS)]
+    if not graded or (likely and systems is None):
+        raise UserError(
+            f"{where}: no column is named {', '.join(TRUTH_NAMES)}; truth_column=COLUMN names it, one of "
+            f"{', '.join(likely or columns[:20])}"
+        )
+    return None
+
+
+def _tell_rest(
+    columns: Sequence[str], truth: str | None, systems: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return warnings and notes on what is not read."""
+    warnings, rest = [], [name for name in columns if name not in (truth, *systems, *ID_NAMES)]
+    if truth is None:
+        warnings.append(
+            "the file has no column of a truth: 1 is read as right and 0 as wrong; truth_column=COLUMN names "
+            "a truth"
+        )
+    groups = [name for name in rest if name.lower() in GROUP_NAMES]
+    if groups:
+        warnings.append(
+            f"column {groups[0]!r} is not used: if items of one {groups[0]} hang together, every test here "
+            "rejects too often"
+        )
+    left_out = ", ".join(rest[:10]) + (f" and {len(rest) - 10} more" if len(rest) > 10 else "")
+    return tuple(warnings), (f"columns that are not read: {left_out}",) if rest else ()
+
+
+def read_column(
+    where: str,
+    part: Part,
+    name: str,
+    n_before: int,
+    missing: frozenset[str] = frozenset(),
+    unit: str = "item",
+) -> Column:
+    """Return the labels of one column; refuse a missing one. `n_before` rows, each a `unit`, stand before."""
+    column = read_labels(part[name], missing)
+    absent = column.places < 0
+    if absent.any():
+        raise UserError(
+            f"{where}: {unit} {n_before + int(np.argmax(absent)) + 1} has no value in column {name!r}; every "
+            f"{unit} needs the truth and a prediction of every system"
+        )
+    return column
+
+
+def decide_scores(where: str, name: str, column: Column, threshold: float) -> Column:
+    """Return 1 for scores of at least `threshold` and 0 for others."""
+    said = []
+    for label in column.labels:
+        try:
+            score = float(label)
+        except ValueError:
+            score = np.nan
+        if score != score:
+            raise UserError(f"{where}: column {name!r} holds {label[:40]!r}; threshold= needs numbers")
+        said.append(int(score >= threshold))
+    return Column(np.array(said, dtype=np.int64)[column.places], ["0", "1"])
+
+
+class Items:
+    """The rows of a table one by one: an id may come once, and rows without one are not all repeated."""
+
+    def __init__(self, table: Table, roles: Sequence[str]) -> None:
+        self._where = table.where
+        self._id = next((name for name in ID_NAMES if name in table.names and name not in roles), None)
+        self._hashes: list[NDArray[np.uint64]] = []
+        self._repeats = Repeats()
+        self.n_before = 0
+
+    def add(self, part: Part) -> None:
+        """Take note of the next rows."""
+        from pandas.util import hash_array
+
+        if self._id is None:
+            self._repeats.add(part)
+        elif self.n_before < MOST_IDS:
+            names = [as_text(value) or "" for value in part[self._id].values]
+            if not all(names):
+                raise UserError(
+                    f"{self._where}: item {self.n_before + names.index('') + 1} has no value in column "
+                    f"{self._id!r}; every item needs one, or no such column"
+                )
+            own = np.array([name.strip() for name in names], dtype=object)
+            self._hashes.append(hash_array(own, categorize=False))
+        self.n_before += len(next(iter(part.values())).values)
+
+    def finish(self) -> list[str]:
+        """Refuse a file without an item and one in which an id comes twice; return warnings."""
+        if not self.n_before:
+            raise UserError(f"{self._where}: it holds no item; at least one row is needed")
+        if self._hashes:
+            self._check_ids(np.concatenate(self._hashes))
+        return [] if self._id is not None else self._repeats.warnings()
+
+    def _check_ids(self, every: NDArray[np.uint64]) -> None:
+        ordered = np.sort(every)
+        if not (ordered[1:] == ordered[:-1]).any():
+            return
+        order = np.argsort(every, kind="stable")
+        same = np.flatnonzero(every[order[1:]] == every[order[:-1]])
+        place = same[np.argmin(order[same + 1])]
+        raise UserError(
+            f"{self._where}: items {order[place] + 1} and {order[place + 1] + 1} have the same {self._id}; "
+            "each is allowed once"
+        )

@@ -1,0 +1,177 @@
+"""The objects of a JSON file, one held at a time: a line each (JSON Lines), or the items of one array."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from harness.corpora.opening import MAX_LINE_BYTES, open_checked
+from harness.errors import UserError
+
+MAX_RATIO = 1_100
+"""Gzip reaches 1,032 on a column of zeros; what passes by in pieces costs time alone."""
+_PIECE = 2**20
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+def read_objects(
+    path: Path, where: str, numbers_as_text: bool = False, whole: bool = False
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    r"""Yield each object with its place, as "line 3" or "item 3".
+
+    Parameters
+    ----------
+    path : Path
+        Plain or compressed.
+    where : str
+        Begins every sentence about the file.
+    numbers_as_text : bool
+        Numbers stay as they are written, and NaN is None.
+    whole : bool
+        The file is one object.
+
+    Raises
+    ------
+    UserError
+        If something is no JSON, no object, too deep, longer than 64 MiB, or names a key twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for text in ('{"a": 1.0}\n{"a": true}\n', '[{"a": 1.0},\n {"a": true}]'):
+    ...         file = Path(folder) / "a.json"
+    ...         _ = file.write_text(text)
+    ...         print(list(read_objects(file, "a.json", numbers_as_text=True)))
+    [('line 1', {'a': '1.0'}), ('line 2', {'a': True})]
+    [('item 1', {'a': '1.0'}), ('item 2', {'a': True})]
+    """
+    pieces, start = _pieces(path), ""
+    for piece in pieces:
+        start += piece
+        if start.strip():
+            break
+    decoder = _text_decoder() if numbers_as_text else json.JSONDecoder(object_pairs_hook=_object)
+    read = _read_array if start.lstrip().startswith("[") else _read_whole if whole else _read_lines
+    place = "its beginning"
+    try:
+        for place, value in read(start, pieces, decoder):
+            if not isinstance(value, dict):
+                shown = json.dumps(value).replace('"', "")[:40]
+                raise UserError(
+                    f"{where}: {place} is {shown}; an object is needed, as in "
+                    '{"y_true": 1, "a": 1, "b": 0}, one a line or in one array'
+                )
+            yield place, value
+    except RecursionError as error:
+        raise UserError(f"{where}: what follows {place} is too deep for JSON of items") from error
+    except UnicodeError as error:
+        raise UserError(f"{where}: what follows {place} is no UTF-8 ({error})") from error
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from error
+
+
+def _text_decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_object, parse_float=str, parse_int=str,
+        parse_constant=lambda name: None if name == "NaN" else name,
+    )  # fmt: skip
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has {twice[:40]!r} twice; names must differ")
+    return found
+
+
+def _pieces(path: Path) -> Iterator[str]:
+    """Yield the text of a file piece by piece, the last one ending a line."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    with closing(open_checked(path, max_ratio=MAX_RATIO)) as stream:
+        while data := stream.read(_PIECE):
+            yield decoder.decode(data)
+    yield decoder.decode(b"", final=True) + "\n"
+
+
+def _read_whole(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
+    text += "".join(_next(pieces, MAX_LINE_BYTES))
+    try:
+        yield "the file", decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON, or longer than {MAX_LINE_BYTES:,} signs ({error})") from error
+
+
+def _read_lines(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
+    number, rest, more = 0, "", [text]
+    while more:
+        *lines, rest = (rest + "".join(more)).split("\n")
+        for line in lines:
+            number += 1
+            if line.strip():
+                try:
+                    yield f"line {number}", decoder.decode(line)
+                except json.JSONDecodeError as error:
+                    raise ValueError(f"line {number} is not JSON ({error})") from error
+                except RecursionError as error:
+                    raise ValueError(f"line {number} is not JSON of items (too deep)") from error
+        if len(rest) > MAX_LINE_BYTES:
+            raise ValueError(f"line {number + 1} is longer than {MAX_LINE_BYTES:,} signs")
+        more = _next(pieces, len(rest))
+
+
+def _next(pieces: Iterator[str], n_signs: int) -> list[str]:
+    """Return more pieces, about as many signs as wait already, so that long items are not read often."""
+    found = []
+    for piece in pieces:
+        found.append(piece)
+        n_signs -= len(piece)
+        if n_signs <= 0:
+            break
+    return found
+
+
+def _read_array(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
+    at, number = text.index("[") + 1, 0
+    while True:
+        at = _blanks(text, at)
+        if text[at : at + 1] == "]" or not text[at:]:
+            more = _next(pieces, 0)
+            if more:
+                text, at = text[at:] + "".join(more), 0
+                continue
+            if text[at:].strip() != "]":
+                raise ValueError(f"its array {'goes on after ]' if text[at:] else 'has no end'}")
+            return
+        if number and text[at] == ",":
+            at = _blanks(text, at + 1)
+        elif number:
+            raise ValueError(f"item {number} is followed by {text[at : at + 20]!r}; a comma or ] is needed")
+        try:
+            if not text[at:]:
+                raise json.JSONDecodeError("no item", text, at)
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            more = _next(pieces, len(text) - at) if len(text) - at <= MAX_LINE_BYTES else []
+            if not more:
+                raise ValueError(f"item {number + 1} is not JSON ({error.msg}), or too long") from error
+            text, at = ("," if number else "") + text[at:] + "".join(more), 0
+            continue
+        number += 1
+        yield f"item {number}", value
+        at = end
+        if at > _PIECE:
+            text, at = text[at:], 0
+
+
+def _blanks(text: str, at: int) -> int:
+    """Return where the blanks after `at` end."""
+    found = _BLANK.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,586 @@
+"""Tables and labels: one reader for every format, and one rule for what is missing and what is the same."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import harness
+from harness.advice.lm_eval import read_logs
+from harness.advice.multi_label import find_form, read_decisions
+from harness.advice.predictions import as_outcomes, default_measure, read_predictions
+from harness.algorithms.datasets import read_csv
+from harness.cli import main
+from harness.errors import UserError
+from harness.tables import files
+from harness.tables.labels import plain_label
+from harness.tables.repeats import Repeats, tell_repeated
+
+PACK = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "csv.gz", "tsv.bz2", "jsonl.xz", "json.gz")
+
+
+def write(path, columns):
+    """Write columns of text, None where a value is missing, in the format of the ending."""
+    names, rows = list(columns), list(zip(*columns.values(), strict=True))
+    kind = next(name for name in ("csv", "tsv", "jsonl", "json", "parquet") if f".{name}" in path.name)
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        pd.DataFrame(columns, dtype=object).to_parquet(path)
+        return path
+    if kind in ("csv", "tsv"):
+        text = pd.DataFrame(columns).to_csv(index=False, sep="," if kind == "csv" else "\t")
+    else:
+        items = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+        text = "\n".join(items) if kind == "jsonl" else "[" + ",\n ".join(items) + "]"
+    data = text.encode()
+    path.write_bytes(PACK[path.suffix[1:]](data) if path.suffix[1:] in PACK else data)
+    return path
+
+
+def csv(folder, text, name="p.csv"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def counts(path, measure=None, **options):
+    found = read_predictions(path, **options)
+    outcomes = as_outcomes(found, measure or default_measure(found))
+    return outcomes.cells(*list(outcomes.decisions)[:2]).tolist(), outcomes
+
+
+def refused(function, *arguments, **options):
+    with pytest.raises(UserError) as caught:
+        function(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# --- the same data in every format -----------------------------------------------------------------
+
+QUIRKS = {
+    "plain": [("1", "1", "0"), ("0", "0", "0"), ("1", "0", "1"), ("0", "1", "0")],
+    "number forms": [("1", "+1", "0.0"), ("0", "-0", "0e0"), ("1", "0", "1e0"), ("0", "1.0", "0")],
+    "blanks": [("1", " 1", "0 "), ("0", "0", " 0"), ("1", "\t0", "1"), ("0", "1 ", "0")],
+    "booleans": [("1", "True", "false"), ("0", "0", "FALSE"), ("1", "false", "TRUE"), ("0", "true", "0")],
+}
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("quirk", QUIRKS)
+def test_every_format_is_read_alike(tmp_path, ending, quirk):
+    columns = dict(zip(("y_true", "a", "b"), map(list, zip(*QUIRKS[quirk], strict=True)), strict=True))
+    expected = harness.count_outcomes([1, 0, 1, 0], [1, 0, 0, 1], [0, 0, 1, 0]).tolist()
+    assert counts(write(tmp_path / f"p.{ending}", columns))[0] == expected
+    n = range(4)
+    long = {"id": [str(i // 2) for i in n], "category": [f"c{i % 2}" for i in n], **columns}
+    found = read_decisions(write(tmp_path / f"long.{ending}", long), "long")
+    assert found.truth().ravel().tolist() == [True, False, True, False]
+    assert found.said("b").ravel().tolist() == [False, False, True, False]
+    wide = {f"{name}.{c}": values[i::2] for name, values in columns.items() for i, c in enumerate("xy")}
+    found = read_decisions(write(tmp_path / f"wide.{ending}", wide), "wide")
+    assert found.said("a").ravel().tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_what_is_missing_is_the_same_in_every_format(tmp_path, ending):
+    classes = {"y_true": ["NA", "None", "null", "nan"], "a": ["NA"] * 4, "b": ["null"] * 4}
+    path = write(tmp_path / f"p.{ending}", classes)
+    assert counts(path)[0] == [0, 1, 1, 2, 0, 0, 0, 0]
+    assert "item 1 has no value in column 'y_true'" in refused(read_predictions, path, missing=["NA"])
+    for absent in (None, "", "  "):
+        own = {**classes, "b": ["null", "null", absent, "null"]}
+        path = write(tmp_path / f"q.{ending}", own)
+        assert "item 3 has no value in column 'b'" in refused(read_predictions, path)
+
+
+WORDS = st.sampled_from(
+    ["1", "0", "+1", "1.0", "x", " x", "NA", "None", "a b", "true", "0.5", '"', "é", "-1", ","]
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=2, max_size=8))
+def test_a_table_is_the_same_in_every_format(tmp_path_factory, rows):
+    folder = tmp_path_factory.mktemp("property")
+    columns = dict(zip(("y_true", "a", "b"), map(list, zip(*rows, strict=True)), strict=True))
+    said = set()
+    for ending in FORMATS:
+        try:
+            found = read_predictions(write(folder / f"p.{ending}", columns), systems=["a", "b"])
+        except UserError as error:
+            said.add(str(error).replace(f".{ending}", ""))
+        else:
+            parts = (found.truth, *found.systems.values(), found.n_items)
+            said.add(tuple(tuple(part.tolist()) for part in parts))
+    assert len(said) == 1
+
+
+def test_a_file_is_read_in_parts(tmp_path, monkeypatch):
+    generator = np.random.default_rng(0)
+    columns = {name: generator.choice(["x", "y", "z"], 500).tolist() for name in ("y_true", "a", "b")}
+    whole = [counts(write(tmp_path / f"p.{ending}", columns))[0] for ending in FORMATS]
+    monkeypatch.setattr(files, "CELLS_AT_ONCE", 30)
+    assert whole == [counts(tmp_path / f"p.{ending}")[0] for ending in FORMATS]
+    assert len(set(map(tuple, whole))) == 1
+
+
+# --- which labels are the same ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts", "label"),
+    [
+        (("1", "1.0", "+1", "1e0", " 1 ", "1.", "10e-1", "\N{NO-BREAK SPACE}1"), "1"),
+        (("-1", "-1.0", "\N{MINUS SIGN}1", "-1e0"), "-1"),
+        (("0", "-0", "0.0", "+0", "0e5", ".0"), "0"),
+        (("0.5", ".5", "5e-1", "0.50", "+.5"), "0.5"),
+        (("100000", "1e5", "1E5", "+100000.00"), "100000"),
+        (("true", "True", "TRUE"), "true"),
+        (("a b", "a  b", " a\tb"), "a b"),
+        (("\u00e9", "e\u0301"), "\u00e9"),
+    ],
+)
+def test_spellings_of_one_label(texts, label):
+    assert {plain_label(text) for text in texts} == {label}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["01", "007", "1_000", "0x1", "1e999999999", "NaN", "inf", "None", "NA", "Yes", "--1", "1.0.0", "e5"],
+)
+def test_what_is_no_number_stays_as_it_is(text):
+    assert plain_label(text) == text
+
+
+def test_a_number_of_many_digits_is_not_rounded():
+    assert plain_label("1" * 40 + ".0") == "1" * 40
+
+
+@pytest.mark.parametrize(
+    ("truth", "other"),
+    [
+        ("Spam", "spam"),
+        ("New York", "NewYork"),
+        ("01", "1"),
+        ("a", "a\u200b"),
+        ("Straße", "STRASSE"),
+        ("1", "001"),
+    ],
+)
+def test_spellings_that_may_be_one_label_are_refused(tmp_path, truth, other):
+    path = csv(tmp_path, f"y_true,a,b\n{truth},{truth},{other}\nz,z,z\n")
+    line = refused(read_predictions, path)
+    assert f"column 'b' says {other!r}, and a label of the truth is {truth!r}" in line
+    with pytest.raises(ValueError, match=re.escape(f"b: it says {other!r}")):
+        harness.compare_predictions([truth, "z"], [truth, "z"], [other, "z"], "error")
+
+
+def test_two_spellings_in_the_truth_are_refused(tmp_path):
+    path = csv(tmp_path, "y_true,a,b\nSpam,Spam,Spam\nspam,spam,Spam\n")
+    assert "the truth has both 'Spam' and 'spam'" in refused(read_predictions, path)
+    path = csv(tmp_path, "x,y\n1,A\n2,a\n3,A\n4,a\n")
+    assert "the truth has both 'A' and 'a'" in refused(read_csv, str(path), "y")
+
+
+def test_labels_that_the_truth_lacks_are_told_with_their_share(tmp_path, capsys):
+    rows = [("x", "x", "x"), ("y", "y", "x"), ("z", "?", "z"), ("x", "n/a", "x"), ("y", "?", "y")] * 4
+    path = csv(tmp_path, "y_true,a,b\n" + "".join(",".join(row) + "\n" for row in [*rows, rows[0]]))
+    found = counts(path, systems=["a", "b"])[1]
+    told = (
+        "a says a label that the truth lacks on 12 of 21 items (57 %), which counts as wrong: "
+        "'?' 38 %, 'n/a' 19 %"
+    )
+    assert found.warnings == (told,)
+    columns = list(zip(*[*rows, rows[0]], strict=True))
+    result = harness.compare_predictions(*columns, "error", names=("a", "b"))
+    assert result.warnings == (told,)
+    assert repr(result).startswith(f"Note: {told}.\n")
+
+
+def test_a_third_label_of_two(tmp_path):
+    """It has no meaning for F1, and is wrong for the error whatever the truth is."""
+    path = csv(tmp_path, "y_true,a,b\n1,1,1\n0,2,0\n1,2,1\n0,0,1\n1,1,0\n")
+    line = refused(counts, path, "f1")
+    assert (
+        "says '2', and the truth only 0 and 1; labels that the truth lacks, here on 2 of 5 items (40 %)"
+        in line
+    )
+    found, outcomes = counts(path, "error")
+    assert found == [1, 1, 1, 0, 0, 1, 1, 0]
+    assert outcomes.warnings[0].startswith("a says a label that the truth lacks on 2 of 5 items (40 %)")
+
+
+def test_a_class_of_several_that_the_truth_lacks_is_not_the_positive_one(tmp_path):
+    path = csv(tmp_path, "y_true,a,b\nx,x,x\ny,w,x\nz,z,z\nx,w,x\n")
+    found = as_outcomes(read_predictions(path), "f1", "x")
+    assert found.cells("a", "b").tolist() == [1, 1, 0, 0, 0, 1, 0, 1]
+    assert "(50 %), which counts as not 'x': 'w' 50 %" in found.warnings[0]
+
+
+# --- tables of right and wrong, regressions, accuracy ----------------------------------------------
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("coding", [("1", "0"), ("True", "false"), ("1.0", "0.0")])
+def test_right_and_wrong_without_a_truth(tmp_path, ending, coding):
+    right = [[1, 1], [0, 1], [0, 0], [1, 0], [1, 1]]
+    columns = {"item": [f"q{i}" for i in range(5)]}
+    columns |= {name: [coding[1 - row[i]] for row in right] for i, name in enumerate("ab")}
+    columns["category"] = ["maths"] * 5
+    path = write(tmp_path / f"p.{ending}", columns)
+    assert find_form(list(columns), None, ".") is None
+    found, outcomes = counts(path)
+    assert found == [2, 1, 1, 1, 0, 0, 0, 0]
+    assert outcomes.warnings[0].startswith("the file has no column of a truth: 1 is read as right and 0 as")
+    for measure, positive, words in (
+        ("f1", None, "measure: f1 needs"),
+        ("error", "1", "positive: '1' needs"),
+    ):
+        assert words in refused(as_outcomes, read_predictions(path), measure, positive)
+
+
+def test_what_may_be_a_truth_is_not_taken_for_a_system(tmp_path):
+    for name in ("y", "Label", "gt", "answer"):
+        path = csv(tmp_path, f"{name},a,b\n1,1,0\n0,1,0\n")
+        assert f"truth_column=COLUMN names it, one of {name}" in refused(read_predictions, path)
+    path = csv(tmp_path, "note,a,b\nhard,1,0\neasy,1,0\n")
+    assert "but column 'note' holds 'hard'; systems=" in refused(read_predictions, path)
+    assert counts(path, systems=["a", "b"])[0] == [0, 0, 2, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("n", [4, 60, 3_000])
+def test_regressions_are_refused_in_a_sentence(tmp_path, n):
+    y = np.random.default_rng(0).normal(size=n).round(6)
+    frame = pd.DataFrame({"y_true": y, "a": y + 0.1, "b": y - 0.2})
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    for systems in (None, ["a", "b"]):
+        line = refused(read_predictions, tmp_path / "p.csv", systems=systems)
+        assert "column 'y_true' holds measurements, such as" in line
+    with pytest.raises(ValueError, match="y: it holds measurements"):
+        harness.compare_predictions(frame["y_true"], frame["a"], frame["b"], "error")
+    assert "column 'y_true' holds measurements" in refused(read_csv, str(tmp_path / "p.csv"), "y_true")
+
+
+@pytest.mark.parametrize("absent", [None, np.nan, pd.NA, "", " "])
+def test_a_missing_label_from_python(absent):
+    with pytest.raises(ValueError, match="a: item 1 .from 0. has no label"):
+        harness.compare_predictions(["x", "y", "y"], ["x", absent, "y"], ["x", "x", "y"], "error")
+
+
+def test_two_labels_for_one_item_from_python():
+    with pytest.raises(ValueError, match="a: one label for each item is needed, not several"):
+        harness.compare_predictions(["x", "y"], [["x"], ["x", "y"]], ["x", "x"], "error")
+
+
+def test_accuracy_is_the_error():
+    y, a, b = [1, 0, 1, 0, 1], [1, 0, 1, 0, 0], [0, 0, 1, 1, 1]
+    one, other = (harness.compare_predictions(y, a, b, measure) for measure in ("accuracy", "error"))
+    assert (one.measure, one.difference) == ("error", other.difference)
+    assert one.warnings[0].startswith("accuracy is 1 - error: every difference here is one of the error")
+
+
+# --- repeated rows ---------------------------------------------------------------------------------
+
+
+def test_rows_that_are_all_repeated_are_told_in_any_order(tmp_path):
+    generator = np.random.default_rng(0)
+    rows = [",".join(row) for row in generator.choice(["x", "y", "z"], (160, 3)).tolist()] * 5
+    for order in (rows, sorted(rows), generator.permutation(rows).tolist()):
+        path = csv(tmp_path, "y_true,a,b\n" + "\n".join(order) + "\n")
+        assert "different rows is a multiple of 5: items seem" in counts(path)[1].warnings[-1]
+    truth, a, b = zip(*(row.split(",") for row in rows), strict=True)
+    assert "is a multiple of 5" in harness.compare_predictions(truth, a, b, "error").warnings[-1]
+    once = csv(tmp_path, "y_true,a,b\n" + "\n".join([*rows, rows[0]]) + "\n")
+    assert counts(once)[1].warnings == ()
+    with_id = csv(tmp_path, "id,y_true,a,b\n" + "".join(f"{i},{row}\n" for i, row in enumerate(rows)))
+    assert counts(with_id)[1].warnings == ()
+
+
+def test_scores_tell_rows_apart_that_labels_do_not(tmp_path):
+    generator = np.random.default_rng(1)
+    scores = generator.random((200, 2)).round(6)
+    rows = [f"{int(a > 0.5)},{a},{b}" for a, b in scores]
+    path = csv(tmp_path, "y_true,a,b\n" + "\n".join(rows * 2) + "\n")
+    assert "multiple of 2" in counts(path, threshold=0.5)[1].warnings[-1]
+    path = csv(tmp_path, "y_true,a,b\n" + "\n".join([*rows, *(row + "1" for row in rows)]) + "\n")
+    assert counts(path, threshold=0.5)[1].warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ([5] * 7, True),
+        ([5] * 6, False),
+        ([2] * 15, True),
+        ([2] * 14, False),
+        ([6, 10] * 9, True),
+        ([], False),
+    ],
+)
+def test_the_rule_of_repeated_rows(found, told):
+    """k ** (1 - distinct rows) < 1e-4: 5 ** -6 is 6.4e-5 and 2 ** -14 too, 5 ** -5 and 2 ** -13 are not."""
+    assert bool(tell_repeated(np.array(found, dtype=int))) == told
+
+
+def test_many_different_rows_are_counted_in_little_memory(monkeypatch):
+    monkeypatch.setattr("harness.tables.repeats.MOST_ROWS", 100)
+    hashes = np.random.default_rng(0).integers(2**63, size=5_000).astype(np.uint64)
+    for repeated in (True, False):
+        kept = Repeats()
+        for part in np.split(np.concatenate([hashes, hashes]) if repeated else hashes, 10):
+            kept.add_hashes(part)
+        assert len(kept._rows) <= 100
+        assert bool(kept.warnings()) == repeated
+
+
+# --- headers and rows ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", [range(4), range(1, 5), [7, 3, 9, 1], [0, 1, 2, 3]])
+def test_row_numbers_without_a_name_are_left_out_and_told(tmp_path, index):
+    frame = pd.DataFrame({"y_true": [1, 0, 1, 0], "a": [1, 0, 0, 1], "b": [1, 1, 1, 0]}, index=index)
+    frame.to_csv(tmp_path / "p.csv")
+    frame.to_csv(tmp_path / "q.csv", index_label="Unnamed: 0")
+    for name in ("p.csv", "q.csv"):
+        assert "the first column has no name and holds row numbers; it is left out" in (
+            counts(tmp_path / name)[1].notes
+        )
+    if index == [7, 3, 9, 1]:
+        frame.to_parquet(tmp_path / "p.parquet")
+        assert counts(tmp_path / "p.parquet")[1].notes
+    data = read_csv(str(tmp_path / "p.csv"), "y_true")
+    assert data.x.shape == (4, 2)
+    assert data.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("y_true,a,a\n1,1,0\n", "two columns are named 'a'"),
+        ("y_true,a, a \n1,1,0\n", "two columns are named 'a'"),
+        ("y_true,a,b,\n1,1,0,\n", "column 4 has no name"),
+        (",y_true,a,b\nx,1,1,0\ny,0,1,0\n", "the first column has no name, and does not hold the numbers"),
+        ("y_true,a,b\n1,1,0\n0,1\n", "line 3 has 2 fields where the header names 3 columns"),
+        ("y_true,a,b\n1,1,0\n\n0,1,0,1\n", "line 4 has 4 fields"),
+        ('y_true,a,b\n1,"x\ny",0\n0,1\n', "line 4 has 2 fields"),
+        ('y_true,a,b\n1,"x,0\n', "cannot be read as csv (unexpected end of data)"),
+        ('y_true,a,b\n1,"x"y,0\n', "cannot be read as csv"),
+        ("y_true;a;b\n1;1;0\n", "its header is one field, 'y_true;a;b'; fields between ',' are needed"),
+        ("y_true\ta\tb\n1\t1\t0\n", "fields between ',' are needed, not '\\t'"),
+        ("y_true,a,b\n1,1,0\n0,0,1\ny_true,a,b\n1,1,1\n", "line 4 is the header again"),
+        ("# by me\ny_true,a,b\n1,1,0\n", "line 2 has 3 fields where the header names 1 column;"),
+        ("\n\n", "it is empty"),
+        ("y\0_true,a,b\n1,1,0\n", "bytes that are 0"),
+    ],
+)
+def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
+    assert said in refused(read_predictions, csv(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"y_true": 1, "a": 1, "a": 0}', "an object has 'a' twice"),
+        ('{"y_true": 1, "a": 1, "b": 0}\n{"y_true": 1, "c": 1}', "line 2 has 'c', which line 1 has not"),
+        ('{"y_true": 1, "a": 1, "b": 0}\n{"y_true": 1, "a": 1}', "item 2 has no value in column 'b'"),
+        ('{"y_true": 1, "a": 1, "b": 0}\n[1, 2]', "line 2 is [1, 2]; an object is needed"),
+        ('[{"y_true": 1, "a": 1, "b": 0}, 3]', "item 2 is 3; an object is needed"),
+        ('[{"y_true": 1, "a": 1, "b": 0}', "has no end"),
+        ('[{"y_true": 1, "a": 1, "b": 0}] x', "goes on after ]"),
+        ('[{"y_true": 1, "a": 1, "b": 0} {}]', "item 1 is followed by '{}]"),
+        ('[{"y_true": 1, "a": 1, "b": 0},]', "item 2 is not JSON"),
+        ("[" * 100_000, "too deep"),
+        ('{"a":' * 100_000, "too deep"),
+        ("{bad}", "line 1 is not JSON"),
+        ('{"y_true": [1, 0], "a": [1, 0], "b": [0, 0]}', "line 1 holds columns; an object for each item"),
+        ('{"y_true": "\\ud800", "a": 1, "b": 0}', "surrogates not allowed"),
+        ("[]", "it holds no item"),
+        ("", "it holds no item"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_json_that_is_no_table(tmp_path, text, said, ending):
+    assert said in refused(counts, csv(tmp_path, text, f"p.{ending}"), "f1")
+
+
+def test_json_in_pieces(tmp_path, monkeypatch):
+    rows = [
+        {"y_true": i % 2, "a": f"{(i // 2) % 2}", "b": 1.0, "text": 'é{[\\"' * (i % 7)} for i in range(200)
+    ]
+    for indent in (None, 2):
+        path = csv(tmp_path, json.dumps(rows, indent=indent, ensure_ascii=False), "p.json")
+        expected = counts(path, systems=["a", "b"])[0]
+        monkeypatch.setattr("harness.tables.objects._PIECE", 17)
+        assert counts(path, systems=["a", "b"])[0] == expected
+    path = csv(tmp_path, "\ufeff\n" + "\n\n".join(map(json.dumps, rows)), "p.jsonl")
+    assert counts(path, systems=["a", "b"])[0] == expected
+
+
+def test_what_is_no_file_of_a_table(tmp_path):
+    os.mkfifo(tmp_path / "p.csv")
+    assert "no regular file" in refused(read_predictions, tmp_path / "p.csv")
+    assert "no regular file" in refused(read_csv, str(tmp_path / "p.csv"), "y")
+    (tmp_path / "q.csv.gz").write_text("y_true,a,b\n")
+    assert "is named .gz but does not begin" in refused(read_predictions, tmp_path / "q.csv.gz")
+    (tmp_path / "r.parquet").write_bytes(b"PAR1")
+    if pd.__version__:
+        pytest.importorskip("pyarrow")
+        assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
+    (tmp_path / "s.csv").write_bytes("y_true,a,b\nx,x,y\n".encode("utf-16"))
+    assert "cannot be read as csv" in refused(read_predictions, tmp_path / "s.csv")
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"y_true,a,b\n1,1,0\n" * 99)[:-9])
+    assert "truncated or damaged" in refused(read_predictions, tmp_path / "t.csv.gz")
+    (tmp_path / "u.csv.xz").write_bytes(lzma.compress(b"y_true,a,b\n" + b"1,1,0\n" * 20_000_000))
+    assert "expands beyond" in refused(read_predictions, tmp_path / "u.csv.xz")
+
+
+def test_columns_that_are_not_read_are_told(tmp_path):
+    path = csv(tmp_path, "document,y_true,a,b,text\nd,1,1,0,Hi\nd,0,1,0,Ho\n")
+    found = counts(path, systems=["a", "b"])[1]
+    assert found.warnings[0].startswith(
+        "column 'document' is not used: if items of one document hang together"
+    )
+    assert found.notes == ("columns that are not read: document, text",)
+
+
+def test_compare_reads_as_advise_does(tmp_path):
+    text = "x1, x2, t\n0.1, 1e3, None\n+2, .5, null\n3, 4, NA\n 0.1,5,NA\n1,1,1\n1,1,1.0\n"
+    data = read_csv(str(csv(tmp_path, text)), "t")
+    assert data.classes == ("1", "NA", "None", "null")
+    assert data.x[:2].tolist() == [[0.1, 1000.0], [2.0, 0.5]]
+    assert "row 4 has no value in column 't'" in refused(read_csv, str(tmp_path / "p.csv"), "t", ["NA"])
+    rows = {"x": ["1", "2", "3"], "t": ["p", "q", "p"]}
+    prints = {read_csv(str(write(tmp_path / f"t.{end}", rows)), "t").fingerprint() for end in FORMATS}
+    assert len(prints) == 1
+    assert "line 2 has 4 fields where the header names 3" in refused(
+        read_csv, str(csv(tmp_path, "x1,x2,t\n0.1,0.2,1,p\n0.3,0.1,2,q\n")), "t"
+    )
+
+
+# --- logs ------------------------------------------------------------------------------------------
+
+
+def logs(folder, scores, **more):
+    """Write the logs of two models; `scores` of each."""
+    for model, own in scores.items():
+        (folder / model).mkdir(parents=True)
+        lines = (json.dumps({"doc_id": i, "m": score, **more}) for i, score in enumerate(own))
+        (folder / model / "samples_t_2025-01-02T03-04-05.6.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("True", "False"), ("1", "0"), (1, 0.0), (True, False), ("1.0", "0.0"), ("true", 0)]
+)
+def test_scores_of_logs_however_they_are_written(tmp_path, right, wrong):
+    logs(tmp_path, {"A": [right, wrong, right, right], "B": [right, right, wrong, wrong]})
+    assert read_logs(tmp_path, metric="m").cells("A", "B").tolist() == [1, 1, 2, 0, 0, 0, 0, 0]
+
+
+def test_a_metric_that_is_better_lower_is_turned(tmp_path):
+    scores = {"A": [1, 0, 1], "B": [1, 1, 0]}
+    plain = read_logs(logs(tmp_path / "plain", scores, higher_is_better={"m": True}))
+    assert plain.warnings == ()
+    said = {"higher_is_better": {"t": {"m": False}}}
+    config = {"configs": {"t": {"metric_list": [{"metric": "m", "higher_is_better": False}]}}}
+    for name, results in (("items", None), ("results", said), ("configs", config)):
+        folder = logs(tmp_path / name, scores, **({} if results else {"higher_is_better": False}))
+        if results:
+            (folder / "A" / "results_2025-01-02T03-04-05.6.json").write_text(json.dumps(results, indent=2))
+        found = read_logs(folder)
+        np.testing.assert_array_equal(found.cells("A", "B"), plain.cells("A", "B")[[3, 2, 1, 0, 7, 6, 5, 4]])
+        assert found.warnings == (
+            "m is better where it is lower, by the logs: 0 is read as right and 1 as wrong",
+        )
+    (folder / "B" / "results_1.json").write_text("{")
+    assert "results_1.json: it is not JSON" in refused(read_logs, folder)
+    (folder / "B" / "results_1.json").unlink()
+    (folder / "B" / "results_2.json").write_text(json.dumps({"higher_is_better": {"t": {"m": True}}}))
+    assert "by some logs a higher m is better and by others a lower" in refused(read_logs, folder)
+
+
+def test_logs_of_old_names_and_arrays(tmp_path):
+    for model, right in (("pretrained__org__A", [1, 0]), ("pretrained__org__B", [0, 0])):
+        for task in ("arc_easy", "boolq"):
+            items = [{"doc_id": i, "target": "x", "acc": one} for i, one in enumerate(right)]
+            (tmp_path / f"{model}_{task}.jsonl").write_text(json.dumps(items, indent=2))
+    assert "its logs are of 2 tasks; task=NAME chooses one of arc_easy, boolq" in refused(read_logs, tmp_path)
+    found = read_logs(tmp_path, "arc_easy")
+    assert found.cells("pretrained__org__A", "pretrained__org__B").tolist() == [0, 0, 1, 1, 0, 0, 0, 0]
+
+
+# --- the commands ----------------------------------------------------------------------------------
+
+QUICK = [
+    "plan.n_sets=100", "plan.n_draws=2", "plan.n_range_sets=100", "plan.n_power_sets=100", "plan.h=[2]",
+    "plan.factors=[1]", "cache=null", "parallel=sequential", "figure.formats=[png]",
+]  # fmt: skip
+
+
+def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys):
+    rows = [("x", "x", "x"), ("y", "y", "x"), ("z", "?", "z"), ("x", "y", "x"), ("y", "y", "y")]
+    path = csv(tmp_path, ",y_true,a,b\n" + "".join(f"{i},{','.join(rows[i % 5])}\n" for i in range(51)))
+    out = tmp_path / "out"
+    more = ["measure=accuracy", "test=[mcnemar_midp]", f"out={out}", *QUICK]
+    assert main(["advise", f"predictions={path}", *more]) == 0
+    told = (
+        "Note: a says a label that the truth lacks on 10 of 51 items (20 %), which counts as wrong: '?' 20 %"
+    )
+    printed = [line for line in capsys.readouterr().out.splitlines() if line]
+    findings = printed[printed.index(told) :]
+    summary = (out / "summary.md").read_text()
+    assert findings[1].startswith("a-b: use mcnemar_midp")
+    assert summary.splitlines()[4] == f"- {told}."
+    assert "accuracy is 1 - error" in summary
+    assert "the first column has no name and holds row numbers" in summary
+    assert set(pd.read_csv(out / "verdicts.csv")["measure"]) == {"error"}
+
+
+# --- the files of the second look ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "measure", "expected"),
+    [
+        ("plus_in_system", "f1", [1, 0, 1, 0, 0, 0, 0, 2]),
+        ("space_after_comma", "f1", [1, 1, 1, 0, 0, 0, 1, 1]),
+        ("na_label", "error", [1, 0, 1, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_files_that_were_refused_are_read(data_folder, name, measure, expected):
+    frame = pd.read_csv(data_folder / "faults" / f"{name}.csv", dtype=str, keep_default_na=False)
+    said = [[text.strip().removeprefix("+") for text in frame[column]] for column in frame]
+    if measure == "f1":
+        expected = harness.count_outcomes(*(np.array(column) == "1" for column in said)).tolist()
+    else:
+        right = [np.array(said[0]) == np.array(column) for column in said[1:]]
+        expected = harness.count_outcomes(np.ones(len(frame), bool), *right).tolist()
+    assert counts(data_folder / "faults" / f"{name}.csv", measure)[0] == expected
+
+
+def test_files_that_were_misread(data_folder):
+    folder = data_folder / "faults"
+    for name in ("plus_sign", "trailing_space"):
+        assert sum(counts(folder / f"{name}.csv", "error")[0][i] for i in (1, 2, 5, 6)) == 0
+    assert "is a multiple of" in counts(folder / "repeated_rows.csv")[1].warnings[-1]
+    table = pd.read_csv(folder / "correctness.csv")
+    right = (table[name].to_numpy() == 1 for name in ("model_a", "model_b"))
+    expected = harness.count_outcomes(np.ones(len(table), bool), *right).tolist()
+    assert counts(folder / "correctness.csv")[0] == expected
+    line = refused(read_csv, str(folder / "compare_shifted.csv"), "t")
+    assert "line 2 has 4 fields where the header names 3 columns" in line
+    data = read_csv(str(folder / "compare_index.csv"), "t")
+    assert data.x.shape[1] == 1
+    assert data.notes
+    found = read_logs(folder / "lm_eval_mutual", metric="r@1")
+    assert found.cells("A", "B").tolist() == [1, 1, 2, 0, 0, 0, 0, 0]
+    assert list(read_logs(folder / "lm_eval_042").decisions) == ["pretrained__org__A", "pretrained__org__B"]
