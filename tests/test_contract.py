@@ -13,8 +13,8 @@ from omegaconf import OmegaConf
 from scipy import sparse
 
 from harness.balance import Balance
-from harness.config import conf_folder, register_resolvers, run_arguments
-from harness.config_compare import compare_arguments
+from harness.cli.arguments import compare_arguments, run_arguments
+from harness.cli.configuration import conf_folder, register_resolvers
 from harness.corpora.corpus import Corpus, check_corpus
 from harness.evaluation import judge_truth
 from harness.figures import draw_figures

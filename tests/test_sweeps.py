@@ -201,8 +201,9 @@ def killed_sweep(launcher, *more):
     """Run a sweep whose job of seed 1 kills its process; return the exit code."""
     import hydra
 
-    from harness.config import conf_folder, register_resolvers
-    from harness.sweep import JobsFailed, use_this_sweeper
+    from harness.cli.configuration import conf_folder, register_resolvers
+    from harness.cli.hydra_internals import use_sweeper
+    from harness.cli.sweep import JobsFailed, Sweep
 
     def task(cfg):
         from hydra.core.hydra_config import HydraConfig
@@ -215,7 +216,7 @@ def killed_sweep(launcher, *more):
         (out / "provenance.json").write_text('{"finished": true}')
 
     register_resolvers()
-    use_this_sweeper()
+    use_sweeper(Sweep)
     before, sys.argv = sys.argv, ["harness compare", "-m", f"hydra/launcher={launcher}", *more]
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:

@@ -16,7 +16,7 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.sweeper import Sweeper
 from omegaconf import DictConfig, OmegaConf
 
-from harness.config import CONFIG_ERRORS
+from harness.cli.configuration import CONFIG_ERRORS, run_name
 from harness.errors import BROKEN, UserError, sentence
 from harness.provenance import NAME, read_provenance
 from harness.sweep_jobs import (
@@ -36,15 +36,6 @@ from harness.sweep_jobs import (
 
 class JobsFailed(Exception):
     """At least one job of the sweep failed; all that could be run was run, and the table is printed."""
-
-
-def use_this_sweeper() -> None:
-    """Put :class:`Sweep` in the place of Hydra's basic sweeper.
-
-    Hydra takes plugins only from a package named ``hydra_plugins``, where every other Hydra application of
-    the same environment would load it too; so the class is exchanged in this process alone.
-    """
-    Plugins.instance().class_name_to_class["hydra._internal.core_plugins.basic_sweeper.BasicSweeper"] = Sweep
 
 
 class Sweep(Sweeper):
@@ -83,8 +74,7 @@ class Sweep(Sweeper):
         if any(override.get_key_element().lstrip("+") == "out" for override in parsed):
             return None
         same = [o.get_key_element() if o.is_sweep_override() else str(o.input_line) for o in parsed]
-        name = config.get("experiment_name") or config.command
-        return f"runs/{name}-sweep-{hash_overrides(same)[:8]}"
+        return f"runs/{run_name(config, config.command)}-sweep-{hash_overrides(same)[:8]}"
 
     def sweep(self, arguments: list[str]) -> None:
         """Run what is missing and tell what failed.
