@@ -1,7 +1,10 @@
 """Settings of every command that cannot be used: one sentence, exit code 2, nothing left behind."""
 
+import pickle
+from pathlib import Path
+
 import pytest
-from bad_input import COMMON, FULL, LEARNERS, STORED, bad, named, refuse
+from bad_input import COMMON, FULL, LEARNERS, STORED, bad, both, named, refuse, text
 
 HUGE = str(10**12)
 
@@ -35,7 +38,7 @@ NUMBERS = [
     bad("run nulls.path_sizes=[0]", "nulls.path_sizes: 0"),
     bad("run nulls.prevalence_sizes=[text]", "nulls.prevalence_sizes: 'text'"),
     bad("run balance=[reweighted] prevalences=[nan]", "prevalences: nan"),
-    bad("run balance=[reweighted] prevalences=[]", "prevalences: [] is not allowed; a list of at least one is"),
+    bad("run balance=[reweighted] prevalences=[]", "prevalences: [] is not allowed; a list"),
     bad("run balance=[meta] balance.meta.low=text", "balance.meta: one of its values is of the wrong type"),
     bad(f"run balance=[meta] n_meta_categories={HUGE}", f"n_meta_categories: {HUGE}", "from 1 to 10,000"),
     bad("run truth.margin.margin=-1", "truth.margin", "-1"),
@@ -79,14 +82,17 @@ KINDS = [
 ]
 
 TARGETS = [
-    bad("run corpus._target_=builtins.eval", "'builtins.eval' is not allowed", "functions of harness.corpora"),
+    bad("run corpus._target_=builtins.eval", "'builtins.eval' is not allowed", "of harness.corpora"),
     bad("run model.linear_svm._target_=os.system", "'os.system' is not allowed"),
     bad("run features._target_=subprocess.run", "'subprocess.run' is not allowed"),
     bad("run parallel._target_=pickle.loads", "'pickle.loads' is not allowed"),
     bad("run +balance.x._target_=harness.seeding.rng +balance.x.seed=1", "harness.balance.Balance is"),
-    bad("run +model.x._target_=harness.seeding.rng +model.x.seed=1", "models, classes of harness.models, are"),
+    bad("run +model.x._target_=harness.seeding.rng +model.x.seed=1", "classes of harness.models, are"),
     bad("run +truth.x._target_=harness.seeding.rng +truth.x.seed=1", "functions of harness.nulls, are"),
-    bad("compare +estimator.x._target_=os.system", "'os.system' is not allowed; estimators, classes of sklearn and xgboost, are"),
+    bad(
+        "compare +estimator.x._target_=os.system",
+        "classes of sklearn and xgboost, are",
+    ),
     bad("compare +estimator.x._target_=sklearn.nothing", "'sklearn.nothing' is not allowed"),
     bad("compare +estimator.x._target_=sklearn.datasets.load_iris", "is not allowed; estimators, classes of"),
     bad("compare +estimator.x._target_=sklearn.linear_model.LinearRegression", "a classifier is"),
@@ -162,6 +168,95 @@ STUDIES = [
     bad(f"run experiment=rr0434 category_sets.n_subsets={HUGE}", "category_sets.n_subsets", "10,000,000"),
     bad("run experiment=rr0434 ~category_sets.costs", "category_sets.costs: it is missing"),
 ]
+
+
+class Ran:
+    """Leaves a mark where it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return Path.touch, (self.mark,)
+
+
+def evil(folder):
+    (folder / "evil.pkl").write_bytes(pickle.dumps(Ran(folder / "it_ran")))
+
+
+PICKLE = "_target_=pandas.read_pickle +hydra.callbacks.x.filepath_or_buffer=../evil.pkl"
+CALLBACK = text(
+    "own/figure/own.yaml",
+    "# @package _global_\nhydra:\n  callbacks:\n    x:\n      _target_: pandas.read_pickle\n"
+    "      filepath_or_buffer: ../evil.pkl\n",
+)
+LOGGED = text(
+    "own/hydra/job_logging/own.yaml",
+    "version: 1\nhandlers:\n  f:\n    class: logging.FileHandler\n    filename: ../it_ran\n"
+    "root:\n  handlers: [f]\n",
+)
+MADE = text(
+    "own/hydra/hydra_logging/own.yaml",
+    "version: 1\nformatters:\n  f:\n    (): pathlib.Path.touch\n    self: ../it_ran\n",
+)
+PRIMARY = text("own/run.yaml", "hydra:\n  searchpath: [pkg://antigravity]\n")
+CODE = [
+    bad(f"run +hydra.callbacks.x.{PICKLE}", "hydra.callbacks: x is not allowed", make=evil),
+    bad(f"run seed=0,1 +hydra.callbacks.x.{PICKLE} -m", "hydra.callbacks: x is not allowed", make=evil),
+    bad(f"run +hydra.callbacks.x.{PICKLE} --cfg hydra", "hydra.callbacks: x is not allowed", make=evil),
+    bad("run figure=own --config-dir=../own", "hydra.callbacks: x is", make=both(evil, CALLBACK)),
+    bad("run hydra/job_logging=own --config-dir=../own", "one of none, disabled, stdout is", make=LOGGED),
+    bad("run hydra/hydra_logging=own --config-dir=../own", "hydra.hydra_logging: its handlers are", make=MADE),
+    bad("run --config-dir=../own", "run.yaml is not allowed there", make=PRIMARY),
+    bad("run --config-path=../own", "--config-path and --config-name are not allowed", make=PRIMARY),
+    bad("run -cn advise", "--config-path and --config-name are not allowed"),
+    bad("run hydra/job_logging=default", "one of none, disabled, stdout is"),
+    bad("run hydra.searchpath=[pkg://antigravity]", "hydra.searchpath is not allowed"),
+    bad("run ++hydra.searchpath=[../own]", "hydra.searchpath is not allowed"),
+    bad("run seed=0,1 hydra.launcher._target_=os.system -m", "hydra.launcher._target_: 'os.system'"),
+    bad("run seed=0,1 hydra.sweeper._target_=os.system -m", "hydra.sweeper._target_: 'os.system'"),
+    bad("run seed=0,1 hydra.sweeper.max_batch_size=-1 -m", "hydra.sweeper.max_batch_size: -1"),
+    bad("run hydra.job.chdir=true seed=-1", "hydra.job.chdir: True is not allowed"),
+    bad("run hydra.output_subdir=../../x", "hydra.output_subdir: '../../x' is not allowed"),
+    bad("run +hydra.job.env_set.PYTHONPATH=../own", "hydra.job.env_set"),
+    bad("run test.mcnemar._target_=harness.store.write_atomically", "tests, functions of harness.signific"),
+    bad("run +test.x={_target_:harness.html_report.page.write_page,measure:f1}", "'harness.html_report"),
+    bad("run corpus._target_=harness.store.hash_file", "'harness.store.hash_file' is not allowed"),
+    bad("run experiment_name=../../x", "experiment_name"),
+]
+
+OF_ADVISE = [
+    bad("advise figure.width=-1", "figure.width: -1 is not allowed; 5 to 20 inches are"),
+    bad("advise figure.dpi=nan", "figure.dpi: nan is not allowed; a finite number is"),
+    bad("advise +figure.x=inf", "figure.x: inf is not allowed"),
+    bad("advise figure.formats=[exe]", "choose one of pdf, png"),
+    bad("advise plan=null", "plan: None is not allowed; its parts are n_sets"),
+    bad("advise ~plan", "plan: it is missing"),
+    bad("advise ~plan.h", "plan.h: it is missing"),
+    bad("advise ~seed", "seed: it is missing"),
+    bad("advise ~parallel", "parallel: it is missing"),
+    bad("advise ~measure", "'measure' does not exist"),
+    bad("advise out='\t'", r"out: '\t' is not allowed; the name of a folder is"),
+    bad("advise n_replicates=inf", "n_replicates: inf is not allowed"),
+    bad("advise separator=inf", "separator: inf is not allowed"),
+]
+PREDICTIONS = text("p.csv", "y_true,a,b\n" + "1,1,0\n0,0,1\n1,0,1\n" * 9)
+
+
+@pytest.mark.parametrize("case", named(CODE[:-1]))
+def test_code_from_a_configuration(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + STORED, tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("case", named(CODE[-1:]))
+def test_a_name_that_is_a_path(case, tmp_path, monkeypatch, capfd):
+    refuse(case, ("cache=null",), tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("case", named(OF_ADVISE))
+def test_advise(case, tmp_path, monkeypatch, capfd):
+    PREDICTIONS(tmp_path)
+    refuse(case, (*COMMON, "predictions=../p.csv"), tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.parametrize("case", named(NUMBERS + KINDS + TARGETS[:7] + LINES))
