@@ -1,6 +1,7 @@
 """The command ``harness advise``: which test may be trusted on one's own predictions."""
 
 import functools
+import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ from harness.rejections import Test
 from harness.seeding import rng
 from harness.significance.ranks import holm
 from harness.size_power import write_table
-from harness.store import Arrays, Store, digest, write_atomically
+from harness.store import Arrays, Store, digest, read_regular, write_atomically
 
 POWERS = (0.8, 0.95)
 N_POSTERIOR = 4_000
@@ -407,5 +408,8 @@ def _draw(folder: Path, shown: Mapping[str, Any], figure: Mapping[str, Any]) -> 
     """Draw from the CSVs, in the run too: what is drawn again is then the same to the last byte."""
     import pandas as pd
 
-    tables = {name: pd.read_csv(folder / f"{name}.csv") for name in ("sizes", "power", "recommendations")}
+    tables = {
+        name: pd.read_csv(io.BytesIO(read_regular(folder / f"{name}.csv")))
+        for name in ("sizes", "power", "recommendations")
+    }
     return draw_advice(folder / "figures", tables, **shown, **figure)

@@ -8,7 +8,7 @@ import pytest
 import harness
 
 ORDER = [
-    "harness", "errors", "interruption", "folder_lock", "sweep_jobs", "seeding", "store",
+    "harness", "errors", "interruption", "folder_lock", "seeding", "store", "sweep_jobs",
     "cache_listing", "parallel", "table_text", "corpora.corpus", "corpora", "split", "features", "balance",
     "models.fitted", "models.cross_validation", "models.gaussian_kernel", "models.device", "models",
     "outcomes", "packaged", "training", "measures", "influence", "nulls", "evaluation_sets",

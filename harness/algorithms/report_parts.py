@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.algorithms.learner_tests import TESTS
 from harness.captions import write_captions
 from harness.figure_style import figure_style, save_figure
-from harness.store import write_atomically
+from harness.store import read_regular, write_atomically
 from harness.table_text import escape_markdown, to_markdown
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def read_table(path: Path) -> DataFrame:
     """Read a table as it was written: names as text, empty fields missing."""
     import pandas as pd
 
-    return pd.read_csv(path, dtype=NAMES, keep_default_na=False, na_values=[""])
+    return pd.read_csv(io.BytesIO(read_regular(path)), dtype=NAMES, keep_default_na=False, na_values=[""])
 
 
 def main_alpha(alphas: Sequence[float]) -> float:

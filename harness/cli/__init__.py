@@ -80,7 +80,7 @@ def _launch(command: str, overrides: list[str]) -> int:
     from harness.cli.hydra_internals import checked_compositions, use_sweeper
     from harness.cli.sweep import JobsFailed, Sweep
 
-    expected = (UserError, OSError, *BROKEN, *CONFIG_ERRORS)
+    expected = (UserError, OSError, RecursionError, *BROKEN, *CONFIG_ERRORS)
     failures: list[str] = []
     sweeping = bool({"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(overrides))
 
@@ -271,10 +271,14 @@ def _figures(cfg: Any) -> None:
     arguments = figure_arguments(cfg)
     folder = arguments.pop("folder")
     drawn = None
-    for part in (compare, advise, spread):
-        drawn = drawn or part.redraw(folder, arguments["figure"])
-    drawn = study.redraw(folder, **arguments) if drawn is None else drawn
-    page = refresh_page(folder)
+    try:
+        for part in (compare, advise, spread):
+            drawn = drawn or part.redraw(folder, arguments["figure"])
+        drawn = study.redraw(folder, **arguments) if drawn is None else drawn
+        page = refresh_page(folder)
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UserError(f"from={folder}: provenance.json or a table there is damaged ({reason})") from error
     for path in [*drawn, page] if page else drawn:
         _say(str(path))
 
