@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def device(name):
 
 def listening(path):
     with socket.socket(socket.AF_UNIX) as end:
-        here = os.getcwd()
+        here = Path.cwd()
         os.chdir(path.parent)  # the address has a length of at most 107
         end.bind(path.name)
         os.chdir(here)

@@ -59,10 +59,10 @@ def _hash(value: object) -> str:
 
 def identity(cfg: DictConfig) -> dict[str, Any]:
     """Return the resolved configuration without what only says where and how to run."""
-    for key in sorted(OmegaConf.missing_keys(cfg)):
-        if "." not in key:
-            raise UserError(f"{key}: it is missing; give it, as in {key}=...")
     kept = [key for key in cfg if key not in PLACES]
+    for key in map(str, kept):
+        if OmegaConf.is_missing(cfg, key):
+            raise UserError(f"{key}: it is missing; give it, as in {key}=...")
     return {str(key): to_plain(cfg[key]) for key in kept}
 
 

@@ -17,12 +17,13 @@ from omegaconf import DictConfig, OmegaConf
 from harness.errors import UserError
 
 BASIC_SWEEPER = "hydra._internal.core_plugins.basic_sweeper.BasicSweeper"
-LAUNCHERS = {
-    "hydra._internal.core_plugins.basic_launcher.BasicLauncher": "basic",
-    "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher": "joblib",
-    "hydra_plugins.hydra_submitit_launcher.submitit_launcher.LocalLauncher": "submitit_local",
-    "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher": "submitit_slurm",
-}
+BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+LAUNCHERS = (
+    BASIC_LAUNCHER,
+    "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher",
+    "hydra_plugins.hydra_submitit_launcher.submitit_launcher.LocalLauncher",
+    "hydra_plugins.hydra_submitit_launcher.submitit_launcher.SlurmLauncher",
+)
 LOGGING = ("none", "disabled", "stdout")
 """Hydra's own that write no file; its default writes one into the run's folder, which must be empty."""
 FIXED: dict[str, Any] = {
