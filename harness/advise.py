@@ -1,7 +1,6 @@
 """The command ``harness advise``: which test may be trusted on one's own predictions."""
 
 import functools
-import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from harness.advice.predictions import Outcomes, name_pairs
 from harness.advice.rates import detectable, power_table, size_table
 from harness.advice.recommend import Recommendation, recommend
 from harness.advice.work import Work, cost_notes
-from harness.errors import UserError
+from harness.errors import UserError, harmless
 from harness.figure_style import plain_options
 from harness.html_report.page import NAME as PAGE
 from harness.html_report.page import write_page
@@ -47,6 +46,7 @@ from harness.seeding import rng
 from harness.significance.ranks import holm
 from harness.size_power import write_table
 from harness.store import Arrays, Store, digest, read_regular, write_atomically
+from harness.table_text import from_csv
 
 POWERS = (0.8, 0.95)
 N_POSTERIOR = 4_000
@@ -146,7 +146,7 @@ def advise(
             text, found = report.write_summary(
                 tables, about, difference=difference, notes=notes, drawn=drawn, **shown
             )
-            write_atomically(out / "summary.md", text.encode())
+            write_atomically(out / "summary.md", harmless(text).encode())
     except UserError:
         if state == "new":
             (out / NAME).unlink(missing_ok=True)
@@ -406,10 +406,7 @@ def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
 
 def _draw(folder: Path, shown: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:
     """Draw from the CSVs, in the run too: what is drawn again is then the same to the last byte."""
-    import pandas as pd
-
     tables = {
-        name: pd.read_csv(io.BytesIO(read_regular(folder / f"{name}.csv")))
-        for name in ("sizes", "power", "recommendations")
+        name: from_csv(read_regular(folder / f"{name}.csv")) for name in ("sizes", "power", "recommendations")
     }
     return draw_advice(folder / "figures", tables, **shown, **figure)

@@ -13,6 +13,7 @@ from harness.errors import UserError
 from harness.provenance import NAME, read_provenance
 from harness.store import open_new, open_regular
 from harness.sweep_jobs import FOLDER, read_state
+from harness.table_text import neutralise, restore
 
 SPREAD = "spread_over"  # in provenance.json, what tells a folder of harness/spread.py from a run's
 PREFIX = "setting_"  # in front of a setting whose name is a column of the table
@@ -243,7 +244,7 @@ def _join(runs: Sequence[Run], name: str, headers: Sequence[Sequence[str]]) -> I
 def _read(path: Path) -> Iterator[list[str]]:
     try:
         with io.TextIOWrapper(open_regular(path), encoding="utf-8", newline="") as stream:
-            yield from csv.reader(stream)
+            yield from ([restore(field) for field in row] for row in csv.reader(stream))
     except (csv.Error, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}; a table that a run wrote is needed") from error
 
@@ -280,7 +281,7 @@ def _write(to: Path, rows: Iterator[list[str]]) -> int:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             for row in rows:
-                writer.writerow(row)
+                writer.writerow([neutralise(field) for field in row])
                 n += 1
             stream.flush()
             os.fsync(stream.fileno())

@@ -18,6 +18,21 @@ class UserError(Exception):
     """
 
 
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    r"""Return a text without characters that a terminal obeys: they are written out.
+
+    Examples
+    --------
+    >>> print(harmless("a\x1b[31mb\n\tc"))
+    a\x1b[31mb
+        c
+    """
+    return CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
+
+
 def sentence(error: BaseException) -> str:
     r"""Return an error's text on one line, without Hydra's hints on how to see a traceback.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.errors import UserError
 from harness.store import read_regular
+from harness.table_text import from_csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +116,7 @@ def read_table(path: Path, needed: Iterable[str] = (), numbers: Iterable[str] = 
         raise UserError(f"{path}: no such table; give the folder of a finished run")
     data = read_regular(path)
     try:
-        table = pd.read_csv(io.BytesIO(data))
+        table = from_csv(data)
     except (ValueError, pd.errors.ParserError) as error:
         raise UserError(f"{path}: not a CSV table ({' '.join(str(error).split())})") from error
     if not data.endswith(b"\n"):  # pandas would fill up the last row

@@ -17,6 +17,7 @@ from harness.captions import (
     sets_sentence,
     truth_sentences,
 )
+from harness.errors import harmless
 from harness.findings import main_findings
 from harness.findings_models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.findings_nulls import null_warnings, recommendations, verdict_grid
@@ -85,7 +86,7 @@ def write_report(out: Path) -> None:
         *_how_to_read(truth),
         *_look_and_rerun(out, provenance),
     ]
-    write_atomically(out / "summary.md", "\n".join(parts).encode())
+    write_atomically(out / "summary.md", harmless("\n".join(parts)).encode())
 
 
 def _section(heading: str, lines: list[str]) -> list[str]:

@@ -17,6 +17,7 @@ from harness.algorithms.datasets import Dataset, facts_of_data
 from harness.algorithms.trials import Trials, run_trials
 from harness.algorithms.variance_report import describe_design, split_variance, write_variance
 from harness.algorithms.variance_trials import Settings, run_variance
+from harness.errors import harmless
 from harness.parallel import Run
 from harness.provenance import Clock
 from harness.size_power import write_table
@@ -171,7 +172,7 @@ def _write_learners(
     text = report.write_summary(
         report.describe(facts), found, parts, joined["failures"], warnings, published, files
     )
-    write_atomically(out / "summary.md", text.encode())
+    write_atomically(out / "summary.md", harmless(text).encode())
     facts |= {
         "warnings": warnings,
         "n_failed_fits": len(joined["failures"]),

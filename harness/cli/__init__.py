@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from harness import __version__
 from harness.cli.help import HELP, USAGE
-from harness.errors import BROKEN, UserError, sentence
+from harness.errors import BROKEN, UserError, harmless, sentence
 from harness.interruption import until_told
 
 
@@ -67,7 +67,7 @@ def _preset_command(path: Path) -> str | None:
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):
-    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"warning: {harmless(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _launch(command: str, overrides: list[str]) -> int:
@@ -246,7 +246,8 @@ def _advise(cfg: Any) -> None:
     from harness.advise import advise
     from harness.cli.arguments import advise_arguments
 
-    advise(out=_output_folder(), say=_say, **advise_arguments(cfg))
+    arguments = advise_arguments(cfg, _say)
+    advise(out=_output_folder(), say=_say, **arguments)
 
 
 def _overrides() -> list[str]:
@@ -289,7 +290,7 @@ def _collect(cfg: Any) -> None:
 
     def warn(text: str) -> None:
         """Tell of a run that is left out."""
-        print(f"warning: {text}", file=sys.stderr)
+        print(f"warning: {harmless(text)}", file=sys.stderr)
 
     collect_runs(**collect_arguments(cfg), say=_say, warn=warn)
 
@@ -302,7 +303,7 @@ def _cache(cfg: Any) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)
+    print(harmless(text), flush=True)
 
 
 def _remove_if_empty(out: Path) -> None:

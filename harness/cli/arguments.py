@@ -136,7 +136,7 @@ def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
     return {"folder": Path(checked.cache), "stages": checked.stage, **given}
 
 
-def advise_arguments(cfg: DictConfig) -> dict[str, Any]:
+def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.advise.advise`, the predictions read."""
     from harness.advice.decisions import Decisions
     from harness.advice.inputs import fingerprint, read_outcomes
@@ -145,6 +145,7 @@ def advise_arguments(cfg: DictConfig) -> dict[str, Any]:
     checked, plain = check("advise", cfg)
     shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
     path = Path(checked.predictions)
+    say(f"reading {path} ...")
     outcomes, measure = read_outcomes(path, checked.given())
     tests = [test for test in all_tests if test.measure == measure]
     if not tests and not isinstance(outcomes, Decisions):

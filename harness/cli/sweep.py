@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from harness.cli.configuration import CONFIG_ERRORS, conf_folder, run_name
 from harness.cli.hydra_internals import BASIC_LAUNCHER
-from harness.errors import BROKEN, UserError, sentence
+from harness.errors import BROKEN, UserError, harmless, sentence
 from harness.provenance import NAME, read_provenance
 from harness.sweep_jobs import (
     Job,
@@ -281,7 +281,8 @@ def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
         assert descriptor is not None
         state = read_state(state_file(out))
         write_state(descriptor, state | {"state": "running"})
-        print(f"job {state.get('number')}: {state.get('label') or 'no setting of its own'}", flush=True)
+        label = harmless(str(state.get("label") or "no setting of its own"))
+        print(f"job {state.get('number')}: {label}", flush=True)
         before = bool((read_provenance(out) or {}).get("finished"))
         try:
             task(cfg)

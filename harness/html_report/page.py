@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.citations import bibtex, reference, version_of, works_of
-from harness.errors import UserError
+from harness.errors import UserError, harmless
 from harness.html_report.content import Section, make_table, read_sections, read_tables, render
 from harness.html_report.pictures import figure_blocks
 from harness.provenance import read_provenance
@@ -61,7 +61,8 @@ def write_page(out: Path) -> Path:
         Section("Files", _file_list(out), ""),
     ]
     path = out / NAME
-    write_atomically(path, _page(title, [part for part in parts if part.blocks], provenance).encode())
+    text = harmless(_page(title, [part for part in parts if part.blocks], provenance))
+    write_atomically(path, text.encode())
     return path
 
 
