@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,7 @@ def compare_learners(
 
     def runs(stage: str, one: Dataset) -> Callable[[str], Run]:
         """Return what gives each estimator the run of its units on one data set."""
-        made_from = [one.fingerprint(), seed, scorer, test_share, version("scikit-learn")]
+        made_from = [one.fingerprint(), seed, scorer, test_share, version_of("sklearn")]
         return lambda name: stage_run(stage, *made_from, libraries[name], name, descriptions[name])
 
     trials, spread = {}, {}
@@ -130,7 +130,12 @@ def compare_learners(
 
 def _libraries(description: object) -> str | None:
     """Return the version of xgboost where an estimator, or a step of it, comes from there."""
-    return version("xgboost") if "xgboost." in str(description) else None
+    return version_of("xgboost") if "xgboost." in str(description) else None
+
+
+def version_of(module: str) -> str:
+    """Return what a module says of its version: its distribution may have another name, as xgboost-cpu."""
+    return str(getattr(import_module(module), "__version__", "unknown"))
 
 
 def _write_learners(

@@ -23,7 +23,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         The command and its overrides; the process's own by default.
     """
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _main(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return code
+    except OSError as error:  # standard output is full or closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python itself still flushes at its end
+        if not isinstance(error, BrokenPipeError):
+            print(f"harness: standard output: {sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="")
         return 0

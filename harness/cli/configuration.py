@@ -217,7 +217,7 @@ def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
         random="rng" in parameters,
         stratified="stratified" in parameters,
     )
-    _try_out(test)
+    try_out(test)
     return test
 
 
@@ -234,7 +234,7 @@ def _difference(name: str, measure: str, costs: Mapping[str, float]) -> Callable
         raise UserError(f"test.{name}: {error}") from error
 
 
-def _try_out(test: "Test") -> None:
+def try_out(test: "Test") -> None:
     """Run the test on one small set, so that a wrong option is found before the work begins."""
     import numpy as np
 
