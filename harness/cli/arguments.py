@@ -31,10 +31,13 @@ from harness.packaged import population_file
 
 
 def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
-    """Return the settings of a command, as its model and as plain values, once all of them are allowed."""
+    """Return the settings of a command, as its model and as plain values, once all of them are allowed.
+
+    Estimators are checked later: those whose library is not installed are left out.
+    """
     plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
     checked = settings.check_settings(command, plain)
-    check_targets(plain)
+    check_targets(plain | {"estimator": None})
     return checked, plain
 
 
@@ -192,9 +195,7 @@ def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[st
     UserError
         If a key or a value is not allowed; names it, the value and what is allowed.
     """
-    plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
-    checked = settings.check_settings("compare", plain)
-    check_targets(plain | {"estimator": None})
+    checked, plain = check("compare", cfg)
     options = OPTIONS[checked.study](cfg, checked, overrides)
     # what the configuration does not say: whether a library is installed, what is in a file
     found: dict[str, Any] = {"estimators": list(options.get("estimators", ()))}

@@ -71,9 +71,9 @@ def to_plain(node: object) -> Any:
     return OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
 
 
-def build(cfg: DictConfig, group: str, **options: Any) -> Any:
+def build(cfg: DictConfig, group: str) -> Any:
     """Return the object that the chosen member of `group` describes."""
-    return make(group, cfg[group], **options)
+    return make(group, cfg[group])
 
 
 def build_corpus(cfg: DictConfig) -> Any:

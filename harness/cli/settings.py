@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from harness.errors import UserError
 from harness.figure_style import FORMATS, X_AXES
-from harness.measures import DIFFERENCES, check_measure
+from harness.measures import DIFFERENCES
 
 MOST = 1_000_000_000
 """Largest whole number where nothing smaller is said."""
@@ -72,31 +72,31 @@ def named(what: str) -> PlainValidator:
     return that(_is_name, f"{what} is", str)
 
 
-def _distinct(value: Any) -> Any:
-    if not isinstance(value, list):
-        raise _refuse("is not allowed; a list of at least one is, as in KEY=[...]")
-    if len({json.dumps(item) for item in value}) != len(value):
-        raise _refuse("names one twice; each is allowed once")
-    return value
+def listed(least: int, allowed: str = "a list of at least one is, as in KEY=[...]") -> BeforeValidator:
+    """Return the check of a list, of at least `least` items, none twice."""
+
+    def check(value: Any) -> Any:
+        """Refuse what is no list, a short one, or one that names an item twice."""
+        if not isinstance(value, list) or len(value) < least:
+            raise _refuse(f"is not allowed; {allowed}")
+        if len({json.dumps(item) for item in value}) != len(value):
+            raise _refuse("names one twice; each is allowed once")
+        return value
+
+    return BeforeValidator(check)
 
 
-def _several(value: Any) -> Any:
-    if not _distinct(value):
-        raise _refuse("is not allowed; a list of at least one is, as in KEY=[...]")
-    return value
-
-
-def _two(value: Any) -> Any:
-    if not isinstance(value, list) or len(value) < 2:
-        raise _refuse("is not allowed; a list of two or more columns is")
-    return _distinct(value)
-
-
-SEVERAL, ANY_NUMBER = BeforeValidator(_several), BeforeValidator(_distinct)
+SEVERAL, ANY_NUMBER = listed(1), listed(0, "a list is, as in KEY=[...]")
 Seed = Annotated[int, whole(0, None)]
 Flag = Annotated[bool, that(lambda v: isinstance(v, bool), "true or false is")]
 Folder = Annotated[Any, named("the name of a folder")]
 Name = Annotated[Any, named("a name")]
+PlainName = Annotated[
+    str, that(lambda v: re.fullmatch(r"\w[\w.-]*", str(v)) is not None, "a plain name is", str)
+]
+NameOrFalse = Annotated[
+    Any, that(lambda v: v is False or _is_name(v), "a name is, or false", lambda v: v and str(v))
+]
 Text = Annotated[str, that(lambda v: isinstance(v, str) and bool(v.strip()), "names are")]
 Level = Annotated[float, number(1e-9, 1 - 1e-9, "a number between 0 and 1 is (1e-9 at least)")]
 Share = Annotated[float, number(0, 1, "a number from 0 to 1 is")]
@@ -187,15 +187,6 @@ class Costs(Part):
     cost_fp: Annotated[float, number(0, 1e9, "a number of at least 0 is")]
     prior: Share
 
-    @on_model(mode="after")
-    def weigh(self) -> "Costs":
-        """Refuse costs that do not make a measure."""
-        try:
-            check_measure("dcf", **self.given())
-        except ValueError as error:
-            raise UserError(f"category_sets.costs.{error}") from error
-        return self
-
 
 class CategorySets(Part):
     size: Annotated[int, whole(1, MOST_SETS)]
@@ -221,30 +212,20 @@ class Kept(Command):
     cache: Annotated[Any, named("the name of a folder (or null)")] | None
     parallel: Group
     experiment: Any = None
-    experiment_name: (
-        Annotated[
-            str, that(lambda v: isinstance(v, str) and bool(re.fullmatch(r"\w[\w.-]*", v)), "a plain name is")
-        ]
-        | None
-    ) = None
+    experiment_name: PlainName | None = None
 
     @on_model(mode="after")
     def write_there(self) -> "Kept":
-        """Refuse a cache that cannot be written."""
-        if self.cache is not None:
-            check_cache(self.cache)
+        """Refuse a cache that cannot be one, or cannot be written."""
+        folder = Path(str(self.cache)).absolute()
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        effective = os.access in os.supports_effective_ids
+        wrong = None if there.is_dir() else "is a file; a folder is needed"
+        if wrong is None and not os.access(there, os.W_OK | os.X_OK, effective_ids=effective):
+            wrong = "cannot be written; another folder is needed"
+        if self.cache is not None and wrong is not None:
+            raise UserError(f"cache={self.cache}: {there} {wrong}, or cache=null")
         return self
-
-
-def check_cache(cache: object) -> None:
-    """Refuse a folder that cannot be one, or cannot be written."""
-    folder = Path(str(cache)).absolute()
-    there = next(place for place in (folder, *folder.parents) if place.exists())
-    if not there.is_dir():
-        raise UserError(f"cache={cache}: {there} is a file; a folder is needed, or cache=null")
-    as_effective = os.access in os.supports_effective_ids
-    if not os.access(there, os.W_OK | os.X_OK, effective_ids=as_effective):
-        raise UserError(f"cache={cache}: {there} cannot be written; another folder is needed, or cache=null")
 
 
 class Run(Kept):
@@ -296,19 +277,14 @@ class Plan(Part):
 class Advise(Kept):
     predictions: Annotated[Any, named("a file or a folder")]
     truth_column: Name | None
-    systems: Annotated[list[Name], BeforeValidator(_two)] | None
+    systems: Annotated[list[Name], listed(2, "a list of two or more columns is")] | None
     positive: Annotated[Any, that(lambda v: type(v) in (str, int, float, bool), "a label is")] | None
     threshold: Annotated[float, number(-1e300, 1e300, "a number is")] | None
     measure: Annotated[str, one_of(*DIFFERENCES)] | None
     task: Name | None
     metric: Name | None
     filter: Name | None
-    category_column: (
-        Annotated[
-            Any, that(lambda v: v is False or _is_name(v), "a name is, or false", lambda v: v and str(v))
-        ]
-        | None
-    )
+    category_column: NameOrFalse | None
     separator: Annotated[Any, that(lambda v: type(v) in (str, int) and str(v) != "", "a text is", str)]
     category: Name | None
     average: Annotated[str, one_of("micro", "macro")]
@@ -439,16 +415,10 @@ class Collect(Command):
 
 class Cache(Command):
     cache: Folder
-    stage: Names | None
+    stage: Annotated[list[Text], SEVERAL, BeforeValidator(lambda v: [v] if isinstance(v, str) else v)] | None
     older_than_days: Annotated[float, number(0, MOST, "null or a number of at least 0 is")] | None
     prune: Flag
     check: Flag
-
-    @on_model(mode="before")
-    @classmethod
-    def list_stages(cls, node: Any) -> Any:
-        """Take one stage for a list of one."""
-        return node | {"stage": [node["stage"]]} if isinstance(node.get("stage"), str) else node
 
 
 COMMANDS: dict[str, type[Command]] = {
@@ -478,13 +448,10 @@ def check_settings(command: str, plain: Mapping[str, Any]) -> Any:
     """
     for key, value in plain.items():
         _check_plain(str(key), value)
-    if command == "compare":
-        study = plain.get("study")
-        if study not in STUDIES:
-            raise UserError(f"study: {study!r} is not allowed; choose one of {', '.join(STUDIES)}")
-        model: type[Command] = STUDIES[study]
-    else:
-        model = COMMANDS[command]
+    study = plain.get("study")
+    if command == "compare" and study not in STUDIES:
+        raise UserError(f"study: {study!r} is not allowed; choose one of {', '.join(STUDIES)}")
+    model = STUDIES[study] if command == "compare" else COMMANDS[command]  # type: ignore[index]
     try:
         return model.model_validate(plain)
     except ValidationError as error:
