@@ -26,7 +26,7 @@ from harness.advice.predictions import Outcomes, name_pairs
 from harness.advice.rates import detectable, power_table, size_table
 from harness.advice.recommend import Recommendation, recommend
 from harness.advice.work import Work, cost_notes
-from harness.errors import UserError
+from harness.errors import UserError, harmless
 from harness.figure_style import plain_options
 from harness.html_report.page import NAME as PAGE
 from harness.html_report.page import write_page
@@ -46,7 +46,8 @@ from harness.rejections import Test
 from harness.seeding import rng
 from harness.significance.ranks import holm
 from harness.size_power import write_table
-from harness.store import Arrays, Store, digest, write_atomically
+from harness.store import Arrays, Store, digest, read_regular, write_atomically
+from harness.table_text import from_csv
 
 POWERS = (0.8, 0.95)
 N_POSTERIOR = 4_000
@@ -148,7 +149,7 @@ def advise(
                 tables, about, names, difference=difference, first=outcomes.warnings, notes=notes,
                 drawn=drawn, **shown,
             )  # fmt: skip
-            write_atomically(out / "summary.md", text.encode())
+            write_atomically(out / "summary.md", harmless(text).encode())
     except UserError:
         if state == "new":
             (out / NAME).unlink(missing_ok=True)
@@ -419,7 +420,7 @@ def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
 
 def _draw(folder: Path, shown: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:
     """Draw from the CSVs, in the run too: what is drawn again is then the same to the last byte."""
-    import pandas as pd
-
-    tables = {name: pd.read_csv(folder / f"{name}.csv") for name in ("sizes", "power", "recommendations")}
+    tables = {
+        name: from_csv(read_regular(folder / f"{name}.csv")) for name in ("sizes", "power", "recommendations")
+    }
     return draw_advice(folder / "figures", tables, **shown, **figure)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.errors import harmless
 from harness.papers import FEW_CATEGORIES, Panel, nulls_alone, select
 from harness.store import write_atomically
 from harness.truth_scores import truth_name
@@ -195,5 +196,5 @@ def write_captions(folder: Path, captions: Mapping[str, str]) -> Path:
 
     path = folder / "captions.md"
     parts = [f"## {stem}\n\n{escape_markdown(text)}\n" for stem, text in captions.items()]
-    write_atomically(path, ("# Captions of the figures\n\n" + "\n".join(parts)).encode())
+    write_atomically(path, harmless("# Captions of the figures\n\n" + "\n".join(parts)).encode())
     return path

@@ -1,18 +1,19 @@
 """The command ``harness collect``: the tables of many runs as one, with the settings that differ."""
 
 import csv
+import io
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.errors import UserError
 from harness.provenance import NAME, read_provenance
-from harness.store import WRITING
+from harness.store import open_new, open_regular
 from harness.sweep_jobs import FOLDER, read_state
+from harness.table_text import neutralise, restore
 
 SPREAD = "spread_over"  # in provenance.json, what tells a folder of harness/spread.py from a run's
 PREFIX = "setting_"  # in front of a setting whose name is a column of the table
@@ -242,8 +243,8 @@ def _join(runs: Sequence[Run], name: str, headers: Sequence[Sequence[str]]) -> I
 
 def _read(path: Path) -> Iterator[list[str]]:
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            yield from csv.reader(stream)
+        with io.TextIOWrapper(open_regular(path), encoding="utf-8", newline="") as stream:
+            yield from ([restore(field) for field in row] for row in csv.reader(stream))
     except (csv.Error, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}; a table that a run wrote is needed") from error
 
@@ -265,7 +266,7 @@ def _check_target(to: Path, common: set[str]) -> None:
     if to.exists():
         try:
             header = _read_header(to)
-        except UserError:
+        except (UserError, OSError):
             header = []
         if not header or header[0].removeprefix(PREFIX) != "run" or not common <= set(header):
             raise UserError(f"to={to}: it was not written by `harness collect`; name another file")
@@ -274,17 +275,16 @@ def _check_target(to: Path, common: set[str]) -> None:
 def _write(to: Path, rows: Iterator[list[str]]) -> int:
     """Write the rows so that a reader sees the old file or the new one; return how many below the header."""
     to.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=to.parent, prefix=WRITING)
+    handle, temporary = open_new(to.parent)
     try:
         n = -1
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
             for row in rows:
-                writer.writerow(row)
+                writer.writerow([neutralise(field) for field in row])
                 n += 1
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
         Path(temporary).replace(to)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -1,10 +1,12 @@
 """The one exception that is shown to the user as a sentence, and how any other is put in one."""
 
 import errno
+import re
 from concurrent.futures import BrokenExecutor
 
 BROKEN = (MemoryError, BrokenExecutor)
 """Want of memory: of the process itself, or of a worker, which the kernel kills."""
+RESOLVING = re.compile(r"^\w+ raised while resolving interpolation: ")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GOES_ON = "the same command goes on where it was"
 
@@ -14,6 +16,21 @@ class UserError(Exception):
 
     The command line prints the message and exits with code 2, without a traceback.
     """
+
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    r"""Return a text without characters that a terminal obeys: they are written out.
+
+    Examples
+    --------
+    >>> print(harmless("a\x1b[31mb\n\tc"))
+    a\x1b[31mb
+        c
+    """
+    return CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
 
 
 def sentence(error: BaseException) -> str:
@@ -42,6 +59,6 @@ def _line(error: BaseException) -> str:
         return f"there is not enough memory{said}; with parallel.n_jobs=1, which needs less, {GOES_ON}"
     lines = [line.strip() for line in str(error).splitlines()]
     kept = [line for line in lines if line and not line.startswith(("full_key", "object_type", "See https"))]
-    text = " ".join(kept) or type(error).__name__
+    text = RESOLVING.sub("", " ".join(kept)) or type(error).__name__
     override = getattr(error, "override", None)  # Hydra could not read it
     return text if not isinstance(override, str) or override in text else f"{override}: {text}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.errors import UserError
+from harness.errors import UserError, harmless
 from harness.papers import Curve
 from harness.store import write_atomically
 
@@ -202,6 +202,11 @@ def save_figure(figure: Any, folder: Path, stem: str, formats: Sequence[str], dp
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
         "png": {"Software": None},
     }
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if harmless(text.get_text()) != text.get_text():
+            text.set_text(harmless(text.get_text()))
     paths = []
     for name in formats:
         path = folder / f"{stem}.{name}"

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import UserError
 from harness.store import write_atomically
+from harness.table_text import restore, to_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -239,8 +240,7 @@ def write_outcomes(populations: Sequence[Population], path: str | Path) -> None:
     OSError
         If `path` cannot be written.
     """
-    text = to_table(populations).to_csv(index=False, float_format="%.10g", lineterminator="\n")
-    write_atomically(Path(path), text.encode())
+    write_atomically(Path(path), to_csv(to_table(populations), float_format="%.10g"))
 
 
 def read_outcomes(path: str | Path) -> list[Population]:
@@ -267,7 +267,7 @@ def read_outcomes(path: str | Path) -> list[Population]:
     path = Path(path)
     found: dict[tuple[str, str], dict[str, list[int]]] = {}
     for line, row in _rows(path):
-        name, pair, balance = (row[column] for column in READ_COLUMNS[:3])
+        name, pair, balance = (restore(row[column]) for column in READ_COLUMNS[:3])
         for column in READ_COLUMNS[:3]:
             if not row[column] or not row[column].isprintable():
                 raise UserError(

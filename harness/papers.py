@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.errors import UserError
+from harness.store import read_regular
+from harness.table_text import from_csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,13 +112,14 @@ def read_table(path: Path, needed: Iterable[str] = (), numbers: Iterable[str] = 
     """
     import pandas as pd
 
-    if not path.is_file():
+    if not path.exists():
         raise UserError(f"{path}: no such table; give the folder of a finished run")
+    data = read_regular(path)
     try:
-        table = pd.read_csv(path)
+        table = from_csv(data)
     except (ValueError, pd.errors.ParserError) as error:
         raise UserError(f"{path}: not a CSV table ({' '.join(str(error).split())})") from error
-    if not path.read_bytes().endswith(b"\n"):  # pandas would fill up the last row
+    if not data.endswith(b"\n"):  # pandas would fill up the last row
         raise UserError(f"{path}: its last row has no end; was the file cut short?")
     missing = [name for name in needed if name not in table.columns]
     if missing:

@@ -14,9 +14,11 @@ from typing import Any
 from harness import __version__
 from harness.errors import UserError
 from harness.memory import MemoryWatch
-from harness.store import WRITING, digest, remove_leftovers, write_atomically
+from harness.store import WRITING, digest, read_regular, remove_leftovers, write_atomically
 
 NAME = "provenance.json"
+LARGEST = 64 * 2**20
+"""Bytes of it that are read; a run writes some thousands."""
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "torch", "pandas", "matplotlib", "nltk", "joblib", "hydra-core",
 )  # fmt: skip
@@ -71,8 +73,8 @@ def _refuse_inside_run(out: Path) -> None:
 def read_provenance(out: Path) -> dict[str, Any] | None:
     """Return what ``provenance.json`` in `out` holds, or None where there is none to be read."""
     try:
-        found = json.loads((out / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_regular(out / NAME, LARGEST).decode())
+    except (OSError, ValueError, RecursionError, UserError):
         return None
     return found if isinstance(found, dict) else None
 

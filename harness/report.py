@@ -18,6 +18,7 @@ from harness.captions import (
     truth_sentences,
 )
 from harness.category_verdicts import CELLS_NOTE, FALSE_LIBERAL, distribution_cells, read_rates
+from harness.errors import harmless
 from harness.findings import main_findings
 from harness.findings_models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.findings_nulls import null_warnings, recommendations, verdict_grid
@@ -90,7 +91,7 @@ def write_report(out: Path) -> None:
         *_how_to_read(truth),
         *_look_and_rerun(out, provenance),
     ]
-    write_atomically(out / "summary.md", "\n".join(parts).encode())
+    write_atomically(out / "summary.md", harmless("\n".join(parts)).encode())
 
 
 def _section(heading: str, lines: list[str]) -> list[str]:

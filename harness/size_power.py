@@ -15,6 +15,7 @@ from harness.seeding import rng
 from harness.size_power_categories import BY_CATEGORY, POINT, key_values
 from harness.size_power_categories import size_power_by_category as size_power_by_category
 from harness.store import write_atomically
+from harness.table_text import to_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -330,5 +331,4 @@ def write_table(table: pd.DataFrame, path: str | Path) -> None:
     OSError
         If `path` cannot be written.
     """
-    text = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-    write_atomically(Path(path), text.encode())
+    write_atomically(Path(path), to_csv(table, float_format="%.10g"))

@@ -60,6 +60,7 @@ def collect_runs(
     UserError
         If there is no run to join, or the spread cannot be made.
     """
+    say(f"reading the runs in {folder} ...")
     found = []
     if over is not None:  # before the table, so that nothing is written where it cannot be made
         found = write_spread(*runs_with(folder, "size_power"), over, spread_to, figure)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.captions import SIGN, corpus_notes, corpus_sentence, sentence, truth_sentences
 from harness.category_verdicts import SINGLE, mean_words
 from harness.collect import SPREAD
+from harness.errors import harmless
 from harness.findings_paper import Conclusion, papers_conclusions
 from harness.findings_verdicts import count_words, size_truth, told_curves
 from harness.papers import (
@@ -55,7 +56,7 @@ def write_spread_report(
         if any(len(table) for _, table in parts):
             write_tables(out / "tables", stem, parts)
     text = _summary(out, spread, facts, captioned)
-    write_atomically(out / "summary.md", text.encode())
+    write_atomically(out / "summary.md", harmless(text).encode())
 
 
 SEEDS = " A seed draws D_tr, the unions, the models' random states and the evaluation sets."

@@ -6,14 +6,17 @@ import io
 import json
 import math
 import os
-import tempfile
+import secrets
+import stat
 import warnings
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from harness.errors import UserError
 
 Arrays = dict[str, NDArray[Any]]
 WRITING = ".writing-"
@@ -29,6 +32,43 @@ def digest(*parts: object) -> str:
     True
     """
     return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+LARGEST_TABLE = 4 * 2**30
+LARGEST_ENTRY = 64 * 2**30
+
+
+def open_regular(path: Path, largest: int = LARGEST_TABLE) -> BinaryIO:
+    """Open a regular file of at most `largest` bytes: a pipe would block, a device might never end.
+
+    Raises
+    ------
+    UserError
+        If it is no regular file, or too large.
+    OSError
+        If it is missing or cannot be read.
+
+    Examples
+    --------
+    >>> open_regular(Path("/dev/zero"))
+    Traceback (most recent call last):
+    ...
+    harness.errors.UserError: /dev/zero: it is no regular file; one is needed
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and found.st_size <= largest:
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISREG(found.st_mode):
+        raise UserError(f"{path}: {found.st_size:,} bytes are too many; {largest:,} are allowed")
+    raise UserError(f"{path}: it is no regular file; one is needed")
+
+
+def read_regular(path: Path, largest: int = LARGEST_TABLE) -> bytes:
+    """Return what a regular file holds; see :func:`open_regular`."""
+    with open_regular(path, largest) as stream:
+        return stream.read()
 
 
 def hash_file(path: Path) -> str:
@@ -55,7 +95,6 @@ def write_atomically(path: Path, data: bytes | memoryview) -> None:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
-            Path(temporary).chmod(0o644)
             Path(temporary).replace(path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
@@ -70,8 +109,14 @@ def _open_beside(path: Path) -> tuple[int, str]:
     for _ in range(9):
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            return tempfile.mkstemp(dir=path.parent, prefix=WRITING)
-    return tempfile.mkstemp(dir=path.parent, prefix=WRITING)
+            return open_new(path.parent)
+    return open_new(path.parent)
+
+
+def open_new(folder: Path) -> tuple[int, str]:
+    """Open a new file that bears no final name yet, with the permissions of any new file (the umask's)."""
+    path = folder / f"{WRITING}{secrets.token_hex(8)}"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), str(path)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -109,7 +154,7 @@ def read_entry(path: Path, key: str) -> Arrays:
         If it is damaged: zipfile and numpy raise almost anything.
     """
     arrays = {}
-    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+    with open_regular(path, LARGEST_ENTRY) as stream, zipfile.ZipFile(stream) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > os.fstat(stream.fileno()).st_size:
             raise ValueError("it declares more than it holds")

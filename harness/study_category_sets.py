@@ -13,7 +13,7 @@ from harness.balance import Balance, label_documents
 from harness.category_sets.calibration import calibrate, calibrate_random
 from harness.category_sets.choice import Sets, disjoint_sets, random_sets
 from harness.category_sets.expected import disjoint_variance, subset_overlap
-from harness.category_sets.options import check_options, check_run
+from harness.category_sets.options import check_run
 from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.report import draw_figures, main_findings, write_report
 from harness.category_sets.table3 import resample_sets, tabulate, tabulate_histograms
@@ -74,7 +74,6 @@ def run_category_sets(
     UserError
         If the input cannot be used; `out` is left as it was.
     """
-    check_options(options)
     check_run(pairs, training["split"]["n_test"], n_replicates, list(balances), population_file is not None)
     (pair,) = pair_models(pairs, training["models"])
     if check_folder(out, config) == "finished":

@@ -10,13 +10,18 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harness.errors import UserError
+from harness.store import read_regular
+
 FOLDER = ".jobs"
 # These say where and how to run, not what: jobs that differ in nothing else are one run, in one folder.
 PLACES = ("out", "cache", "parallel", "device")
+LARGEST = 2**20  # bytes of a job's file
 LONGEST = 80  # characters of a folder's name before its hash
 
 
@@ -84,8 +89,8 @@ def state_file(out: Path) -> Path:
 def read_state(path: Path) -> dict[str, Any]:
     """Return what a job's file says; an empty dict where there is none or it is damaged."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_regular(path, LARGEST).decode())
+    except (OSError, ValueError, RecursionError, UserError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -101,8 +106,10 @@ def locked(path: Path, *, wait: bool) -> Iterator[int | None]:
         Wait until the other process has done with the job.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UserError(f"{path}: it is no regular file; remove it, and give the same command again")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:

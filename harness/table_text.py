@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from harness.errors import harmless
 from harness.store import write_atomically
 
 if TYPE_CHECKING:
@@ -43,10 +45,56 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("a|b *c* <d> linear_svm [0.1, 0.2] _e_"))
     a\|b \*c\* &lt;d&gt; linear_svm [0.1, 0.2] \_e\_
     """
-    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = harmless(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"([\\|*`])", r"\\\1", text)
     text = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
     return re.sub(r"\](?=[(\[:])", r"\\]", text)
+
+
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def neutralise(value: Any) -> Any:
+    """Return a name so that no spreadsheet takes it for a formula: with an apostrophe in front; numbers stay.
+
+    Examples
+    --------
+    >>> neutralise("=1+1"), neutralise("-0.5"), neutralise("'@x"), restore(neutralise("'@x"))
+    ("'=1+1", '-0.5', "''@x", "'@x")
+    """
+    if not isinstance(value, str) or not FORMULA.match(value):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def restore(value: Any) -> Any:
+    """Return what :func:`neutralise` was given."""
+    return value[1:] if isinstance(value, str) and value[:1] == "'" and FORMULA.match(value) else value
+
+
+def to_csv(table: DataFrame, **options: Any) -> bytes:
+    """Return a table as CSV, its names neutralised."""
+    return _map_text(table, neutralise).to_csv(index=False, lineterminator="\n", **options).encode()
+
+
+def from_csv(data: bytes, **options: Any) -> DataFrame:
+    """Return the table that :func:`to_csv` wrote."""
+    import pandas as pd
+
+    return _map_text(pd.read_csv(io.BytesIO(data), **options), restore)
+
+
+def _map_text(table: DataFrame, change: Callable[[Any], Any]) -> DataFrame:
+    from pandas.api.types import is_numeric_dtype
+
+    table = table.rename(columns=change)
+    return table.assign(
+        **{name: table[name].map(change) for name in table.columns if not is_numeric_dtype(table[name])}
+    )
 
 
 def show(value: object, digits: int = 3) -> str:
@@ -104,6 +152,6 @@ def write_tables(folder: Path, stem: str, parts: Sequence[tuple[str, DataFrame]]
     """
     markdown, latex = folder / f"{stem}.md", folder / f"{stem}.tex"
     text = "\n".join(f"{escape_markdown(caption)}\n\n{to_markdown(part)}" for caption, part in parts)
-    write_atomically(markdown, text.encode())
+    write_atomically(markdown, harmless(text).encode())
     write_atomically(latex, "\n".join(to_latex(part, caption) for caption, part in parts).encode())
     return [markdown, latex]

@@ -36,7 +36,7 @@ from harness.papers import (
     without_nulls,
 )
 from harness.store import write_atomically
-from harness.table_text import write_tables
+from harness.table_text import to_csv, write_tables
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -278,8 +278,7 @@ def write_truth_tables(out: Path) -> list[Path]:
     size_power = read_table(out / "size_power.csv", COLUMNS)
     scores = score_truth_rules(size_power)
     folder = out / "tables"
-    text = scores.to_csv(index=False, lineterminator="\n")
-    write_atomically(folder / "truth_rules.csv", text.encode())
+    write_atomically(folder / "truth_rules.csv", to_csv(scores))
     totals = total_scores(scores)
     totals["truth"] = [truth_name(str(truth)) for truth in totals["truth"]]
     alpha = primary_alpha(size_power)

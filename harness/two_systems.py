@@ -220,7 +220,7 @@ def find_tests(
     ValueError
         If there is no such measure or test, a test is of another measure, or an option is not allowed.
     """
-    from harness.config import named_tests
+    from harness.cli.configuration import named_tests
 
     check_measure(measure, **costs)
     whole = isinstance(n_replicates, int | np.integer) and not isinstance(n_replicates, bool)

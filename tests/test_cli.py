@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,7 +188,7 @@ def test_a_sweep_gives_each_job_its_folder(capfd, here):
         (["+test.mcnemar.colour=red"], "colour"),
         (["test.mcnemar.measure=beauty"], "beauty"),
         (["test.mcnemar._target_=os.system"], "'os.system' is not allowed"),
-        (["test.mcnemar._target_=harness.store.os.remove"], "functions and classes of harness are"),
+        (["test.mcnemar._target_=harness.store.os.remove"], "tests, functions of harness.significance, are"),
         (["test.mcnemar._target_=harness.nowhere.nothing"], "is not allowed"),
         (["population=absent.csv"], "absent.csv"),
         (["sets.n_sets=many"], "'many' is not allowed"),
@@ -209,7 +210,7 @@ def test_wrong_settings(arguments, said, capfd, here):
         (["corpus=lyrl"], "path"),
         (["split.n_train=12000"], "n_train"),
         (["split.n_train=1"], "split.n_train: 1"),
-        (["split.order=sideways"], "choose random or chronological"),
+        (["split.order=sideways"], "choose one of random, chronological"),
         (["pairs=[linear_svm-forest]"], "'linear_svm-forest' is not allowed"),
         (["pairs=[mlp-mlp]"], "two different models"),
         (["balance=[meta]", "balance.meta.low=0.9", "balance.meta.high=0.8"], "0 < low <= high < 1"),
@@ -266,3 +267,32 @@ def test_a_preset_of_another_command_is_refused(capfd, here):
     assert "not of `harness run`" in refused(capfd, here, "run", "experiment=wine")
     for preset in ("nips2005", "nips2005_dissimilar"):
         assert "is one of `harness run`" in refused(capfd, here, "compare", f"experiment={preset}")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["run", "--help"], ["--version"]])
+def test_standard_output_that_is_full(arguments):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "harness", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("harness: standard output: No space left on device")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_backend_of_matplotlib_that_does_not_exist(here, monkeypatch):
+    """Figures are files: what MPLBACKEND names is not asked."""
+    import os
+
+    command = [sys.executable, "-m", "harness", "figures", "from=absent"]
+    environment = os.environ | {"MPLBACKEND": "nosuch"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("harness figures: from=absent: it holds no size_power.csv")
+
+
+def test_a_library_of_another_distribution_has_a_version():
+    from harness.algorithms.comparison import version_of
+
+    assert version_of("sklearn").count(".") >= 1
+    assert version_of("html") == "unknown"

@@ -241,8 +241,8 @@ def test_what_the_wine_report_cannot_have_found():
 def composed(*overrides):
     from hydra import compose, initialize_config_dir
 
-    from harness.config import conf_folder, register_resolvers
-    from harness.config_compare import compare_arguments
+    from harness.cli.arguments import compare_arguments
+    from harness.cli.configuration import conf_folder, register_resolvers
 
     register_resolvers()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
@@ -251,7 +251,7 @@ def composed(*overrides):
 
 
 def test_every_estimator_that_is_offered_learns():
-    from harness.config import conf_folder
+    from harness.cli.configuration import conf_folder
 
     names = sorted(path.stem for path in (conf_folder() / "estimator").glob("*.yaml"))
     if importlib.util.find_spec("xgboost") is None:

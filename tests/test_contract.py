@@ -13,9 +13,10 @@ from omegaconf import OmegaConf
 from scipy import sparse
 
 from harness.balance import Balance
-from harness.config import conf_folder, register_resolvers, run_arguments
-from harness.config_compare import compare_arguments
+from harness.cli.arguments import compare_arguments, run_arguments
+from harness.cli.configuration import conf_folder, register_resolvers, try_out
 from harness.corpora.corpus import Corpus, check_corpus
+from harness.errors import UserError
 from harness.evaluation import judge_truth
 from harness.figures import draw_figures
 from harness.measures import DIFFERENCES, difference
@@ -145,6 +146,17 @@ def test_tests_judged_together_give_what_each_gives_alone(sets):
         for i, test in enumerate(family):
             alone, *_ = decide([test], sets, [0.1, 0.02], np.random.default_rng(3))
             assert (together[:, i] == alone[:, 0]).all()
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), KeyError("lost"), RuntimeError("bad")])
+def test_a_test_that_raises_anything_is_told_in_a_sentence(error, significance_test):
+    """What the try-out of a chosen test meets, before any work."""
+
+    def pvalue(counts, **options):
+        raise error
+
+    with pytest.raises(UserError, match=f"test.{significance_test.name}: {type(error).__name__}: "):
+        try_out(dataclasses.replace(significance_test, pvalue=pvalue))
 
 
 # --- truth rules, balances ------------------------------------------------------------------------

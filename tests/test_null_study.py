@@ -12,7 +12,8 @@ from scipy import stats
 from harness import nulls
 from harness.balance import Balance
 from harness.cli import main
-from harness.config import conf_folder, register_resolvers, run_arguments
+from harness.cli.arguments import run_arguments
+from harness.cli.configuration import conf_folder, register_resolvers
 from harness.measures import difference
 from harness.null_evaluation import evaluate_nulls
 from harness.null_evaluation_sets import FEW_ALPHA, count_sets

@@ -12,7 +12,8 @@ from hydra import compose, initialize_config_dir
 
 from harness import nulls
 from harness.balance import Balance
-from harness.config import conf_folder, register_resolvers, run_arguments
+from harness.cli.arguments import run_arguments
+from harness.cli.configuration import conf_folder, register_resolvers
 from harness.evaluation import evaluate
 from harness.figure_closeness import join_closeness
 from harness.findings_nulls import null_warnings

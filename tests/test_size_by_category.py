@@ -11,7 +11,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from harness.config import conf_folder, register_resolvers, run_arguments
+from harness.cli.arguments import run_arguments
+from harness.cli.configuration import conf_folder, register_resolvers
 from harness.evaluation import fewest_to_reject
 from harness.null_evaluation_tables import SIZES, distribution_table
 from harness.outcomes import Population

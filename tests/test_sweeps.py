@@ -127,9 +127,44 @@ def test_all_jobs_fail(capfd, here, study):
 def test_a_wrong_sweep_fails_before_any_job(wrong, capfd, here, study):
     code, out, err = sweep(capfd, "out=s", wrong, "seed=1,2")
     assert code == 2
-    assert out == ""
+    assert out in ("", "2 jobs\n", "4 jobs\n")
     assert 1 <= len(err.splitlines()) <= 2
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("swept", "said"),
+    [
+        ("seed=range(0,100000000)", "a sweep of 100,000,000 jobs is not allowed; from 1 to 100,000 are"),
+        ("seed=range(0,1,1e-9)", "a sweep of 1,000,000,000 jobs is not allowed"),
+        ("seed=range(0,1000) alpha=range(0.1,0.9,0.001)", "a sweep of 800,000 jobs is not allowed"),
+        ("seed=range(5,5)", "a sweep of 0 jobs is not allowed"),
+        ("seed=range(0,10,0)", "not by 0"),
+        ("seed=interval(0,1)", "it is no list of values; a list of them is needed"),
+        ("seed=1,2 hydra.sweeper.max_batch_size=-1", "hydra.sweeper.max_batch_size: -1 is not allowed"),
+        ("seed=1,2 hydra.sweeper.max_batch_size=0", "hydra.sweeper.max_batch_size: 0 is not allowed"),
+    ],
+)
+def test_how_many_jobs_is_told_before_any_is_made(swept, said, capfd, here, study):
+    code, out, err = sweep(capfd, "out=s", *swept.split())
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert list(here.iterdir()) == []
+
+
+def test_the_first_job_is_run_before_the_last_is_composed(capfd, here, monkeypatch):
+    """Each job has its file once it is composed."""
+    composed = []
+
+    def work(cfg):
+        composed.append(len(list((here / "s" / ".jobs").iterdir())))
+
+    monkeypatch.setitem(cli.COMMANDS, "compare", work)
+    code, out, _ = sweep(capfd, "out=s", "seed=1,2,3")
+    assert code == 0
+    assert out.startswith("3 jobs\njob 1: seed=1\n")
+    assert composed == [1, 2, 3]
 
 
 def test_jobs_that_are_one_run_run_once(capfd, here, study):
@@ -201,8 +236,9 @@ def killed_sweep(launcher, *more):
     """Run a sweep whose job of seed 1 kills its process; return the exit code."""
     import hydra
 
-    from harness.config import conf_folder, register_resolvers
-    from harness.sweep import JobsFailed, use_this_sweeper
+    from harness.cli.configuration import conf_folder, register_resolvers
+    from harness.cli.hydra_internals import use_sweeper
+    from harness.cli.sweep import JobsFailed, Sweep
 
     def task(cfg):
         from hydra.core.hydra_config import HydraConfig
@@ -215,7 +251,7 @@ def killed_sweep(launcher, *more):
         (out / "provenance.json").write_text('{"finished": true}')
 
     register_resolvers()
-    use_this_sweeper()
+    use_sweeper(Sweep)
     before, sys.argv = sys.argv, ["harness compare", "-m", f"hydra/launcher={launcher}", *more]
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:

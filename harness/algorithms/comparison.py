@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from harness.algorithms.datasets import Dataset, facts_of_data
 from harness.algorithms.trials import Trials, run_trials
 from harness.algorithms.variance_report import describe_design, split_variance, write_variance
 from harness.algorithms.variance_trials import Settings, run_variance
+from harness.errors import harmless
 from harness.parallel import Run
 from harness.provenance import Clock
 from harness.size_power import write_table
@@ -102,7 +103,7 @@ def compare_learners(
 
     def runs(stage: str, one: Dataset) -> Callable[[str], Run]:
         """Return what gives each estimator the run of its units on one data set."""
-        made_from = [one.fingerprint(), seed, scorer, test_share, version("scikit-learn")]
+        made_from = [one.fingerprint(), seed, scorer, test_share, version_of("sklearn")]
         return lambda name: stage_run(stage, *made_from, libraries[name], name, descriptions[name])
 
     trials, spread = {}, {}
@@ -129,7 +130,12 @@ def compare_learners(
 
 def _libraries(description: object) -> str | None:
     """Return the version of xgboost where an estimator, or a step of it, comes from there."""
-    return version("xgboost") if "xgboost." in str(description) else None
+    return version_of("xgboost") if "xgboost." in str(description) else None
+
+
+def version_of(module: str) -> str:
+    """Return what a module says of its version: its distribution may have another name, as xgboost-cpu."""
+    return str(getattr(import_module(module), "__version__", "unknown"))
 
 
 def _write_learners(
@@ -171,7 +177,7 @@ def _write_learners(
     text = report.write_summary(
         report.describe(facts), found, parts, joined["failures"], warnings, published, files
     )
-    write_atomically(out / "summary.md", text.encode())
+    write_atomically(out / "summary.md", harmless(text).encode())
     facts |= {
         "warnings": warnings,
         "n_failed_fits": len(joined["failures"]),

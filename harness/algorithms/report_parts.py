@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.algorithms.learner_tests import TESTS
 from harness.captions import write_captions
+from harness.errors import harmless
 from harness.figure_style import figure_style, save_figure
-from harness.store import write_atomically
-from harness.table_text import escape_markdown, to_markdown
+from harness.store import read_regular, write_atomically
+from harness.table_text import escape_markdown, from_csv, to_markdown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,9 +24,7 @@ BARS = "Bars: 95 % Clopper-Pearson intervals of the share of data sets."
 
 def read_table(path: Path) -> DataFrame:
     """Read a table as it was written: names as text, empty fields missing."""
-    import pandas as pd
-
-    return pd.read_csv(path, dtype=NAMES, keep_default_na=False, na_values=[""])
+    return from_csv(read_regular(path), dtype=NAMES, keep_default_na=False, na_values=[""])
 
 
 def main_alpha(alphas: Sequence[float]) -> float:
@@ -110,7 +109,7 @@ def write_summary(
     parts.append("## Tables")
     for caption, table in tables:
         parts += [escape_markdown(caption), to_markdown(table).rstrip()]
-    write_atomically(out / "summary.md", ("\n\n".join(parts) + "\n").encode())
+    write_atomically(out / "summary.md", (harmless("\n\n".join(parts)) + "\n").encode())
 
 
 def name_tests(tests: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.store import write_atomically
-from harness.table_text import write_tables
+from harness.table_text import to_csv, write_tables
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -108,7 +108,7 @@ def display_table(table: DataFrame) -> DataFrame:
 def write_seeds_table(folder: Path, table: DataFrame, caption: str, stem: str = "seeds") -> list[Path]:
     """Write the table as CSV (all columns), Markdown and LaTeX (for print), and return the paths."""
     path = folder / f"{stem}.csv"
-    write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
+    write_atomically(path, to_csv(table))
     return [path, *write_tables(folder, stem, [(caption, display_table(table))])]
 
 

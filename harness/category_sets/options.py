@@ -1,43 +1,8 @@
-"""What ``experiment=rr0434`` may be told, checked before any work."""
+"""What ``experiment=rr0434`` asks of the rest of the run, checked before any work."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from harness.errors import UserError
-from harness.measures import check_measure
-
-AVERAGES = ("micro", "macro")
-RESAMPLING = ("document", "event")
-KEYS = ("size", "averages", "resampling", "n_subsets", "costs", "calibration")
-MOST = 10_000_000
-LEAST = {"n_draws": 10, "n_replicates": 20, "n_truth_sets": 100, "n_random": 0}
-
-
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse settings of the category sets that cannot be used.
-
-    Raises
-    ------
-    UserError
-        If a key or a value of ``category_sets`` is not allowed; names it, the value and what is allowed.
-    """
-    _check_keys("category_sets", options, KEYS)
-    _check_keys("category_sets.calibration", options["calibration"], tuple(LEAST))
-    for key, least in (("size", 1), ("n_subsets", 20)):
-        _check_whole(f"category_sets.{key}", options[key], least)
-    for key, least in LEAST.items():
-        _check_whole(f"category_sets.calibration.{key}", options["calibration"][key], least)
-    for key, allowed in (("averages", AVERAGES), ("resampling", RESAMPLING)):
-        _check_members(f"category_sets.{key}", options[key], allowed)
-    if not isinstance(options["costs"], Mapping):
-        raise UserError("category_sets.costs: cost_fn, cost_fp and prior are needed")
-    for key, value in options["costs"].items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserError(f"category_sets.costs.{key}: {value!r} is not allowed; a number is")
-    try:
-        check_measure("dcf", **options["costs"])
-    except ValueError as error:
-        raise UserError(f"category_sets.costs.{error}") from error
 
 
 def check_run(
@@ -82,30 +47,3 @@ def check_run(
             f"balance: {', '.join(balances)} is not allowed; experiment=rr0434 takes the categories as they "
             "are, balance=[natural]"
         )
-
-
-def _check_keys(where: str, node: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a part that is unknown or missing."""
-    if not isinstance(node, Mapping):
-        raise UserError(f"{where}: {node!r} is not allowed; its parts are {', '.join(allowed)}")
-    for key in node:
-        if key not in allowed:
-            raise UserError(f"{where}.{key}: there is no such key; {', '.join(allowed)} are allowed")
-    missing = [key for key in allowed if key not in node]
-    if missing:
-        raise UserError(f"{where}: {missing[0]} is missing; its parts are {', '.join(allowed)}")
-
-
-def _check_whole(where: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
-        raise UserError(f"{where}: {value!r} is not allowed; a whole number from {least} to {MOST:,} is")
-
-
-def _check_members(where: str, values: object, allowed: tuple[str, ...]) -> None:
-    if not isinstance(values, list) or not values or len(set(map(str, values))) != len(values):
-        raise UserError(
-            f"{where}: {values!r} is not allowed; a list of {' and '.join(allowed)}, none twice, is"
-        )
-    for value in values:
-        if value not in allowed:
-            raise UserError(f"{where}: {value!r} is not allowed; choose from {', '.join(allowed)}")

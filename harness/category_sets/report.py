@@ -16,6 +16,7 @@ from harness.category_sets.findings import (
     verdict_sentences,
 )
 from harness.category_sets.variants import METHODS, quantity_words, records
+from harness.errors import harmless
 from harness.figure_style import check_options, figure_style, save_figure
 from harness.papers import read_table
 from harness.provenance import read_provenance
@@ -108,7 +109,7 @@ def write_report(out: Path) -> None:
         *_section("Verdicts", _bullets(verdict_sentences(calibration))),
         *_section(HEADING, rerun_lines(provenance)),
     ]
-    write_atomically(out / "summary.md", "\n".join(parts).encode())
+    write_atomically(out / "summary.md", harmless("\n".join(parts)).encode())
 
 
 def table3_shown(table: DataFrame) -> DataFrame:

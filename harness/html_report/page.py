@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.citations import bibtex, reference, version_of, works_of
-from harness.errors import UserError
+from harness.errors import UserError, harmless
 from harness.html_report.content import Section, make_table, read_sections, read_tables, render
 from harness.html_report.pictures import figure_blocks
 from harness.provenance import read_provenance
 from harness.rerun import HEADING as RERUN
 from harness.rerun import rerun_lines
-from harness.store import write_atomically
+from harness.store import read_regular, write_atomically
 
 NAME = "report.html"
 FINDINGS = ("Main findings", "Findings")
@@ -46,7 +46,7 @@ def write_page(out: Path) -> Path:
     out = Path(out)
     if not (out / "summary.md").is_file():
         raise UserError(f"{out}: it holds no summary.md; the folder of a finished run is needed")
-    summary = (out / "summary.md").read_text(encoding="utf-8")
+    summary = read_regular(out / "summary.md").decode()
     provenance = read_provenance(out) or {}
     title, sections = read_sections(summary)
     front, rest = _arrange(sections)
@@ -61,7 +61,8 @@ def write_page(out: Path) -> Path:
         Section("Files", _file_list(out), ""),
     ]
     path = out / NAME
-    write_atomically(path, _page(title, [part for part in parts if part.blocks], provenance).encode())
+    text = harmless(_page(title, [part for part in parts if part.blocks], provenance))
+    write_atomically(path, text.encode())
     return path
 
 
@@ -83,7 +84,7 @@ def _more_tables(folder: Path, summary: str) -> list[str]:
     """Return the tables that the summary does not show, folded; those that are too long are named."""
     blocks, too_long = [], []
     for path in sorted(folder.glob("*.md")):
-        tables = [one for one in read_tables(path.read_text("utf-8")) if one.source not in summary]
+        tables = [one for one in read_tables(read_regular(path).decode()) if one.source not in summary]
         if any(one.n_rows > LONGEST_TABLE for one in tables):
             too_long.append(path.name)
         elif tables:

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from harness.html_report.content import read_sections
+from harness.store import read_regular
 
 BUDGET = 3_000_000
 """Bytes of images in a page; base64 makes a third more of them."""
@@ -52,7 +53,7 @@ def embed(paths: Sequence[Path]) -> dict[str, bytes | None]:
 
     Which images a page leaves out hangs on their order and sizes alone.
     """
-    images = {path.stem: path.read_bytes() for path in paths}
+    images = {path.stem: read_regular(path) for path in paths}
     if sum(map(len, images.values())) > BUDGET:
         images = {stem: reduce_colours(data) for stem, data in images.items()}
     kept: dict[str, bytes | None] = {}
@@ -91,7 +92,7 @@ def split_caption(words: str) -> tuple[str, str]:
 def _read_captions(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
-    _, sections = read_sections(path.read_text(encoding="utf-8"))
+    _, sections = read_sections(read_regular(path).decode())
     return {section.heading: section.text for section in sections if section.heading}
 
 

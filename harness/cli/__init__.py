@@ -7,11 +7,11 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from harness import __version__
-from harness.cli_help import HELP, USAGE
-from harness.errors import BROKEN, UserError, sentence
+from harness.cli.help import HELP, USAGE
+from harness.errors import BROKEN, UserError, harmless, sentence
 from harness.interruption import until_told
 
 
@@ -23,7 +23,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         The command and its overrides; the process's own by default.
     """
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _main(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return code
+    except OSError as error:  # standard output is full or closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what Python itself still flushes at its end
+        if not isinstance(error, BrokenPipeError):
+            print(f"harness: standard output: {sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="")
         return 0
@@ -45,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _help(command: str) -> str:
     """Return a command's help; Hydra's own takes seconds to list the groups."""
-    from harness.config import conf_folder
+    from harness.cli.configuration import conf_folder
 
     primary = (conf_folder() / f"{command}.yaml").read_text(encoding="utf-8")
     groups = []
@@ -67,18 +78,20 @@ def _preset_command(path: Path) -> str | None:
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):
-    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"warning: {harmless(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _launch(command: str, overrides: list[str]) -> int:
     """Compose the configuration and run the command's task, once or once a job of the sweep."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra itself prints several lines and exits with 1
+    os.environ["MPLBACKEND"] = "agg"  # figures are files; another backend may not exist
     import hydra
 
-    from harness.config import CONFIG_ERRORS, conf_folder, register_resolvers
-    from harness.sweep import JobsFailed, use_this_sweeper
+    from harness.cli.configuration import CONFIG_ERRORS, conf_folder, register_resolvers
+    from harness.cli.hydra_internals import checked_compositions, use_sweeper
+    from harness.cli.sweep import JobsFailed, Sweep
 
-    expected = (UserError, OSError, *BROKEN, *CONFIG_ERRORS)
+    expected = (UserError, OSError, RecursionError, *BROKEN, *CONFIG_ERRORS)
     failures: list[str] = []
     sweeping = bool({"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(overrides))
 
@@ -96,7 +109,7 @@ def _launch(command: str, overrides: list[str]) -> int:
             print(f"harness {command}: {failures[-1]}", file=sys.stderr)
 
     register_resolvers()
-    use_this_sweeper()
+    use_sweeper(Sweep)
     before = sys.argv
     sys.argv = [f"harness {command}", *overrides]
     try:
@@ -104,7 +117,8 @@ def _launch(command: str, overrides: list[str]) -> int:
         _check_groups(overrides)
         _check_named_presets(command, overrides)
         sys.argv[1:] = _name_bare_path(command, overrides)
-        hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
+        with checked_compositions():
+            hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
     except JobsFailed:
         return 1
     except expected as error:
@@ -122,7 +136,7 @@ def _launch(command: str, overrides: list[str]) -> int:
 
 def _run_job(command: str, cfg: Any) -> None:
     """Do the command's work for one configuration, in whichever process a launcher put it."""
-    from harness.config import register_resolvers
+    from harness.cli.configuration import register_resolvers
     from harness.folder_lock import hold_folder
 
     warnings.showwarning = _show_warning
@@ -151,20 +165,25 @@ def _note_overrides() -> None:
 
 
 def _check_flags(command: str, overrides: list[str]) -> None:
-    """Refuse an option that Hydra does not have, in one line where Hydra prints its usage."""
-    from hydra._internal.utils import get_args_parser
+    """Refuse an option that Hydra does not have, or that would replace the command's own configuration."""
+    from harness.cli.hydra_internals import parse_flags
 
-    def refuse(message: str) -> None:
+    def refuse(message: str) -> NoReturn:
         raise UserError(f"{message}; settings are NAME=VALUE, and `harness {command} --help` tells more")
 
-    parser = get_args_parser()
-    parser.error = refuse  # type: ignore[assignment]
-    parser.parse_args(overrides)
+    flags = parse_flags(overrides, refuse)
+    if flags.config_path is not None or flags.config_name is not None:
+        refuse("--config-path and --config-name are not allowed")
+    if flags.config_dir is not None and (Path(flags.config_dir) / f"{command}.yaml").exists():
+        refuse(f"--config-dir={flags.config_dir}: {command}.yaml is not allowed there, only groups of it")
+    for text in flags.overrides:
+        if text.lstrip("+~").startswith("hydra.searchpath"):
+            refuse("hydra.searchpath is not allowed")
 
 
 def _check_groups(overrides: list[str]) -> None:
     """Refuse ``GROUP=null`` and ``=VALUE``, which Hydra would not name."""
-    from harness.config import conf_folder
+    from harness.cli.configuration import conf_folder
 
     for override in overrides:
         key, _, value = override.partition("=")
@@ -195,7 +214,7 @@ def _check_preset(command: str, cfg: Any) -> None:
 
 def _check_named_presets(command: str, overrides: list[str]) -> None:
     """Do so before Hydra, which stops at groups that the other command lacks."""
-    from harness.config import conf_folder
+    from harness.cli.configuration import conf_folder
 
     for override in overrides:
         key, _, names = override.partition("=")
@@ -214,31 +233,32 @@ def _run(cfg: Any) -> None:
     if cfg.get("category_sets") is not None:
         _run_category_sets(cfg)
         return
-    from harness.config import run_arguments
+    from harness.cli.arguments import run_arguments
     from harness.study import run_study
 
     run_study(out=_output_folder(), say=_say, **run_arguments(cfg))
 
 
 def _run_category_sets(cfg: Any) -> None:
-    from harness.config import category_set_arguments
+    from harness.cli.arguments import category_set_arguments
     from harness.study_category_sets import run_category_sets
 
     run_category_sets(out=_output_folder(), say=_say, **category_set_arguments(cfg))
 
 
 def _compare(cfg: Any) -> None:
+    from harness.cli.arguments import compare_arguments
     from harness.compare import compare
-    from harness.config_compare import compare_arguments
 
     compare(out=_output_folder(), say=_say, **compare_arguments(cfg, _overrides()))
 
 
 def _advise(cfg: Any) -> None:
     from harness.advise import advise
-    from harness.config_advise import advise_arguments
+    from harness.cli.arguments import advise_arguments
 
-    advise(out=_output_folder(), say=_say, **advise_arguments(cfg))
+    arguments = advise_arguments(cfg, _say)
+    advise(out=_output_folder(), say=_say, **arguments)
 
 
 def _overrides() -> list[str]:
@@ -257,39 +277,44 @@ def _output_folder() -> Path:
 
 def _figures(cfg: Any) -> None:
     from harness import advise, compare, spread, study
-    from harness.config import figure_arguments
+    from harness.cli.arguments import figure_arguments
     from harness.html_report.page import refresh_page
 
-    folder, arguments = Path(str(cfg["from"])), figure_arguments(cfg)
+    arguments = figure_arguments(cfg)
+    folder = arguments.pop("folder")
     drawn = None
-    for part in (compare, advise, spread):
-        drawn = drawn or part.redraw(folder, arguments["figure"])
-    drawn = study.redraw(folder, **arguments) if drawn is None else drawn
-    page = refresh_page(folder)
+    try:
+        for part in (compare, advise, spread):
+            drawn = drawn or part.redraw(folder, arguments["figure"])
+        drawn = study.redraw(folder, **arguments) if drawn is None else drawn
+        page = refresh_page(folder)
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UserError(f"from={folder}: provenance.json or a table there is damaged ({reason})") from error
     for path in [*drawn, page] if page else drawn:
         _say(str(path))
 
 
 def _collect(cfg: Any) -> None:
-    from harness.config import collect_arguments
+    from harness.cli.arguments import collect_arguments
     from harness.spread import collect_runs
 
     def warn(text: str) -> None:
         """Tell of a run that is left out."""
-        print(f"warning: {text}", file=sys.stderr)
+        print(f"warning: {harmless(text)}", file=sys.stderr)
 
     collect_runs(**collect_arguments(cfg), say=_say, warn=warn)
 
 
 def _cache(cfg: Any) -> None:
     from harness.cache_listing import show_cache
-    from harness.config import cache_arguments
+    from harness.cli.arguments import cache_arguments
 
     show_cache(say=_say, **cache_arguments(cfg))
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)
+    print(harmless(text), flush=True)
 
 
 def _remove_if_empty(out: Path) -> None:

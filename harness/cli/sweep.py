@@ -2,22 +2,24 @@
 
 import functools
 import itertools
+import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.core.override_parser.types import Override, Quote, QuotedString, RangeSweep
 from hydra.core.plugins import Plugins
 from hydra.plugins.sweeper import Sweeper
 from omegaconf import DictConfig, OmegaConf
 
-from harness.config import CONFIG_ERRORS
-from harness.errors import BROKEN, UserError, sentence
+from harness.cli.configuration import CONFIG_ERRORS, conf_folder, run_name
+from harness.cli.hydra_internals import BASIC_LAUNCHER
+from harness.errors import BROKEN, UserError, harmless, sentence
 from harness.provenance import NAME, read_provenance
 from harness.sweep_jobs import (
     Job,
@@ -36,15 +38,6 @@ from harness.sweep_jobs import (
 
 class JobsFailed(Exception):
     """At least one job of the sweep failed; all that could be run was run, and the table is printed."""
-
-
-def use_this_sweeper() -> None:
-    """Put :class:`Sweep` in the place of Hydra's basic sweeper.
-
-    Hydra takes plugins only from a package named ``hydra_plugins``, where every other Hydra application of
-    the same environment would load it too; so the class is exchanged in this process alone.
-    """
-    Plugins.instance().class_name_to_class["hydra._internal.core_plugins.basic_sweeper.BasicSweeper"] = Sweep
 
 
 class Sweep(Sweeper):
@@ -83,8 +76,7 @@ class Sweep(Sweeper):
         if any(override.get_key_element().lstrip("+") == "out" for override in parsed):
             return None
         same = [o.get_key_element() if o.is_sweep_override() else str(o.input_line) for o in parsed]
-        name = config.get("experiment_name") or config.command
-        return f"runs/{name}-sweep-{hash_overrides(same)[:8]}"
+        return f"runs/{run_name(config, config.command)}-sweep-{hash_overrides(same)[:8]}"
 
     def sweep(self, arguments: list[str]) -> None:
         """Run what is missing and tell what failed.
@@ -98,36 +90,74 @@ class Sweep(Sweeper):
         """
         try:
             params = [f"{key}={value}" for key, value in self.params.items()]
-            jobs = self._list_jobs(OverridesParser.create().parse_overrides([*params, *arguments]))
-            for job in jobs:
-                announce(job)
-            n = self.max_batch_size or len(jobs)
-            for i in range(0, len(jobs), n):
-                self._launch(jobs[i : i + n])
+            parsed = OverridesParser.create().parse_overrides([*params, *arguments])
+            n = count_jobs(parsed)
+            print(f"{n:,} job{'s' if n > 1 else ''}", flush=True)
+            self._try_choices(parsed)
+            jobs: list[Job] = []
+            for batch in self._batches(n, self._compose_jobs(parsed)):
+                jobs += batch
+                self._launch(batch)
             self._report(jobs)
         finally:
             if self.temporary is not None:
                 shutil.rmtree(self.temporary, ignore_errors=True)
 
-    def _list_jobs(self, parsed: list[Override]) -> list[Job]:
-        """Compose every job, so that a wrong override stops the sweep before any, and name its folder."""
+    def _try_choices(self, parsed: Sequence[Override]) -> None:
+        """Compose the first job with each choice of a group and each `out`: a wrong one stops the sweep.
+
+        The values of other settings are seen when their jobs' turns come.
+        """
+        choices = choices_of(parsed)
+        first = {key: values[0] for key, values in choices.items()}
+        tried = [first]
+        for key, values in choices.items():
+            plain = key.lstrip("+~").partition("@")[0]
+            if plain == "out" or (conf_folder() / plain).is_dir():
+                tried += [first | {key: value} for value in values[1:]]
+        for job in tried:
+            self._folder_of(list(job.values()))
+
+    def _folder_of(self, overrides: Sequence[str]) -> Path:
+        """Return the sweep's folder for a job, whose configuration can be composed."""
         assert self.hydra_context is not None
         assert self.config is not None
+        cfg = self.hydra_context.config_loader.load_sweep_config(self.config, list(overrides))
+        folder = Path(str(OmegaConf.select(cfg, "hydra.sweep.dir")))
+        if (folder / NAME).exists():
+            raise UserError(f"out={folder}: it holds a run; a sweep needs a folder of its own")
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"out={folder}: it is a file; a new or empty folder is allowed")
+        return folder
+
+    def _compose_jobs(self, parsed: Sequence[Override]) -> Iterator[Job]:
+        """Yield each job when it is composed and its folder is named."""
         swept = {override.get_key_element() for override in parsed if override.is_sweep_override()}
-        jobs: dict[Path, Job] = {}
+        numbers: dict[Path, int] = {}
         for number, overrides in enumerate(combine(parsed), start=1):
             own = [text for text in overrides if text.partition("=")[0] in swept]
             label, name = " ".join(own), folder_name(overrides, own)
             full = (*overrides, f"hydra.sweep.subdir='{name}'")
-            cfg = self.hydra_context.config_loader.load_sweep_config(self.config, list(full))
-            out = Path(str(OmegaConf.select(cfg, "hydra.sweep.dir"))) / name
-            if (out.parent / NAME).exists():
-                raise UserError(f"out={out.parent}: it holds a run; a sweep needs a folder of its own")
-            if out in jobs:
-                print(f"note: job {number} ({label}) is the same run as job {jobs[out].number}", flush=True)
+            out = self._folder_of(full) / name
+            if out in numbers:
+                print(f"note: job {number} ({label}) is the same run as job {numbers[out]}", flush=True)
                 continue
-            jobs[out] = Job(number, label, full, out)
-        return list(jobs.values())
+            numbers[out] = number
+            job = Job(number, label, full, out)
+            announce(job)
+            yield job
+
+    def _batches(self, n: int, jobs: Iterator[Job]) -> Iterator[list[Job]]:
+        """Yield the jobs as the launcher takes them: Hydra's own one by one, others all that may be."""
+        from tqdm import tqdm
+
+        assert self.config is not None
+        if self.config.hydra.launcher._target_ == BASIC_LAUNCHER:
+            yield from ([job] for job in jobs)
+            return
+        jobs = iter(tqdm(jobs, total=n, desc="composing the jobs", delay=2, disable=None, leave=False))
+        while batch := list(itertools.islice(jobs, self.max_batch_size or n)):
+            yield batch
 
     def _launch(self, jobs: Sequence[Job]) -> None:
         """Run the jobs; where the launcher itself breaks, run on with those that it left."""
@@ -177,19 +207,56 @@ class Sweep(Sweeper):
             raise JobsFailed(f"{len(failed)} of {len(jobs)} jobs failed")
 
 
-def combine(parsed: Sequence[Override]) -> list[tuple[str, ...]]:
-    """Return the overrides of every job: each value of a sweep with each of the others."""
+def count_jobs(parsed: Sequence[Override]) -> int:
+    """Return how many jobs a sweep has, without making any.
+
+    Raises
+    ------
+    UserError
+        If there are more than `MOST_JOBS`, or a setting has no list of values.
+
+    Examples
+    --------
+    >>> count_jobs(OverridesParser.create().parse_overrides(["seed=range(0,1000)", "alpha=0.1,0.05", "x=1"]))
+    2000
+    """
+    counts = {override.get_key_element(): _count_values(override) for override in parsed}
+    n = math.prod(counts.values())
+    if not 0 < n <= MOST_JOBS:
+        raise UserError(f"a sweep of {n:,} jobs is not allowed; from 1 to {MOST_JOBS:,} are")
+    return n
+
+
+def _count_values(override: Override) -> int:
+    if not override.is_sweep_override():
+        return 1
+    if not override.is_discrete_sweep():
+        raise UserError(f"{override.input_line}: it is no list of values; a list of them is needed")
+    value: Any = override.value()
+    if not isinstance(value, RangeSweep):
+        return len(value.list)
+    start, stop, step = float(value.start or 0), float(value.stop or 0), float(value.step)
+    if not math.isfinite(start + stop + step) or step == 0:
+        raise UserError(f"{override.input_line}: a range goes from one number to another by a step, not by 0")
+    return max(0, math.ceil((stop - start) / step))
+
+
+def choices_of(parsed: Sequence[Override]) -> dict[str, list[str]]:
+    """Return the overrides among which jobs choose, by key."""
     choices: dict[str, list[str]] = {}
     for override in parsed:
-        key = override.get_key_element()
-        if not override.is_sweep_override():
-            values = [override.get_value_element_as_str()]
-        elif override.is_discrete_sweep():
-            values = [str(value) for value in override.sweep_string_iterator()]
-        else:
-            raise UserError(f"{override.input_line}: it is no list of values; a list of them is needed")
+        key, swept = override.get_key_element(), override.is_sweep_override()
+        values = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
         choices[key] = [f"{key}={value}" for value in values]
-    return list(itertools.product(*choices.values()))
+    return choices
+
+
+def combine(parsed: Sequence[Override]) -> Iterator[tuple[str, ...]]:
+    """Yield the overrides of every job: each value of a sweep with each of the others."""
+    yield from itertools.product(*choices_of(parsed).values())
+
+
+MOST_JOBS = 100_000
 
 
 NO_WORD = "its process ended without a word"
@@ -214,7 +281,8 @@ def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
         assert descriptor is not None
         state = read_state(state_file(out))
         write_state(descriptor, state | {"state": "running"})
-        print(f"job {state.get('number')}: {state.get('label') or 'no setting of its own'}", flush=True)
+        label = harmless(str(state.get("label") or "no setting of its own"))
+        print(f"job {state.get('number')}: {label}", flush=True)
         before = bool((read_provenance(out) or {}).get("finished"))
         try:
             task(cfg)

@@ -1,0 +1,313 @@
+"""From the checked settings of each command to the arguments of the function that does its work."""
+
+import functools
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from harness.cli import settings
+from harness.cli.configuration import (
+    build,
+    build_corpus,
+    build_group,
+    build_tests,
+    build_workers,
+    check_replacement,
+    chosen,
+    identity,
+    is_rule,
+    made,
+    make,
+    to_plain,
+    try_null,
+    try_rule,
+)
+from harness.cli.targets import KEEPERS, check_targets
+from harness.errors import UserError
+from harness.packaged import population_file
+
+
+def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
+    """Return the settings of a command, as its model and as plain values, once all of them are allowed.
+
+    Estimators are checked later: those whose library is not installed are left out.
+    """
+    plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
+    checked = settings.check_settings(command, plain)
+    check_targets(plain | {"estimator": None})
+    return checked, plain
+
+
+def run_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.study.run_study` for ``harness run``.
+
+    Raises
+    ------
+    UserError
+        If a key or a value is not allowed; names it, the value and what is allowed.
+    """
+    checked, plain = check("run", cfg)
+    if checked.device == "cuda":
+        from harness.models.device import resolve_device
+
+        resolve_device("cuda")  # before any work is done
+    training = {
+        "load_corpus": functools.partial(build_corpus, cfg),
+        "features": made("features", build(cfg, "features"), ("fit", "transform")),
+        "models": {
+            name: made(f"model.{name}", model, ("fit", "predict"))
+            for name, model in build_group(cfg, "model").items()
+        },
+        "split": checked.split.given(),
+    }
+    tests = build_tests(cfg, checked.degenerate)
+    rules, nulls = _build_truths(cfg, tests)
+    sets = checked.sets.given()
+    balances = build_group(cfg, "balance")
+    for name, balance in balances.items():
+        made(f"balance.{name}", balance, ("unions", "stratified", "prevalence"))
+    check_replacement(checked.sets.replacement, balances, nulls)
+    return {
+        "training": training,
+        "evaluation": {
+            "tests": tests, "rules": rules, "alphas": [float(alpha) for alpha in checked.alphas], **sets
+        },
+        "nulls": {"nulls": nulls, **checked.nulls.given()},
+        "balances": balances,
+        "pairs": checked.pairs,
+        "device": checked.device,
+        "population_file": None if checked.population is None else population_file(checked.population),
+        "figure": plain["figure"],
+        **_shell(checked, cfg),
+    }  # fmt: skip
+
+
+def _shell(checked: settings.Kept, cfg: DictConfig) -> dict[str, Any]:
+    """Return the arguments that every command has that computes and keeps."""
+    return {
+        "seed": checked.seed,
+        "cache": None if checked.cache is None else Path(checked.cache),
+        "workers": build_workers(cfg),
+        "config": identity(cfg),
+    }
+
+
+def _build_truths(cfg: DictConfig, tests: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the rules and the nulls of ``truth=``, each tried once."""
+    truths = build_group(cfg, "truth")
+    for name, truth in truths.items():
+        made(f"truth.{name}", truth, ("__call__",))
+        (try_rule if is_rule(truth) else try_null)(name, truth, tests)
+    rules = {name: truth for name, truth in truths.items() if is_rule(truth)}
+    return rules, {name: truth for name, truth in truths.items() if name not in rules}
+
+
+def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.study_category_sets.run_category_sets`."""
+    not_used = ("evaluation", "nulls")
+    arguments = {key: value for key, value in run_arguments(cfg).items() if key not in not_used}
+    return arguments | {"options": to_plain(cfg["category_sets"]), "n_replicates": cfg["n_replicates"]}
+
+
+def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the folder and the keyword arguments of :func:`harness.study.redraw` for ``harness figures``."""
+    checked, plain = check("figures", cfg)
+    return {"folder": Path(checked.source), "figure": plain["figure"], "workers": build_workers(cfg)}
+
+
+def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.spread.collect_runs` for ``harness collect``."""
+    checked, plain = check("collect", cfg)
+    folder, over = Path(checked.source), checked.spread
+    return {
+        "folder": folder,
+        "table": checked.table,
+        "to": None if checked.to is None else Path(checked.to),
+        "over": over,
+        "spread_to": Path(checked.spread_to or folder / f"spread_{over}"),
+        "figure": plain["figure"],
+    }
+
+
+def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
+    """Return the arguments of :func:`harness.cache_listing.show_cache` for ``harness cache``."""
+    checked, _ = check("cache", cfg)
+    given = {key: getattr(checked, key) for key in ("older_than_days", "prune", "check")}
+    return {"folder": Path(checked.cache), "stages": checked.stage, **given}
+
+
+def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.advise.advise`, the predictions read."""
+    from harness.advice.decisions import Decisions
+    from harness.advice.inputs import fingerprint, read_outcomes
+    from harness.advice.points import Plan
+
+    checked, plain = check("advise", cfg)
+    shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
+    path = Path(checked.predictions)
+    say(f"reading {path} ...")
+    outcomes, measure = read_outcomes(path, checked.given())
+    tests = [test for test in all_tests if test.measure == measure]
+    if not tests and not isinstance(outcomes, Decisions):
+        raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
+    plan = checked.plan.given()
+    factors = sorted({1.0, *(float(factor) for factor in plan["factors"])})
+    shell["config"] |= {"counted": fingerprint(outcomes)}
+    return {
+        "outcomes": outcomes,
+        "name": path.resolve().name,
+        "measure": measure,
+        "average": checked.average,
+        "costs": _costs(tests),
+        "tests": tests,
+        "n_replicates": checked.n_replicates,
+        "plan": Plan(**plan | {"h": tuple(sorted(plan["h"])), "factors": tuple(factors)}),
+        "alpha": checked.alpha,
+        "difference": checked.difference,
+        "figure": plain["figure"],
+        **shell,
+    }
+
+
+def _costs(tests: list[Any]) -> dict[str, float]:
+    """Return the costs of the tests, which must be the same for all."""
+    costs = [dict(getattr(test.difference, "keywords", {})) for test in tests] or [{}]
+    costs = [{key: value for key, value in one.items() if key != "measure"} for one in costs]
+    if any(one != costs[0] for one in costs):
+        raise UserError("test: the tests have different costs; give all of them the same")
+    return costs[0]
+
+
+def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the keyword arguments of :func:`harness.compare.compare`.
+
+    Parameters
+    ----------
+    cfg : DictConfig
+    overrides : sequence of str
+        What the user wrote: an estimator that he names himself must be installed.
+
+    Raises
+    ------
+    UserError
+        If a key or a value is not allowed; names it, the value and what is allowed.
+    """
+    checked, plain = check("compare", cfg)
+    options = OPTIONS[checked.study](cfg, checked, overrides)
+    # what the configuration does not say: whether a library is installed, what is in a file
+    found: dict[str, Any] = {"estimators": list(options.get("estimators", ()))}
+    if "data" in options:
+        found["data"] = {one.name: one.fingerprint() for one in options["data"]}
+    shell = _shell(checked, cfg)
+    shell["config"] |= {"found": found}
+    return {"study": checked.study, "figure": plain["figure"], "options": options, **shell}
+
+
+def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the keywords of :func:`harness.algorithms.comparison.compare_learners`."""
+    from harness.algorithms.estimators import check_estimator
+
+    data = _data_sets(cfg, checked, overrides)
+    nodes, missing = _installed(chosen(cfg, "estimator"), overrides)
+    check_targets({"estimator": {name: to_plain(node) for name, node in nodes.items()}})
+    estimators = {name: make(f"estimator.{name}", node, convert="all") for name, node in nodes.items()}
+    for name, estimator in estimators.items():
+        check_estimator(name, estimator)
+    if len(estimators) < 2:
+        raise UserError(f"estimator: {', '.join(estimators) or 'none'} is left; at least two are needed")
+    if checked.baseline not in (None, *estimators):
+        allowed = f"choose one of {', '.join(estimators)}"
+        raise UserError(f"baseline: {checked.baseline!r} is not allowed; {allowed}")
+    given = {key: getattr(checked, key) for key in ("n_seeds", "alpha", "scorer", "test_share", "baseline")}
+    return {
+        "data": data,
+        "estimators": estimators,
+        "missing": [*missing, *(f"{one.name}: {note}" for one in data for note in one.notes)],
+        "descriptions": {name: to_plain(node) for name, node in nodes.items()},
+        **given,
+        **_variance(checked.variance, estimators, checked.seed),
+    }
+
+
+def _data_sets(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> list[Any]:
+    """Return the data sets, each fit to be split and scored."""
+    from harness.algorithms.datasets import check_dataset, check_names
+    from harness.algorithms.estimators import check_scorer
+
+    for text in overrides:  # Hydra would take one named twice as named once
+        names = text.removeprefix("data=[").rstrip("] ").split(",")
+        if text.startswith("data=[") and len({name.strip() for name in names}) < len(names):
+            raise UserError(f"data: {text.removeprefix('data=')} names one twice; each is allowed once")
+    data = build_group(cfg, "data")
+    for one in data.values():
+        check_dataset(one, checked.test_share)
+        check_scorer(checked.scorer, one)
+    check_names(list(data.values()))
+    return list(data.values())
+
+
+def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return splits, random states and settings for the variance by source."""
+    from harness.algorithms.variance_trials import draw_settings
+
+    grids = node.hyperparameters
+    _check_known("variance.hyperparameters", grids, estimators)
+    for name, grid in grids.items():
+        parameters = estimators[name].get_params(deep=True)
+        allowed = [key for key in parameters if key.rpartition("__")[2] not in KEEPERS]
+        _check_known(f"variance.hyperparameters.{name}", grid, allowed)
+    return {
+        "n_splits": node.n_splits,
+        "n_initialisations": node.n_initialisations,
+        "settings": {
+            name: draw_settings(grids.get(name, {}), node.n_hyperparameters, seed, name)
+            for name in estimators
+        },
+    }
+
+
+def _check_known(where: str, node: Mapping[str, Any], allowed: Any) -> None:
+    for key in node:
+        if key not in allowed:
+            raise UserError(f"{where}.{key}: there is no such key; {', '.join(allowed)} are allowed")
+
+
+def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Leave out estimators whose library is not installed, unless the user himself named them."""
+    kept, left_out = {}, []
+    for name, node in nodes.items():
+        plain = to_plain(node)
+        target = plain.get("_target_", "") if isinstance(plain, Mapping) else ""
+        if not str(target).startswith("xgboost.") or importlib.util.find_spec("xgboost") is not None:
+            kept[name] = node
+            continue
+        advice = 'xgboost is not installed; pip install "size-power-harness[compare]" brings it'
+        if any(text.lstrip("+").startswith(("estimator=", f"estimator.{name}")) for text in overrides):
+            raise UserError(f"estimator.{name}: {advice}")
+        left_out.append(f"{name} is left out: {advice}")
+    return kept, left_out
+
+
+def _simulated(cfg: DictConfig, checked: settings.SimulatedNullStudy, _: Sequence[str]) -> dict[str, Any]:
+    """Return the keywords of :func:`harness.algorithms.simulated_null_study.simulated_null`."""
+    return _trials(checked) | checked.simulated_null.given()
+
+
+def _training(cfg: DictConfig, checked: settings.TrainingSetsStudy, _: Sequence[str]) -> dict[str, Any]:
+    """Return the keywords of :func:`harness.algorithms.training_sets_study.training_sets`."""
+    load = functools.partial(build_corpus, cfg)
+    return _trials(checked) | checked.training_sets.given() | {"load_corpus": load}
+
+
+def _trials(checked: settings.Trials) -> dict[str, Any]:
+    return {"n_trials": checked.n_trials, "alphas": checked.alphas, "tests": checked.tests}
+
+
+OPTIONS: dict[str, Callable[[DictConfig, Any, Sequence[str]], dict[str, Any]]] = {
+    "learners": _learners,
+    "simulated_null": _simulated,
+    "training_sets": _training,
+}

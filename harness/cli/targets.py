@@ -1,0 +1,135 @@
+"""Which ``_target_`` a configuration may name: in each group, only what the group is for.
+
+A configuration may come from anyone, and its targets are imported and called; so each group has a rule for
+what is allowed in it, by module and by kind, and nothing else is imported.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from hydra.utils import get_object
+
+from harness.errors import UserError
+
+PATH = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
+
+
+class Rule(NamedTuple):
+    """What a group is for.
+
+    Attributes
+    ----------
+    modules : tuple of str
+        A target is defined in one of them, or below.
+    fits : callable
+        Whether an object defined there is of the group's kind.
+    allowed : str
+        Ends the sentence of a refusal.
+    """
+
+    modules: tuple[str, ...]
+    fits: Callable[[Any], bool]
+    allowed: str
+
+
+def _returns(name: str) -> Callable[[Any], bool]:
+    """Return the check that a function is annotated to return a class of this name."""
+
+    def fits(thing: Any) -> bool:
+        """Look at the annotation, which may be text."""
+        kind = getattr(thing, "__annotations__", {}).get("return")
+        return inspect.isfunction(thing) and getattr(kind, "__name__", kind) == name
+
+    return fits
+
+
+def _has(*methods: str) -> Callable[[Any], bool]:
+    return lambda thing: inspect.isclass(thing) and all(hasattr(thing, name) for name in methods)
+
+
+def _is_part_of_estimator(thing: Any) -> bool:
+    """Take estimators, kernels and splitters; not what writes or reads files, as callbacks do."""
+    return _has("get_params", "set_params")(thing) or _has("split", "get_n_splits")(thing)
+
+
+TEST = Rule(
+    ("harness.significance",), _returns("TestResult"), "tests, functions of harness.significance, are"
+)
+RULES = {
+    "test": TEST,
+    "truth": Rule(
+        ("harness.nulls", "harness.nulls_joint", "harness.nulls_projection"),
+        inspect.isfunction,
+        "rules and nulls, functions of harness.nulls, are",
+    ),
+    "balance": Rule(("harness.balance",), _has("unions", "prevalence"), "harness.balance.Balance is"),
+    "corpus": Rule(
+        ("harness.corpora",),
+        _returns("Corpus"),
+        "loaders, functions of harness.corpora that return a Corpus, are",
+    ),
+    "features": Rule(("harness.features",), _has("fit", "transform"), "classes of harness.features are"),
+    "model": Rule(("harness.models",), _has("fit", "predict"), "models, classes of harness.models, are"),
+    "parallel": Rule(("harness.parallel",), _has("count"), "harness.parallel.Workers is"),
+    "data": Rule(
+        ("harness.algorithms.datasets",), _returns("Dataset"), "functions of harness.algorithms.datasets are"
+    ),
+    "estimator": Rule(
+        ("sklearn", "xgboost"), _is_part_of_estimator, "estimators, classes of sklearn and xgboost, are"
+    ),
+}
+KEEPERS = ("memory", "cachedir")
+"""Parameters of estimators that write and read pickles."""
+
+
+def check_targets(plain: Mapping[str, Any]) -> None:
+    """Refuse a ``_target_`` that does not belong to the group in which it stands.
+
+    Parameters
+    ----------
+    plain : mapping
+        The configuration, resolved: its top-level keys are the groups.
+
+    Raises
+    ------
+    UserError
+        If a target lies outside what the group allows, does not exist, or is only imported there.
+    """
+    for group, node in plain.items():
+        _check_node(group, node, RULES.get(group))
+
+
+def _check_node(where: str, node: object, rule: Rule | None) -> None:
+    if isinstance(node, list):
+        for value in node:
+            _check_node(where, value, rule)
+    if not isinstance(node, Mapping):
+        return
+    if "_target_" in node:
+        _check_target(where, node["_target_"], rule)
+    for key, value in node.items():
+        if rule is RULES["estimator"] and key in KEEPERS and value is not None:
+            raise UserError(f"{where}.{key}: {value!r} is not allowed, as it keeps pickles; null is")
+        _check_node(f"{where}.{key}", value, TEST if where.startswith("truth.") else rule)
+
+
+def _check_target(where: str, target: object, rule: Rule | None) -> None:
+    refused = f"{where}._target_: {target!r} is not allowed"
+    if rule is None:
+        raise UserError(f"{refused} here; only in {', '.join(RULES)}")
+    refusal = UserError(f"{refused}; {rule.allowed}")
+    if not isinstance(target, str) or not PATH.fullmatch(target) or not _is_below(target, rule.modules):
+        raise refusal
+    try:
+        found = get_object(target)
+    except Exception as error:
+        raise refusal from error
+    home, name = str(getattr(found, "__module__", "")), str(getattr(found, "__name__", "_"))
+    if not _is_below(home, rule.modules) or name.startswith("_") or not rule.fits(found):
+        raise refusal
+
+
+def _is_below(path: str, modules: tuple[str, ...]) -> bool:
+    return any(path == module or path.startswith(f"{module}.") for module in modules)
