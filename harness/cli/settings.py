@@ -399,7 +399,12 @@ class Collect(Command):
     source: Folder = Field(alias="from")
     table: Text
     to: Annotated[Any, named("a file")] | None
-    spread: Annotated[str, that(_is_name, "the name of a setting is, as in spread=seed")] | None
+    spread: (
+        Annotated[
+            str, that(lambda v: isinstance(v, str) and _is_name(v), "a setting's name is, as in spread=seed")
+        ]
+        | None
+    )
     spread_to: Folder | None
     figure: Figure
 
