@@ -98,7 +98,7 @@ NameOrFalse = Annotated[
     Any, that(lambda v: v is False or _is_name(v), "a name is, or false", lambda v: v and str(v))
 ]
 Text = Annotated[str, that(lambda v: isinstance(v, str) and bool(v.strip()), "names are")]
-Level = Annotated[float, number(1e-9, 1 - 1e-9, "a number between 0 and 1 is (1e-9 at least)")]
+Level = Annotated[float, number(1e-9, 1 - 1e-9, "numbers between 0 and 1 are (1e-9 at least)")]
 Share = Annotated[float, number(0, 1, "a number from 0 to 1 is")]
 Size = Annotated[int, whole(1)]
 Sizes = Annotated[list[Size], SEVERAL]
