@@ -171,6 +171,8 @@ REFUSED = [
     ("run", "split.order", None, "choose one of random, chronological"),
     ("run", "figure.truth", "other", "figure.truth: 'other' is not allowed; choose one of sampling_interval"),
     ("run", "command", 5, "command: 5 is not allowed"),
+    ("compare", "study", ["learners"], "study: ['learners'] is not allowed; choose one of learners,"),
+    ("compare", "study", {}, "study: {} is not allowed"),
     ("compare", "scorer", None, "scorer: None is not allowed; names are"),
     ("compare", "variance.n_splits", 1, "variance.n_splits: 1 is not allowed; 0 or 2 to 1,000,000 are"),
     ("compare", "variance.hyperparameters", {"svm": 5}, "variance.hyperparameters.svm: 5 is not allowed"),

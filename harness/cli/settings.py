@@ -454,7 +454,7 @@ def check_settings(command: str, plain: Mapping[str, Any]) -> Any:
     for key, value in plain.items():
         _check_plain(str(key), value)
     study = plain.get("study")
-    if command == "compare" and study not in STUDIES:
+    if command == "compare" and (not isinstance(study, str) or study not in STUDIES):
         raise UserError(f"study: {study!r} is not allowed; choose one of {', '.join(STUDIES)}")
     model = STUDIES[study] if command == "compare" else COMMANDS[command]  # type: ignore[index]
     try:
