@@ -441,7 +441,7 @@ def test_wrong_tables(text, said, capfd, here):
         (["estimator=[nothing,svm]"], "nothing"),
         (
             ["+estimator.bad._target_=os.system"],
-            "'os.system' is not allowed; classes of sklearn and xgboost, are",
+            "'os.system' is not allowed; estimators, classes of sklearn and xgboost, are",
         ),
         (["+estimator.bad._target_=sklearn.datasets.load_iris"], "classes of sklearn and xgboost, are"),
         (["+estimator.bad._target_=sklearn.utils.os.system"], "classes of sklearn and xgboost, are"),
