@@ -98,7 +98,7 @@ NameOrFalse = Annotated[
     Any, that(lambda v: v is False or _is_name(v), "a name is, or false", lambda v: v and str(v))
 ]
 Text = Annotated[str, that(lambda v: isinstance(v, str) and bool(v.strip()), "names are")]
-Level = Annotated[float, number(1e-9, 1 - 1e-9, "a number between 0 and 1 is (1e-9 at least)")]
+Level = Annotated[float, number(1e-9, 1 - 1e-9, "numbers between 0 and 1 are (1e-9 at least)")]
 Share = Annotated[float, number(0, 1, "a number from 0 to 1 is")]
 Size = Annotated[int, whole(1)]
 Sizes = Annotated[list[Size], SEVERAL]
@@ -399,7 +399,12 @@ class Collect(Command):
     source: Folder = Field(alias="from")
     table: Text
     to: Annotated[Any, named("a file")] | None
-    spread: Annotated[str, that(_is_name, "the name of a setting is, as in spread=seed")] | None
+    spread: (
+        Annotated[
+            str, that(lambda v: isinstance(v, str) and _is_name(v), "a setting's name is, as in spread=seed")
+        ]
+        | None
+    )
     spread_to: Folder | None
     figure: Figure
 
@@ -449,7 +454,7 @@ def check_settings(command: str, plain: Mapping[str, Any]) -> Any:
     for key, value in plain.items():
         _check_plain(str(key), value)
     study = plain.get("study")
-    if command == "compare" and study not in STUDIES:
+    if command == "compare" and (not isinstance(study, str) or study not in STUDIES):
         raise UserError(f"study: {study!r} is not allowed; choose one of {', '.join(STUDIES)}")
     model = STUDIES[study] if command == "compare" else COMMANDS[command]  # type: ignore[index]
     try:

@@ -223,7 +223,8 @@ def count_jobs(parsed: Sequence[Override]) -> int:
     counts = {override.get_key_element(): _count_values(override) for override in parsed}
     n = math.prod(counts.values())
     if not 0 < n <= MOST_JOBS:
-        raise UserError(f"a sweep of {n:,} jobs is not allowed; from 1 to {MOST_JOBS:,} are")
+        many = f"{n:,}" if n < 10**12 else "a trillion or more"
+        raise UserError(f"a sweep of {many} jobs is not allowed; from 1 to {MOST_JOBS:,} are")
     return n
 
 
