@@ -275,7 +275,6 @@ def test_closed_standard_output():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["run", "--help"], ["--version"]])
 def test_standard_output_that_is_full(arguments):
     with Path("/dev/full").open("w") as full:
