@@ -269,6 +269,12 @@ def test_a_preset_of_another_command_is_refused(capfd, here):
         assert "is one of `harness run`" in refused(capfd, here, "compare", f"experiment={preset}")
 
 
+def test_closed_standard_output():
+    command = f"exec {sys.executable} -m harness --version >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["run", "--help"], ["--version"]])
 def test_standard_output_that_is_full(arguments):
     with Path("/dev/full").open("w") as full:

@@ -322,7 +322,7 @@ def test_workers_and_other_truths_do_not_change_a_byte(outcomes, tmp_path):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("nulls.n_pooled=0", "nulls.n_pooled: 0 is not allowed; a whole number of at least 1 is"),
+        ("nulls.n_pooled=0", "nulls.n_pooled: 0 is not allowed; a whole number from 1 to"),
         ("nulls.n_sets=0", "nulls.n_sets: 0 is not allowed"),
         ("nulls.n_replicate_sets=1.5", "nulls.n_replicate_sets: 1.5 is not allowed"),
         (
@@ -330,13 +330,15 @@ def test_workers_and_other_truths_do_not_change_a_byte(outcomes, tmp_path):
             "nulls.replicate_tests: 'bootstrap_f1' is not allowed; a list",
         ),
         ("nulls.replicate_tests=[1]", "nulls.replicate_tests: 1 is not allowed; names are"),
-        ("nulls.h=[-1]", "nulls.h: -1 is not allowed; numbers of at least 0 are"),
+        ("nulls.replicate_tests=[bootstrap_f]", "'bootstrap_f' is not allowed; choose from"),
+        ("nulls.h=[-1]", "nulls.h: -1 is not allowed; numbers from 0 to 1,000,000 are"),
+        ("nulls.h=[1e308]", "nulls.h: 1e+308 is not allowed; numbers from 0 to 1,000,000 are"),
         ("nulls.path_sizes=[]", "nulls.path_sizes: [] is not allowed"),
         ("nulls.prevalence_sizes=[0]", "nulls.prevalence_sizes: 0 is not allowed"),
         ("+nulls.sizes=[5]", "nulls.sizes: there is no such key"),
         ("truth=[exactnull]", "exactnull"),
         ("sets.replacement=false", "sets.replacement=false: truth exact_null, joint_null makes"),
-        ("truth.exact_null._target_=harness.measures.f1", "truth.exact_null: "),
+        ("truth.exact_null._target_=harness.measures.f1", "truth.exact_null._target_: "),
         ("balance=[stratified]", "balance: a null has a prevalence of its own"),
     ],
 )

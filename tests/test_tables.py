@@ -380,6 +380,8 @@ def test_row_numbers_without_a_name_are_left_out_and_told(tmp_path, index):
         ("# by me\ny_true,a,b\n1,1,0\n", "line 2 has 3 fields where the header names 1 column;"),
         ("\n\n", "it is empty"),
         ("y\0_true,a,b\n1,1,0\n", "bytes that are 0"),
+        ("y_true,a,b\n1,1,0\n1\0,1,0\n", "line 3 holds bytes that are 0"),
+        (f"y_true,{'a' * 501},b\n1,1,0\n", "column 2 has a name of 501 characters; 500 are allowed"),
     ],
 )
 def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
@@ -436,7 +438,7 @@ def test_what_is_no_file_of_a_table(tmp_path):
         pytest.importorskip("pyarrow")
         assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
     (tmp_path / "s.csv").write_bytes("y_true,a,b\nx,x,y\n".encode("utf-16"))
-    assert "cannot be read as csv" in refused(read_predictions, tmp_path / "s.csv")
+    assert "it is not text in UTF-8" in refused(read_predictions, tmp_path / "s.csv")
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"y_true,a,b\n1,1,0\n" * 99)[:-9])
     assert "truncated or damaged" in refused(read_predictions, tmp_path / "t.csv.gz")
     (tmp_path / "u.csv.xz").write_bytes(lzma.compress(b"y_true,a,b\n" + b"1,1,0\n" * 20_000_000))
@@ -538,7 +540,7 @@ def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys):
     printed = [line for line in capsys.readouterr().out.splitlines() if line]
     findings = printed[printed.index(told) :]
     summary = (out / "summary.md").read_text()
-    assert findings[1].startswith("a-b: use mcnemar_midp")
+    assert findings[1].startswith("a-b: no difference is shown")
     assert summary.splitlines()[4] == f"- {told}."
     assert "accuracy is 1 - error" in summary
     assert "the first column has no name and holds row numbers" in summary

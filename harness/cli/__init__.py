@@ -23,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         The command and its overrides; the process's own by default.
     """
+    for name in ("stdout", "stderr"):  # None where the caller closed it, as in `harness ... >&-`
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # until the process ends
     try:
         code = _main(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()

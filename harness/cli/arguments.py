@@ -17,6 +17,7 @@ from harness.cli.configuration import (
     build_workers,
     check_replacement,
     chosen,
+    conf_folder,
     identity,
     is_rule,
     made,
@@ -39,6 +40,16 @@ def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
     checked = settings.check_settings(command, plain)
     check_targets(plain | {"estimator": None})
     return checked, plain
+
+
+def _check_replicate_tests(names: Sequence[str], tests: Sequence[str]) -> None:
+    """Refuse a name that is no test at all; one that is not chosen is only left out."""
+    known = {path.stem for path in (conf_folder() / "test").glob("*.yaml")} | set(tests)
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"nulls.replicate_tests: {name!r} is not allowed; choose from {', '.join(sorted(known))}"
+            )
 
 
 def run_arguments(cfg: DictConfig) -> dict[str, Any]:
@@ -64,6 +75,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "split": checked.split.given(),
     }
     tests = build_tests(cfg, checked.degenerate)
+    _check_replicate_tests(checked.nulls.replicate_tests, [test.name for test in tests])
     rules, nulls = _build_truths(cfg, tests)
     sets = checked.sets.given()
     balances = build_group(cfg, "balance")

@@ -154,7 +154,7 @@ class Nulls(Part):
     n_sets: Annotated[int, whole(1, MOST_SETS)] = 10_000
     n_replicate_sets: Annotated[int, whole(1, MOST_SETS)] = 2_000
     replicate_tests: Annotated[list[Text], ANY_NUMBER] = []
-    h: Annotated[list[Annotated[float, number(0, 1e6, "numbers of at least 0 are")]], SEVERAL]
+    h: Annotated[list[Annotated[float, number(0, 1e6, "numbers from 0 to 1,000,000 are")]], SEVERAL]
     path_sizes: Sizes
     prevalence_sizes: Sizes | None
 

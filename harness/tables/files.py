@@ -20,6 +20,8 @@ Part = Mapping[str, Values]
 
 CELLS_AT_ONCE = 400_000
 MOST_ROWS = 200_000_000
+LONGEST_NAME = 500
+"""Characters of a column's name: a figure has no room for more, and drawing it takes minutes."""
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json",
 }  # fmt: skip
@@ -128,6 +130,8 @@ def _tell_errors(where: str, kind: str, parts: Iterator[Part]) -> Iterator[Part]
         raise
     except ImportError as error:
         raise UserError(f"{where}: reading Parquet needs pyarrow; pip install pyarrow") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: it is not text in UTF-8 ({error.reason}); save it as UTF-8") from error
     except (ValueError, OSError, LookupError, NotImplementedError, csv.Error) as error:  # pyarrow's too
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"{where}: it cannot be read as {kind} ({reason})") from error
@@ -143,6 +147,11 @@ def _check_names(where: str, names: Sequence[str]) -> list[str]:
             raise UserError(f"{where}: column {place + 1} has no name; every column but the first needs one")
         if "\0" in name:
             raise UserError(f"{where}: its names hold bytes that are 0; text in UTF-8 is needed")
+        if len(name) > LONGEST_NAME:
+            raise UserError(
+                f"{where}: column {place + 1} has a name of {len(name):,} characters; {LONGEST_NAME} are "
+                "allowed"
+            )
     return plain
 
 
@@ -209,6 +218,10 @@ def _checked(where: str, rows: Any, header: list[str]) -> Iterator[list[str]]:
                 f"{where}: line {rows.line_num} is the header again; tables that were joined need it once"
             )
         if len(row) == n_names:
+            if "\0" in "".join(row):
+                raise UserError(
+                    f"{where}: line {rows.line_num} holds bytes that are 0; text in UTF-8 is needed"
+                )
             yield row
         elif len(row) > 1 or "".join(row).strip():
             raise UserError(
