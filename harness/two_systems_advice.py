@@ -138,7 +138,7 @@ def advise_predictions(
     >>> quick = Plan(n_sets=2_000, n_draws=5, n_range_sets=200, n_power_sets=200, factors=(1.0,))
     >>> found = advise_predictions(y, a, b, "error", ["mcnemar_midp", "mcnemar"], plan=quick)
     >>> found.test, found.table.loc["mcnemar", "verdict"]
-    ('mcnemar', 'conservative')
+    ('mcnemar', 'undecided')
     """
     check_share("alpha", alpha)
     check_seed(seed)

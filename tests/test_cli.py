@@ -168,7 +168,7 @@ def test_a_sweep_gives_each_job_its_folder(capfd, here):
         (["sets.sizes=[9000]", "sets.replacement=false"], "9000"),
         (["sets.n_sets=0"], "sets.n_sets: 0"),
         (["alphas=[0]"], "alphas: 0 is not allowed"),
-        (["alphas=[1.0]"], "a number between 0 and 1"),
+        (["alphas=[1.0]"], "numbers between 0 and 1"),
         (["alphas=[.05,.05]"], "names one twice"),
         (["seed=-1"], "seed: -1"),
         (["n_replicates=0"], "n_replicates: 0"),

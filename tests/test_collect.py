@@ -117,7 +117,7 @@ def test_what_is_not_finished_is_named(sweep, capfd):
         "warning: seed--1: it failed: seed: -1 is not allowed; it is left out",
         "warning: other: it has no table size_power; it is left out",
     ]
-    assert out == f"{sweep}/collected_size_power.csv: 6 rows of 3 runs\n"
+    assert out.splitlines()[-1] + "\n" == f"{sweep}/collected_size_power.csv: 6 rows of 3 runs\n"
 
 
 def test_runs_that_kept_no_overrides(tmp_path):
@@ -161,7 +161,7 @@ def test_refusals(sweep, tmp_path, capfd, monkeypatch):
     refused(["sweep", "to=thesis.csv"], "it was not written by `harness collect`", capfd)
     refused(["sweep", "to=picture.csv"], "it was not written by `harness collect`", capfd)
     refused(["sweep", "to=empty"], "it is a folder", capfd)
-    refused(["sweep", "+x=1"], "collect.x: there is no such key", capfd)
+    refused(["sweep", "+x=1"], "x: there is no such key", capfd)
     refused([], "from", capfd)
     assert sorted(tmp_path.rglob("*")) == before
 

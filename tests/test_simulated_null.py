@@ -218,7 +218,7 @@ def test_what_a_run_leaves(runs):
         ("simulated_null.halves=[thirds]", "'thirds'"),
         ("simulated_null.errors=[0.1]", "errors: [0.1]"),
         ("+simulated_null.colour=red", "simulated_null.colour"),
-        ("alpha=0.1", "alpha: it has no meaning"),
+        ("alpha=0.1", "it has no meaning in this study"),
     ],
 )
 def test_wrong_input_is_told_in_one_sentence(override, words, capfd, tmp_path, monkeypatch):
