@@ -254,7 +254,10 @@ def test_names_that_file_names_cannot_tell_apart():
         (["data=[wine,iris]", "scorer=f1"], "scorer: f1 cannot score the data wine"),
         (["data=[breast_cancer,iris]", "scorer=f1"], "scorer: f1 cannot score the data iris"),
         (["+data.mine.path=x"], "data.mine: it has no _target_"),
-        (["+data.mine._target_=harness.parallel.Workers"], "'harness.parallel.Workers' is not allowed; functions of harness.algorithms.datasets are"),
+        (
+            ["+data.mine._target_=harness.parallel.Workers"],
+            "'harness.parallel.Workers' is not allowed; functions of harness.algorithms.datasets are",
+        ),
         (["baseline=svm"], "baseline: 'svm' is not allowed; choose one of decision_tree, naive_bayes"),
         (["baseline=3"], "baseline: 3 is not allowed"),
     ],
