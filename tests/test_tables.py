@@ -541,6 +541,7 @@ def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys):
     findings = printed[printed.index(told) :]
     summary = (out / "summary.md").read_text()
     assert findings[1].startswith("a-b: no difference is shown")
+    assert "mcnemar_midp" in findings[1] + findings[2]
     assert summary.splitlines()[4] == f"- {told}."
     assert "accuracy is 1 - error" in summary
     assert "the first column has no name and holds row numbers" in summary
