@@ -16,10 +16,10 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Advice": "two_systems_advice",
+    "Advice": "two_systems.advice",
     "Comparison": "two_systems",
     "TestResult": "significance.result",
-    "advise_predictions": "two_systems_advice",
+    "advise_predictions": "two_systems.advice",
     "compare_predictions": "two_systems",
     "count_outcomes": "outcomes",
     "load_population": "packaged",

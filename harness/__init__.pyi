@@ -4,7 +4,7 @@ from harness.packaged import load_population as load_population
 from harness.significance.result import TestResult as TestResult
 from harness.two_systems import Comparison as Comparison
 from harness.two_systems import compare_predictions as compare_predictions
-from harness.two_systems_advice import Advice as Advice
-from harness.two_systems_advice import advise_predictions as advise_predictions
+from harness.two_systems.advice import Advice as Advice
+from harness.two_systems.advice import advise_predictions as advise_predictions
 
 __version__: str

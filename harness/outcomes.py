@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import UserError
-from harness.store import write_atomically
-from harness.table_text import restore, to_csv
+from harness.runtime.store import write_atomically
+from harness.writing.table_text import restore, to_csv
 
 if TYPE_CHECKING:
     import pandas as pd

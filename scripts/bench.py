@@ -88,8 +88,8 @@ def best_seconds(
 
 def make_runs() -> dict[int, Any]:
     """Return how units are run by one worker and by one worker a core, keeping nothing."""
-    from harness.parallel import Workers, make_run
-    from harness.store import Store
+    from harness.runtime.parallel import Workers, make_run
+    from harness.runtime.store import Store
 
     return {n: make_run(Workers(n_jobs=n), Store(None), "bench") for n in (1, len(os.sched_getaffinity(0)))}
 
@@ -159,7 +159,7 @@ WANTED = {"reject": {1000: 100, 6000: 300}, "p-values": {1000: 40, 6000: 100}}
 
 def draw_real_sets(path: Path, n_documents: int, n_sets: int, seed: int) -> NDArray[np.int64]:
     """Return evaluation sets of the categories of a table in turn, shape (n_sets, 8)."""
-    from harness.evaluation_sets import draw_sets
+    from harness.evaluation.sets import draw_sets
     from harness.outcomes import read_outcomes
     from harness.significance.bootstrap import degenerate_sets
 

@@ -64,10 +64,10 @@ def make_units(n_documents: int, n_train: int, n_topics: int, seed: int) -> Unit
     from harness.balance import label_documents, natural_categories
     from harness.corpora.synthetic import generate_synthetic
     from harness.features import TfIdf
-    from harness.parallel import Workers, make_run
+    from harness.run.training import make_documents
+    from harness.runtime.parallel import Workers, make_run
+    from harness.runtime.store import Store
     from harness.split import split_documents
-    from harness.store import Store
-    from harness.training import make_documents
 
     spent: dict[str, float] = {}
     corpus = timed(spent, "corpus", generate_synthetic, n_documents, seed=seed)

@@ -52,12 +52,12 @@ def make_case(
     tests: dict[str, list[Any]], cells: tuple[int, ...], place: int, seed: int, alpha: float
 ) -> dict[str, Any]:
     """Draw a file from a population, ask for advice and measure the truth (arrays, to be kept)."""
-    from harness.advice.points import Plan, draw_generator, points_of, populations_of, run_points
-    from harness.advice.rates import power_table, size_table
-    from harness.advice.recommend import recommend
+    from harness.advise.points import Plan, draw_generator, points_of, populations_of, run_points
+    from harness.advise.rates import power_table, size_table
+    from harness.advise.recommend import recommend
+    from harness.evaluation.rejections import count_rejections
     from harness.nulls import NoProjection, project
-    from harness.parallel import run_here
-    from harness.rejections import count_rejections
+    from harness.runtime.parallel import run_here
     from harness.seeding import rng
 
     generator = rng(seed, "validate_advise", place)
@@ -91,8 +91,8 @@ def make_case(
 
 
 def run_cases(populations: NDArray[np.int64], n_wanted: int, seed: int, alpha: float) -> list[Case]:
-    from harness.parallel import Workers, make_run
-    from harness.store import Store
+    from harness.runtime.parallel import Workers, make_run
+    from harness.runtime.store import Store
 
     tests = {measure: make_tests(measure) for measure in MEASURES}
     order = np.random.default_rng(seed).choice(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.evaluation_sets import draw_sets
+from harness.evaluation.sets import draw_sets
 from harness.nulls import joint_null, project
 from harness.significance import bayes, bootstrap, bootstrap_intervals
 from harness.significance.cross_validation import (

@@ -4,8 +4,8 @@ import fake_run
 import numpy as np
 import pandas as pd
 
+from harness.evaluation.null_tables import distribution_table
 from harness.intervals import clopper_pearson
-from harness.null_evaluation_tables import distribution_table
 
 LEVELS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 SIZES = [100, 300, 1000, 3000]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from harness.papers import COLUMNS
+from harness.results.names import COLUMNS
 
 SIZES = [*range(100, 1001, 100), *range(2000, 6001, 1000)]
 TESTS = [

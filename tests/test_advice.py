@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import binom, norm
 
-from harness.advice.document_points import MOST_SETS
-from harness.advice.needed import MOST_ITEMS, needed_between, needed_items, search_items
-from harness.advice.points import (
+from harness.advise.document_points import MOST_SETS
+from harness.advise.needed import MOST_ITEMS, needed_between, needed_items, search_items
+from harness.advise.points import (
     POWER,
     RANGE,
     SIZE,
@@ -26,23 +26,23 @@ from harness.advice.points import (
     populations_of,
     run_points,
 )
-from harness.advice.predictions import Outcomes
-from harness.advice.rates import detectable, needed_h, power_table, range_of_sizes, size_table
-from harness.advice.recommend import recommend
-from harness.advice.report import FEW, describe, describe_fewer, findings, two_figures
-from harness.advice.tilt import tilted
-from harness.advise import cell_work, measure_tables
+from harness.advise.predictions import Outcomes
+from harness.advise.rates import detectable, needed_h, power_table, range_of_sizes, size_table
+from harness.advise.recommend import recommend
+from harness.advise.report import FEW, describe, describe_fewer, findings, two_figures
+from harness.advise.study import cell_work, measure_tables
+from harness.advise.tilt import tilted
+from harness.evaluation.rates import verdict
+from harness.evaluation.rejections import Test
 from harness.influence import standard_deviation
 from harness.intervals import clopper_pearson
 from harness.measures import difference
 from harness.nulls import NoAlternative, divergence, project
-from harness.parallel import run_here
-from harness.provenance import Clock
-from harness.rejections import Test
+from harness.runtime.parallel import run_here
+from harness.runtime.provenance import Clock
 from harness.significance.likelihood_ratio import score
 from harness.significance.mcnemar import mcnemar
 from harness.significance.wald import wald
-from harness.size_power import verdict
 
 CELLS = np.array([60, 9, 6, 10, 5, 12, 8, 390])
 Q = 1 - 1e-6
@@ -204,7 +204,7 @@ def random_need(seed):
 
 @pytest.mark.parametrize("block", range(6))
 def test_the_items_found_have_the_power_of_enumeration(block, monkeypatch):
-    monkeypatch.setattr("harness.advice.needed.N_SETS", 400)
+    monkeypatch.setattr("harness.advise.needed.N_SETS", 400)
     for seed in range(50 * block, 50 * block + 50):
         null, wanted, power = random_need(seed)
         found = needed_items(TESTS, 0, tuple(null.tolist()), wanted, power, 0.05, {}, "a-b", seed)

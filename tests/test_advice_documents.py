@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from scipy.stats import binom
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from harness.advice.decisions import Decisions, one_category
-from harness.advice.document_null import nearest_null
-from harness.advice.document_points import needs_of_documents
-from harness.advice.document_tests import (
+from harness.advise.decisions import Decisions, one_category
+from harness.advise.document_null import nearest_null
+from harness.advise.document_points import needs_of_documents
+from harness.advise.document_tests import (
     TESTS,
     Kinds,
     bootstrap_by_document,
@@ -25,14 +25,14 @@ from harness.advice.document_tests import (
     run_test,
     wald_by_document,
 )
-from harness.advice.documents import (
+from harness.advise.documents import (
     deviation_of_documents,
     document_pairs,
     populations_of_documents,
     project_documents,
     tilt_documents,
 )
-from harness.advice.multi_label import find_form, read_decisions
+from harness.advise.multi_label import find_form, read_decisions
 from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main
@@ -41,8 +41,8 @@ from harness.influence import influence
 from harness.measures import DIFFERENCES
 from harness.measures import difference as measured
 from harness.nulls import NoProjection, divergence, project
-from harness.nulls_patterns import project_patterns
-from harness.parallel import run_here
+from harness.nulls.patterns import project_patterns
+from harness.runtime.parallel import run_here
 from harness.significance.wald import wald
 
 Q = 1 - 1e-6
@@ -178,8 +178,8 @@ def test_many_sets_are_tested_as_each_alone(monkeypatch):
     own = pair_of(draw(60, 3), "precision", "macro")
     sets = np.random.default_rng(0).multinomial(60, own.frequencies / 60, size=(4, 5))
     whole = {name: run_test(name, sets, own.kinds, 1, None) for name in ("wald_by_document", "wald_pooled")}
-    monkeypatch.setattr("harness.advice.document_tests._IN_CACHE", 50)
-    monkeypatch.setattr("harness.advice.document_tests._AT_ONCE", 50)
+    monkeypatch.setattr("harness.advise.document_tests._IN_CACHE", 50)
+    monkeypatch.setattr("harness.advise.document_tests._AT_ONCE", 50)
     for name, found in whole.items():
         parts = run_test(name, sets, own.kinds, 1, None)
         assert parts.pvalue.shape == (4, 5)
@@ -268,7 +268,7 @@ def test_a_category_is_not_emptied_for_the_sake_of_the_null(monkeypatch):
     q = nearest_null(p[None], kinds)[0]
     assert abs(difference_by_document(q, kinds)) <= 1e-8
     assert (bottoms(q) >= 0.05 * bottoms(p)).all()
-    monkeypatch.setattr("harness.advice.document_null._LEAST", 0.0)
+    monkeypatch.setattr("harness.advise.document_null._LEAST", 0.0)
     emptied = nearest_null(p[None], kinds)[0]
     assert (bottoms(emptied) < 1e-4 * bottoms(p)).any() or not divergence(emptied, p) < divergence(q, p)
 
@@ -658,7 +658,7 @@ def test_a_cost_of_misses_alone_is_that_of_recall():
 
 
 def test_more_than_memory_has_room_for_is_refused(file, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("harness.advice.documents.MOST_CELLS", 100)
+    monkeypatch.setattr("harness.advise.documents.MOST_CELLS", 100)
     out = tmp_path / "out"
     assert main(["advise", f"predictions={file}", f"out={out}", "average=macro", *QUICK]) == 2
     lines = capsys.readouterr().err.strip().splitlines()

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from html_page import check_page
 
-from harness.advice.predictions import as_outcomes, read_predictions
-from harness.advise import choose_tests
+from harness.advise.predictions import as_outcomes, read_predictions
+from harness.advise.study import choose_tests
 from harness.cli import main
 from harness.errors import UserError
 from harness.outcomes import count_outcomes

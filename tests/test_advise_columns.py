@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.advice.multi_label import read_decisions
-from harness.advice.predictions import as_outcomes, read_predictions
+from harness.advise.multi_label import read_decisions
+from harness.advise.predictions import as_outcomes, read_predictions
 from harness.cli import main
 from harness.tables import files
 

@@ -15,7 +15,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 
 import harness
-from harness.advice.points import Plan
+from harness.advise.points import Plan
 from harness.cli import main
 from harness.measures import DIFFERENCES, difference
 from harness.significance.likelihood_ratio import score

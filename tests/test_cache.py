@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from harness.cache_listing import list_cache
 from harness.cli import main
-from harness.store import Store, digest
+from harness.runtime.cache import list_cache
+from harness.runtime.store import Store, digest
 
 DAY = 24 * 3600
 

@@ -11,7 +11,7 @@ import pytest
 from killing import STUDY, SVM
 
 from harness.cli import main
-from harness.store import Store, digest, read_entry
+from harness.runtime.store import Store, digest, read_entry
 
 KINDS = {"fit", "decisions", "rejections", "truths", "nulls"}
 GIVEN = [

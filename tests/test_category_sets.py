@@ -27,7 +27,7 @@ from harness.category_sets.verdicts import summarise
 from harness.errors import UserError
 from harness.measures import dcf_difference
 from harness.outcomes import count_outcomes
-from harness.parallel import run_here
+from harness.runtime.parallel import run_here
 from harness.significance.dcf import dcf
 
 COSTS = {"cost_fn": 1.0, "cost_fp": 1.0, "prior": 0.5}

@@ -8,8 +8,8 @@ import pytest
 from html_page import check_page
 
 from harness.category_sets.choice import disjoint_sets
+from harness.category_sets.study import warn
 from harness.cli import main
-from harness.study_category_sets import warn
 
 TINY = [
     "experiment=rr0434", "corpus.n_documents=1500", "split.n_train=300", "split.n_test=300",

@@ -188,7 +188,7 @@ def test_a_sweep_gives_each_job_its_folder(capfd, here):
         (["+test.mcnemar.colour=red"], "colour"),
         (["test.mcnemar.measure=beauty"], "beauty"),
         (["test.mcnemar._target_=os.system"], "'os.system' is not allowed"),
-        (["test.mcnemar._target_=harness.store.os.remove"], "tests, functions of harness.significance, are"),
+        (["test.mcnemar._target_=harness.runtime.store.os.remove"], "tests, functions of harness.significance, are"),
         (["test.mcnemar._target_=harness.nowhere.nothing"], "is not allowed"),
         (["population=absent.csv"], "absent.csv"),
         (["sets.n_sets=many"], "'many' is not allowed"),
@@ -298,7 +298,7 @@ def test_a_backend_of_matplotlib_that_does_not_exist(here, monkeypatch):
 
 
 def test_a_library_of_another_distribution_has_a_version():
-    from harness.algorithms.comparison import version_of
+    from harness.compare.comparison import version_of
 
     assert version_of("sklearn").count(".") >= 1
     assert version_of("html") == "unknown"

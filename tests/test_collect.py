@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cli import main
-from harness.collect import Run, collect, differing_settings, to_text
+from harness.collect.join import Run, collect, differing_settings, to_text
 from harness.errors import UserError
-from harness.sweep_jobs import folder_name
+from harness.runtime.jobs import folder_name
 
 
 def make_run(folder, overrides=(), config=None, table="rate\n0.5\n", finished=True, **others):

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from html_page import check_page
 
-from harness.algorithms import comparison_tables, wine_tables
-from harness.algorithms.comparison_report import fewest_discordant
-from harness.algorithms.datasets import Dataset, count_held_out, load_shipped, read_csv
-from harness.algorithms.estimators import fresh
-from harness.algorithms.splits import halves, hold_out
-from harness.algorithms.trials import run_trial, run_trials, trial_splits
-from harness.algorithms.verdicts import TESTS, count_right, tabulate_rejections, tabulate_verdicts
 from harness.cli import main
+from harness.compare import comparison_tables, wine_tables
+from harness.compare.comparison_report import fewest_discordant
+from harness.compare.datasets import Dataset, count_held_out, load_shipped, read_csv
+from harness.compare.estimators import fresh
+from harness.compare.splits import halves, hold_out
+from harness.compare.trials import run_trial, run_trials, trial_splits
+from harness.compare.verdicts import TESTS, count_right, tabulate_rejections, tabulate_verdicts
 from harness.errors import UserError
-from harness.parallel import run_here
+from harness.runtime.parallel import run_here
 from harness.significance.cross_validation import five_by_two_t
 from harness.significance.mcnemar import mcnemar
 
@@ -166,7 +166,7 @@ def test_a_scorer_that_an_estimator_cannot_serve():
 
 
 def test_nan_scores(monkeypatch):
-    monkeypatch.setattr("harness.algorithms.trials.make_score", lambda scorer: lambda *parts: float("nan"))
+    monkeypatch.setattr("harness.compare.trials.make_score", lambda scorer: lambda *parts: float("nan"))
     unit = run_trial(load_shipped("iris"), "bayes", estimators()["bayes"], 0, 0, "error", 30)
     assert np.isnan(unit["scores"]).all()
     assert {why for _, why in unit["failures"]} == {"ArithmeticError: the score is nan"}
@@ -445,12 +445,12 @@ def test_wrong_tables(text, said, capfd, here):
         ),
         (["+estimator.bad._target_=sklearn.datasets.load_iris"], "classes of sklearn and xgboost, are"),
         (["+estimator.bad._target_=sklearn.utils.os.system"], "classes of sklearn and xgboost, are"),
-        (["+estimator.bad._target_=harness.parallel.Workers"], "classes of sklearn and xgboost, are"),
+        (["+estimator.bad._target_=harness.runtime.parallel.Workers"], "classes of sklearn and xgboost, are"),
         (["+estimator.bad._target_=sklearn.svm.SVR"], "estimator.bad: SVR is not allowed; a classifier is"),
         (["+estimator.bad._target_=sklearn.preprocessing.StandardScaler"], "a classifier is"),
         (["+estimator.bad=3"], "estimator.bad: it has no _target_"),
         (["+estimator.svm.colour=red", "estimator=[svm,naive_bayes]"], "colour"),
-        (["data.wine._target_=sklearn.datasets.load_iris"], "functions of harness.algorithms.datasets are"),
+        (["data.wine._target_=sklearn.datasets.load_iris"], "functions of harness.compare.datasets are"),
         (["data=nowhere"], "nowhere"),
         (["data.wine.name=moons"], "data.wine: name: 'moons' is not allowed; choose one of wine, iris"),
         (["data=csv", "data.csv.target=y"], "path"),

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import friedmanchisquare, norm, rankdata, studentized_range
 from three_ways import WAYS, run_three_ways
 
-from harness.algorithms.comparison_ranks import mean_scores, rank_estimators
-from harness.algorithms.comparison_tables import join_data_sets, of_data_set
-from harness.algorithms.datasets import check_names, load_shipped
 from harness.cli import main
+from harness.compare.comparison_ranks import mean_scores, rank_estimators
+from harness.compare.comparison_tables import join_data_sets, of_data_set
+from harness.compare.datasets import check_names, load_shipped
 from harness.errors import UserError
 
 QUICK = ["n_seeds=2", "figure.formats=[png]", "figure.dpi=60"]
@@ -213,7 +213,7 @@ def own_table(path, n_columns=4):
 
 def second(path):
     return [
-        "+data.mine._target_=harness.algorithms.datasets.read_csv",
+        "+data.mine._target_=harness.compare.datasets.read_csv",
         f"+data.mine.path={path}",
         "+data.mine.target=label",
     ]
@@ -255,8 +255,8 @@ def test_names_that_file_names_cannot_tell_apart():
         (["data=[breast_cancer,iris]", "scorer=f1"], "scorer: f1 cannot score the data iris"),
         (["+data.mine.path=x"], "data.mine: it has no _target_"),
         (
-            ["+data.mine._target_=harness.parallel.Workers"],
-            "'harness.parallel.Workers' is not allowed; functions of harness.algorithms.datasets are",
+            ["+data.mine._target_=harness.runtime.parallel.Workers"],
+            "'harness.runtime.parallel.Workers' is not allowed; functions of harness.compare.datasets are",
         ),
         (["baseline=svm"], "baseline: 'svm' is not allowed; choose one of decision_tree, naive_bayes"),
         (["baseline=3"], "baseline: 3 is not allowed"),

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from three_ways import WAYS, run_three_ways
 
-from harness.algorithms.datasets import load_shipped
-from harness.algorithms.splits import hold_out
-from harness.algorithms.variance_report import split_variance, write_variance
-from harness.algorithms.variance_sources import variance_components
-from harness.algorithms.variance_trials import draw_settings, run_variance, train_once
 from harness.cli import main
-from harness.parallel import run_here
+from harness.compare.datasets import load_shipped
+from harness.compare.splits import hold_out
+from harness.compare.variance_report import split_variance, write_variance
+from harness.compare.variance_sources import variance_components
+from harness.compare.variance_trials import draw_settings, run_variance, train_once
+from harness.runtime.parallel import run_here
 
 SMALL = [
     "n_seeds=2",

@@ -17,13 +17,13 @@ from harness.cli.arguments import compare_arguments, run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers, try_out
 from harness.corpora.corpus import Corpus, check_corpus
 from harness.errors import UserError
-from harness.evaluation import judge_truth
-from harness.figures import draw_figures
+from harness.evaluation.questions import Question
+from harness.evaluation.rejections import decide, families
+from harness.evaluation.under_rules import judge_truth
 from harness.measures import DIFFERENCES, difference
-from harness.parallel import Workers, make_run, run_here
-from harness.questions import Question
-from harness.rejections import decide, families
-from harness.store import Store
+from harness.run.figures import draw_figures
+from harness.runtime.parallel import Workers, make_run, run_here
+from harness.runtime.store import Store
 
 CONF = conf_folder()
 

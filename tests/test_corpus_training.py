@@ -11,8 +11,7 @@ from harness.corpora.corpus import Corpus, check_corpus, count_empty
 from harness.errors import UserError
 from harness.features import AsStored, TfIdf
 from harness.models.fitted import Fitted
-from harness.split import split_documents
-from harness.training import (
+from harness.run.training import (
     Trained,
     choose_categories,
     count_populations,
@@ -20,6 +19,7 @@ from harness.training import (
     make_documents,
     pair_models,
 )
+from harness.split import split_documents
 
 
 def corpus(**changes):

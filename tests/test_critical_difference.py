@@ -12,9 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy.stats import norm
 from statsmodels.stats.multitest import multipletests
 
-from harness.algorithms.figure_critical_difference import critical_difference_figure
-from harness.algorithms.rank_tables import friedman_table, rank_tables
-from harness.figure_style import figure_style, save_figure
+from harness.compare.figure_critical_difference import critical_difference_figure
+from harness.compare.rank_tables import friedman_table, rank_tables
+from harness.drawing.style import figure_style, save_figure
 
 NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
 # Demšar 2006, JMLR 7, table 6

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import harness
-from harness import parallel_dask
 from harness.cli import main
 from harness.errors import UserError
 from harness.outcomes import Population, write_outcomes
-from harness.parallel import Workers, make_run, run_here
-from harness.parallel_dask import completed_on_dask
+from harness.runtime import dask as parallel_dask
+from harness.runtime.dask import completed_on_dask
+from harness.runtime.parallel import Workers, make_run, run_here
+from harness.runtime.store import Store
 from harness.seeding import rng
-from harness.store import Store
 
 Client = pytest.importorskip("distributed", reason="Dask is not installed").Client
 

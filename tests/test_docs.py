@@ -12,7 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness import null_evaluation_tables, outcomes, size_power, size_power_categories
+from harness import outcomes
+from harness.evaluation import category_rates as size_power_categories
+from harness.evaluation import null_tables as null_evaluation_tables
+from harness.evaluation import rates as size_power
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))

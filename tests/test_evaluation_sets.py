@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from harness.errors import UserError
-from harness.evaluation_sets import (
+from harness.evaluation.sets import (
     check_sizes,
     draw_sets,
     draw_stratified,

@@ -6,21 +6,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness import figures, papers
-from harness.figure_calibration import calibration_figure
-from harness.figure_categories import category_points, plan_category_figures, shown_tests
-from harness.figure_closeness import bin_rates, join_closeness
-from harness.figure_degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
-from harness.figure_layout import stand_apart
-from harness.figure_null_plan import plan_null_figures
-from harness.figure_nulls import (
+from harness.drawing.layout import stand_apart
+from harness.drawing.style import figure_style
+from harness.results import names as papers
+from harness.run import figures
+from harness.run.figures.calibration import calibration_figure
+from harness.run.figures.categories import category_points, plan_category_figures, shown_tests
+from harness.run.figures.closeness import bin_rates, join_closeness
+from harness.run.figures.degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
+from harness.run.figures.null_plan import plan_null_figures
+from harness.run.figures.nulls import (
     PAPERS,
     family_rows,
     measures_run,
     null_size_figure,
 )
-from harness.figure_path import path_figure
-from harness.figure_style import figure_style
+from harness.run.figures.path import path_figure
 
 ALPHA = 0.05
 

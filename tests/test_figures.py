@@ -7,12 +7,13 @@ import fake_run
 import numpy as np
 import pytest
 
-from harness import figures, papers
+from harness.drawing.panels import few_numbers
+from harness.drawing.style import figure_style
 from harness.errors import UserError
-from harness.figure_panels import few_numbers
-from harness.figure_prevalence import prevalence_figure
-from harness.figure_style import figure_style
-from harness.figure_truths import truth_figure
+from harness.results import names as papers
+from harness.run import figures
+from harness.run.figures.prevalence import prevalence_figure
+from harness.run.figures.truths import truth_figure
 
 SMALL = {"sizes": [100, 300, 1000, 3000], "alphas": (0.05,), "truths": ["sampling_interval"]}
 
@@ -119,7 +120,7 @@ def test_the_truth_figure_holds_the_scores():
 
 def test_the_same_bytes_in_another_process(run, tmp_path):
     fake_run.write(tmp_path, **SMALL)
-    code = "import sys, pathlib, harness.figures as f; f.draw_figures(pathlib.Path(sys.argv[1]), dpi=40)"
+    code = "import sys, pathlib, harness.run.figures as f; f.draw_figures(pathlib.Path(sys.argv[1]), dpi=40)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=300)
     for path in run[1]:
         first, second = path.read_bytes(), (tmp_path / "figures" / path.name).read_bytes()

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cli import main
-from harness.collect import collect
+from harness.collect.join import collect
 from harness.errors import harmless
+from harness.evaluation.rates import write_table
 from harness.outcomes import Population, read_outcomes, write_outcomes
-from harness.papers import read_table
-from harness.size_power import write_table
-from harness.table_text import escape_markdown, from_csv, neutralise, restore, to_csv
+from harness.results.names import read_table
+from harness.writing.table_text import escape_markdown, from_csv, neutralise, restore, to_csv
 
 FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "'=1", "''-x", "=", "-", "+"]
 HARMLESS = ["a", "-0.5", "+1", "1e-5", "-inf", "'a", "", "it's", "a=b", "C31"]

@@ -13,13 +13,13 @@ import yaml
 from html_page import check_page
 from PIL import Image
 
-from harness import citations
-from harness.captions import write_captions
 from harness.errors import UserError
-from harness.html_report.content import read_sections, read_tables
-from harness.html_report.page import LONGEST_TABLE, refresh_page, write_page
-from harness.html_report.pictures import BUDGET, embed, reduce_colours
-from harness.table_text import escape_markdown, to_markdown, write_tables
+from harness.results.captions import write_captions
+from harness.writing import citations
+from harness.writing.html.content import read_sections, read_tables
+from harness.writing.html.page import LONGEST_TABLE, refresh_page, write_page
+from harness.writing.html.pictures import BUDGET, embed, reduce_colours
+from harness.writing.table_text import escape_markdown, to_markdown, write_tables
 
 HOSTILE = (
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "[x](javascript:alert(1))",

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from test_html_report import HOSTILE, make_folder
 
-from harness.html_report.page import write_page
-from harness.table_text import to_markdown
+from harness.writing.html.page import write_page
+from harness.writing.table_text import to_markdown
 
 browser = pytest.importorskip("browser")
 pytest.importorskip("tornado")

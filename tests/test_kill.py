@@ -10,7 +10,7 @@ import psutil
 import pytest
 from killing import STUDY, SVM, check_nobody_left, finish, kill, rounds, start, tables, write_table
 
-from harness import interruption
+from harness.runtime import interruption
 
 SENTENCE = "harness run: interrupted; the same command goes on where it was\n"
 

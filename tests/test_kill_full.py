@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from killing import STUDY, finish, start, tables, write_table
 
-from harness import cli, store
+from harness import cli
 from harness.cli import main
-from harness.folder_lock import hold_folder
-from harness.parallel import Workers, make_run
-from harness.provenance import check_folder
-from harness.store import Store, digest, write_atomically
+from harness.runtime import store
+from harness.runtime.lock import hold_folder
+from harness.runtime.parallel import Workers, make_run
+from harness.runtime.provenance import check_folder
+from harness.runtime.store import Store, digest, write_atomically
 
 SHORT = [*STUDY, "balance=[natural]"]
 ROOM = "once there is room, the same command goes on where it was"

@@ -27,7 +27,7 @@ from harness.models.mlp_network import (
     loss,
     train,
 )
-from harness.parallel import run_here
+from harness.runtime.parallel import run_here
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from harness.models import gaussian_kernel
 from harness.models.cross_validation import partition, usable_folds
 from harness.models.linear_svm import LinearSVM
 from harness.models.rbf_svm import RBFSVM, machines_of
-from harness.parallel import run_here
+from harness.runtime.parallel import run_here
 
 MODELS = [LinearSVM(C_grid=(0.3, 3.0), n_folds=3), RBFSVM(C_grid=(1.0, 3.0), gamma_grid=(0.1, 1.0))]
 

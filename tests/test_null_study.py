@@ -14,14 +14,14 @@ from harness.balance import Balance
 from harness.cli import main
 from harness.cli.arguments import run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers
+from harness.evaluation.null_sets import FEW_ALPHA, count_sets
+from harness.evaluation.plans import plan_evaluations
+from harness.evaluation.questions import ask
+from harness.evaluation.rates import size_power
+from harness.evaluation.under_nulls import evaluate_nulls
 from harness.measures import difference
-from harness.null_evaluation import evaluate_nulls
-from harness.null_evaluation_sets import FEW_ALPHA, count_sets
 from harness.outcomes import Population, write_outcomes
-from harness.parallel import run_here
-from harness.plans import plan_evaluations
-from harness.questions import ask
-from harness.size_power import size_power
+from harness.runtime.parallel import run_here
 
 NAMES = ("apart", "close", "same", "alike", "one-sided")
 CELLS = np.array(
@@ -295,10 +295,10 @@ def outcomes(tmp_path):
 @pytest.fixture
 def no_figures(monkeypatch):
     """Runs end with their tables: drawing takes a minute, and is tested elsewhere."""
-    monkeypatch.setattr("harness.figures.draw_figures", lambda *args, **options: [])
-    monkeypatch.setattr("harness.report.write_report", lambda *args, **options: None)
-    monkeypatch.setattr("harness.study.write_page", lambda *args, **options: None)
-    monkeypatch.setattr("harness.findings.main_findings", lambda *args, **options: [])
+    monkeypatch.setattr("harness.run.figures.draw_figures", lambda *args, **options: [])
+    monkeypatch.setattr("harness.run.report.write_report", lambda *args, **options: None)
+    monkeypatch.setattr("harness.run.study.write_page", lambda *args, **options: None)
+    monkeypatch.setattr("harness.run.findings.main_findings", lambda *args, **options: [])
 
 
 @pytest.mark.usefixtures("no_figures")

@@ -10,8 +10,8 @@ import pytest
 from harness import cli
 from harness.cli import main
 from harness.errors import sentence
-from harness.parallel import Workers, make_run
-from harness.store import Store
+from harness.runtime.parallel import Workers, make_run
+from harness.runtime.store import Store
 
 UNITS = [(i,) for i in range(8)]
 NAMES = [f"unit {i}" for i in range(8)]

@@ -14,17 +14,17 @@ from harness import nulls
 from harness.balance import Balance
 from harness.cli.arguments import run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers
-from harness.evaluation import evaluate
-from harness.figure_closeness import join_closeness
-from harness.findings_nulls import null_warnings
+from harness.evaluation.plans import plan_evaluations
+from harness.evaluation.rates import size_power_by_category
+from harness.evaluation.under_nulls import evaluate_nulls
+from harness.evaluation.under_rules import evaluate
 from harness.measures import costs_text, dcf_difference
-from harness.null_evaluation import evaluate_nulls
 from harness.outcomes import Population
-from harness.parallel import run_here
-from harness.plans import plan_evaluations
+from harness.run.figures.closeness import join_closeness
+from harness.run.findings.nulls import null_warnings
+from harness.runtime.parallel import run_here
 from harness.significance.bayes import dirichlet
 from harness.significance.wald import wald
-from harness.size_power import size_power_by_category
 
 # the costs at which DCF has no difference: 1 of a missed positive in the first category, 3 in the second
 CELLS = 20 * np.array([[80, 8, 4, 8, 5, 8, 4, 83], [80, 8, 4, 8, 5, 14, 2, 79]])

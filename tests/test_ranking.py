@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 from html_page import check_page
 
-from harness.category_verdicts import DISTRIBUTION, read_rates
 from harness.errors import UserError
-from harness.findings import main_findings
-from harness.findings_nulls import null_findings, null_warnings, verdict_grid
-from harness.html_report.page import write_page
-from harness.papers import COLUMNS, test_name
-from harness.ranking import RANKING, rank_tests, recommend, recommendation, size_adjusted
-from harness.report import write_report
+from harness.results.category_verdicts import DISTRIBUTION, read_rates
+from harness.results.names import COLUMNS, test_name
+from harness.results.ranking import RANKING, rank_tests, recommend, recommendation, size_adjusted
+from harness.run.findings import main_findings
+from harness.run.findings.nulls import null_findings, null_warnings, verdict_grid
+from harness.run.report import write_report
+from harness.writing.html.page import write_page
 
 # test: (median, liberal categories after Holm, power)
 POINTS = {

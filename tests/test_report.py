@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 
 from harness.errors import UserError
-from harness.findings import main_findings
-from harness.findings_models import closeness, closeness_sentences, fewer_folds, micro_f1, tabulate_models
-from harness.findings_paper import papers_conclusions
-from harness.report import write_report
-from harness.table_text import escape_latex, escape_markdown, to_latex, to_markdown
+from harness.run.findings import main_findings
+from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, micro_f1, tabulate_models
+from harness.run.findings.paper import papers_conclusions
+from harness.run.report import write_report
+from harness.writing.table_text import escape_latex, escape_markdown, to_latex, to_markdown
 
 SMALL = {"sizes": [100, 1000, 6000], "alphas": (0.1, 0.05), "truths": ["sampling_interval", "margin"]}
 

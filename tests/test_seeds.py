@@ -9,12 +9,12 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, t, ttest_ind, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
-from harness.algorithms.figure_seeds import seeds_figure
-from harness.algorithms.labels import fit_label
-from harness.algorithms.seeds import seeds_table, tidy_scores
-from harness.algorithms.seeds_text import display_table, expected_maximum, seeds_notes, write_seeds_table
-from harness.figure_layout import text_width
-from harness.figure_style import figure_style
+from harness.compare.figure_seeds import seeds_figure
+from harness.compare.labels import fit_label
+from harness.compare.seeds import seeds_table, tidy_scores
+from harness.compare.seeds_text import display_table, expected_maximum, seeds_notes, write_seeds_table
+from harness.drawing.layout import text_width
+from harness.drawing.style import figure_style
 
 
 @pytest.fixture

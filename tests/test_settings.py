@@ -213,9 +213,9 @@ def test_a_long_value_is_cut():
 
 def test_names_in_the_models_are_those_of_the_code():
     """They are written out there, because these modules take two seconds to import."""
-    from harness.algorithms.learners import LEARNERS
-    from harness.algorithms.simulated_null import HALVES
-    from harness.algorithms.training_sets import NULLS
+    from harness.compare.learners import LEARNERS
+    from harness.compare.simulated_null import HALVES
+    from harness.compare.training_sets import NULLS
 
     for name, key, known in (
         ("dietterich_rcv1", "training_sets.learner", LEARNERS),
@@ -248,11 +248,11 @@ def test_targets_of_their_own_group(plain):
 
 
 SIDE_EFFECTS = [
-    "harness.store.write_atomically", "harness.html_report.page.write_page", "harness.store.hash_file",
+    "harness.runtime.store.write_atomically", "harness.writing.html.page.write_page", "harness.runtime.store.hash_file",
     "harness.corpora.opening.open_checked", "harness.corpora.corpus.check_corpus.__globals__",
     "harness.significance.mcnemar.np.load", "harness.significance.result.as_counts",
-    "harness.cli.main", "harness.parallel.make_run", "harness.models.device.resolve_device",
-    "harness.store.remove_leftovers", "os.system", "pandas.read_pickle", "numpy.load", "joblib.load",
+    "harness.cli.main", "harness.runtime.parallel.make_run", "harness.models.device.resolve_device",
+    "harness.runtime.store.remove_leftovers", "os.system", "pandas.read_pickle", "numpy.load", "joblib.load",
     "builtins.eval", "hydra.utils.instantiate", "sklearn.externals.joblib.load",
     "xgboost.callback.TrainingCheckPoint", "sklearn.utils.Bunch", "xgboost.Booster", "harness", "",
     "harness..", "harness.significance.bootstrap", "harness.significance._private", "harness.nulls.np.save",

@@ -8,10 +8,11 @@ from html_page import check_page
 from scipy.stats import binom, hypergeom
 from three_ways import run_three_ways
 
-from harness.algorithms.algorithm_rates import meets
-from harness.algorithms.designs import fold_sizes, held_out
-from harness.algorithms.learner_tests import HOLD_OUT, TESTS
-from harness.algorithms.simulated_null import (
+from harness.cli import main
+from harness.compare.algorithm_rates import meets
+from harness.compare.designs import fold_sizes, held_out
+from harness.compare.learner_tests import HOLD_OUT, TESTS
+from harness.compare.simulated_null import (
     Point,
     check_point,
     deal,
@@ -21,8 +22,7 @@ from harness.algorithms.simulated_null import (
     region_errors,
     simulate_block,
 )
-from harness.algorithms.simulated_references import ENUMERATED, REFERENCES, STANDARD
-from harness.cli import main
+from harness.compare.simulated_references import ENUMERATED, REFERENCES, STANDARD
 from harness.significance.cross_validation import resampled_t
 
 FALSE_ALARM = 1e-6

@@ -13,15 +13,15 @@ from statsmodels.stats.proportion import proportion_confint
 
 from harness.cli.arguments import run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers
-from harness.evaluation import fewest_to_reject
-from harness.null_evaluation_tables import SIZES, distribution_table
+from harness.evaluation.null_tables import SIZES, distribution_table
+from harness.evaluation.rates import size_power
+from harness.evaluation.under_rules import fewest_to_reject
 from harness.outcomes import Population
 from harness.packaged import load_population
-from harness.parallel import Workers, make_run
-from harness.provenance import Clock
-from harness.size_power import size_power
-from harness.store import Store
-from harness.study_evaluation import evaluate_all
+from harness.run.evaluation import evaluate_all
+from harness.runtime.parallel import Workers, make_run
+from harness.runtime.provenance import Clock
+from harness.runtime.store import Store
 
 FALSE_ALARM = 1e-6
 TOLD = list(SIZES[SIZES.index("median") : SIZES.index("n_categories")])

@@ -7,12 +7,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from harness.evaluation_sets import draw_sets
-from harness.intervals import clopper_pearson, wilson
-from harness.significance.mcnemar import mcnemar
-from harness.significance.proportion import proportion
-from harness.significance.randomization import randomization
-from harness.size_power import (
+from harness.evaluation.category_rates import BY_CATEGORY
+from harness.evaluation.rates import (
     SIZE_POWER,
     dead_categories,
     fewest_discordances,
@@ -21,7 +17,11 @@ from harness.size_power import (
     verdict,
     write_table,
 )
-from harness.size_power_categories import BY_CATEGORY
+from harness.evaluation.sets import draw_sets
+from harness.intervals import clopper_pearson, wilson
+from harness.significance.mcnemar import mcnemar
+from harness.significance.proportion import proportion
+from harness.significance.randomization import randomization
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.999])

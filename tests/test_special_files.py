@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.algorithms.report_parts import read_table as read_algorithm_table
 from harness.cli import main
-from harness.collect import collect, find_runs
+from harness.collect.join import collect, find_runs
+from harness.compare.report_parts import read_table as read_algorithm_table
 from harness.errors import UserError
-from harness.papers import read_table
-from harness.provenance import LARGEST, NAME, check_folder, read_provenance
-from harness.store import Store, digest, open_regular, read_regular
-from harness.sweep_jobs import locked, read_state
+from harness.results.names import read_table
+from harness.runtime.jobs import locked, read_state
+from harness.runtime.provenance import LARGEST, NAME, check_folder, read_provenance
+from harness.runtime.store import Store, digest, open_regular, read_regular
 
 
 def pipe(path):
@@ -152,7 +152,7 @@ def test_figures_of_a_folder_that_is_damaged(text, tmp_path, capfd):
 
 
 def test_files_follow_the_umask(tmp_path):
-    from harness.store import write_atomically
+    from harness.runtime.store import write_atomically
 
     before = os.umask(0o027)
     try:

@@ -8,15 +8,15 @@ import pytest
 from bad_input import STORED
 
 from harness.cli import main
-from harness.collect import Run
+from harness.collect.join import Run
+from harness.collect.spread_figure import plan_spread_figures
+from harness.collect.spread_report import main_findings, tabulate_truth_rules, tabulate_verdicts
+from harness.collect.spread_table import POINT, SPREAD_COLUMNS, read_runs, tabulate_spread
 from harness.errors import UserError
-from harness.findings_paper import papers_conclusions
+from harness.evaluation.rates import write_table
 from harness.outcomes import Population, write_outcomes
-from harness.papers import COLUMNS
-from harness.size_power import write_table
-from harness.spread_figure import plan_spread_figures
-from harness.spread_report import main_findings, tabulate_truth_rules, tabulate_verdicts
-from harness.spread_table import POINT, SPREAD_COLUMNS, read_runs, tabulate_spread
+from harness.results.names import COLUMNS
+from harness.run.findings.paper import papers_conclusions
 
 KEY = ["pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind"]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.parallel import Workers, make_run, run_here
+from harness.runtime.parallel import Workers, make_run, run_here
+from harness.runtime.store import Store, digest, write_atomically
 from harness.seeding import rng
-from harness.store import Store, digest, write_atomically
 
 
 def unit(number):

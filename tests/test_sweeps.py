@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness import cli
 from harness.cli import main
 from harness.errors import UserError
-from harness.sweep_jobs import LONGEST, folder_name, is_place, locked, read_state, state_file
+from harness.runtime.jobs import LONGEST, folder_name, is_place, locked, read_state, state_file
 
 NAMES = st.text(min_size=1, max_size=20, alphabet=st.characters(exclude_categories=["Cs"]))
 VALUES = st.one_of(

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
-from harness.advice.lm_eval import read_logs
-from harness.advice.multi_label import find_form, read_decisions
-from harness.advice.predictions import as_outcomes, default_measure, read_predictions
-from harness.algorithms.datasets import read_csv
+from harness.advise.lm_eval import read_logs
+from harness.advise.multi_label import find_form, read_decisions
+from harness.advise.predictions import as_outcomes, default_measure, read_predictions
 from harness.cli import main
+from harness.compare.datasets import read_csv
 from harness.errors import UserError
 from harness.tables import files
 from harness.tables.labels import plain_label

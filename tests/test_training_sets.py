@@ -7,16 +7,16 @@ from scipy import sparse
 from scipy.stats import binom
 from three_ways import run_three_ways
 
-from harness.algorithms.learner_tests import TESTS
-from harness.algorithms.learners import LEARNERS, naive_bayes
-from harness.algorithms.training_sets import (
+from harness.cli import main
+from harness.compare.learner_tests import TESTS
+from harness.compare.learners import LEARNERS, naive_bayes
+from harness.compare.training_sets import (
     Point,
     choose_topic,
     make_population,
     make_problem,
     run_trials,
 )
-from harness.cli import main
 from harness.corpora.synthetic import generate_synthetic
 
 FALSE_ALARM = 1e-6

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from harness import nulls
-from harness.evaluation_sets import draw_sets, reweight
+from harness.evaluation.sets import draw_sets, reweight
 from harness.measures import error_difference, f1_difference
 from harness.significance.mcnemar import mcnemar
 from harness.significance.randomization import randomization

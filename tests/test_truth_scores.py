@@ -2,7 +2,7 @@ import fake_run
 import numpy as np
 import pytest
 
-from harness.truth_scores import (
+from harness.results.truth_scores import (
     CANNOT_TELL,
     MET,
     NOT_MET,

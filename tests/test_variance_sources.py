@@ -9,7 +9,7 @@ from scipy.stats import binom, chi2
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from harness.algorithms.variance_sources import variance_by_source, variance_components, variance_notes
+from harness.compare.variance_sources import variance_by_source, variance_components, variance_notes
 
 
 def crossed(generator, sds, shape=(6, 5), mean=0.9):

@@ -14,7 +14,7 @@ from harness.category_sets.replicates import replicate
 from harness.category_sets.resampling import draw_documents
 from harness.category_sets.variants import Population, Variant, dcf_statistic, make_population
 from harness.category_sets.verdicts import Z95, summarise
-from harness.parallel import Arrays, Run
+from harness.runtime.parallel import Arrays, Run
 from harness.seeding import rng
 
 if TYPE_CHECKING:

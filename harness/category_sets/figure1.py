@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.category_sets.variants import METHODS, Variant, quantity_words
-from harness.figure_layout import Page, title
+from harness.drawing.layout import Page, title
 
 if TYPE_CHECKING:
     from pandas import DataFrame

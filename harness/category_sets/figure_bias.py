@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.category_sets.variants import Variant, records
 from harness.category_sets.verdicts import FAR, MEAN_LIMIT, VARIANCE_LIMITS
-from harness.figure_layout import Page
-from harness.figure_style import TOLERANCE
+from harness.drawing.layout import Page
+from harness.drawing.style import TOLERANCE
 
 if TYPE_CHECKING:
     from pandas import DataFrame

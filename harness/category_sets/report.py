@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.captions import SIGN, corpus_notes, corpus_sentence, number, sentence, write_captions
 from harness.category_sets.figure1 import histogram_figure
 from harness.category_sets.figure_bias import bias_figure
 from harness.category_sets.findings import (
@@ -16,13 +15,14 @@ from harness.category_sets.findings import (
     verdict_sentences,
 )
 from harness.category_sets.variants import METHODS, quantity_words, records
+from harness.drawing.style import check_options, figure_style, save_figure
 from harness.errors import harmless
-from harness.figure_style import check_options, figure_style, save_figure
-from harness.papers import read_table
-from harness.provenance import read_provenance
-from harness.rerun import HEADING, rerun_lines
-from harness.store import write_atomically
-from harness.table_text import escape_markdown, to_markdown, write_tables
+from harness.results.captions import SIGN, corpus_notes, corpus_sentence, number, sentence, write_captions
+from harness.results.names import read_table
+from harness.runtime.provenance import read_provenance
+from harness.runtime.store import write_atomically
+from harness.writing.rerun import HEADING, rerun_lines
+from harness.writing.table_text import escape_markdown, to_markdown, write_tables
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -55,7 +55,7 @@ def draw_figures(
     out : Path
         Folder with ``table3.csv``, ``histograms.csv``, ``calibration.csv`` and ``provenance.json``.
     dpi, width, formats
-        As in :func:`harness.figures.draw_figures`.
+        As in :func:`harness.run.figures.draw_figures`.
     **others
         Its other options, which have no meaning here.
 

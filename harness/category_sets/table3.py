@@ -13,7 +13,7 @@ from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overl
 from harness.category_sets.ratios import measure
 from harness.category_sets.replicates import replicate
 from harness.category_sets.variants import DCF_VARIANCES, Population, Variant, dcf_statistic
-from harness.parallel import Arrays, Run
+from harness.runtime.parallel import Arrays, Run
 from harness.seeding import rng
 
 if TYPE_CHECKING:

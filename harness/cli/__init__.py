@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from harness import __version__
 from harness.cli.help import HELP, USAGE
 from harness.errors import BROKEN, UserError, harmless, sentence
-from harness.interruption import until_told
+from harness.runtime.interruption import until_told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -140,7 +140,7 @@ def _launch(command: str, overrides: list[str]) -> int:
 def _run_job(command: str, cfg: Any) -> None:
     """Do the command's work for one configuration, in whichever process a launcher put it."""
     from harness.cli.configuration import register_resolvers
-    from harness.folder_lock import hold_folder
+    from harness.runtime.lock import hold_folder
 
     warnings.showwarning = _show_warning
     register_resolvers()
@@ -160,7 +160,7 @@ def _run_job(command: str, cfg: Any) -> None:
 
 def _note_overrides() -> None:
     """Write the job's overrides to its provenance, where `harness collect` finds them."""
-    from harness.provenance import read_provenance, write_provenance
+    from harness.runtime.provenance import read_provenance, write_provenance
 
     facts = read_provenance(_output_folder())
     if facts is not None and "overrides" not in facts:
@@ -237,27 +237,27 @@ def _run(cfg: Any) -> None:
         _run_category_sets(cfg)
         return
     from harness.cli.arguments import run_arguments
-    from harness.study import run_study
+    from harness.run.study import run_study
 
     run_study(out=_output_folder(), say=_say, **run_arguments(cfg))
 
 
 def _run_category_sets(cfg: Any) -> None:
+    from harness.category_sets.study import run_category_sets
     from harness.cli.arguments import category_set_arguments
-    from harness.study_category_sets import run_category_sets
 
     run_category_sets(out=_output_folder(), say=_say, **category_set_arguments(cfg))
 
 
 def _compare(cfg: Any) -> None:
     from harness.cli.arguments import compare_arguments
-    from harness.compare import compare
+    from harness.compare.study import compare
 
     compare(out=_output_folder(), say=_say, **compare_arguments(cfg, _overrides()))
 
 
 def _advise(cfg: Any) -> None:
-    from harness.advise import advise
+    from harness.advise.study import advise
     from harness.cli.arguments import advise_arguments
 
     arguments = advise_arguments(cfg, _say)
@@ -279,9 +279,12 @@ def _output_folder() -> Path:
 
 
 def _figures(cfg: Any) -> None:
-    from harness import advise, compare, spread, study
+    from harness.advise import study as advise
     from harness.cli.arguments import figure_arguments
-    from harness.html_report.page import refresh_page
+    from harness.collect import spread
+    from harness.compare import study as compare
+    from harness.run import study
+    from harness.writing.html.page import refresh_page
 
     arguments = figure_arguments(cfg)
     folder = arguments.pop("folder")
@@ -300,7 +303,7 @@ def _figures(cfg: Any) -> None:
 
 def _collect(cfg: Any) -> None:
     from harness.cli.arguments import collect_arguments
-    from harness.spread import collect_runs
+    from harness.collect.spread import collect_runs
 
     def warn(text: str) -> None:
         """Tell of a run that is left out."""
@@ -310,8 +313,8 @@ def _collect(cfg: Any) -> None:
 
 
 def _cache(cfg: Any) -> None:
-    from harness.cache_listing import show_cache
     from harness.cli.arguments import cache_arguments
+    from harness.runtime.cache import show_cache
 
     show_cache(say=_say, **cache_arguments(cfg))
 
@@ -322,7 +325,7 @@ def _say(text: str) -> None:
 
 def _remove_if_empty(out: Path) -> None:
     """Take back the folder that Hydra made before the input was checked, unless another run begins there."""
-    from harness.folder_lock import hold_folder
+    from harness.runtime.lock import hold_folder
 
     with contextlib.suppress(OSError, UserError), hold_folder(out):
         for folder in (out, out.parent):

@@ -53,7 +53,7 @@ def _check_replicate_tests(names: Sequence[str], tests: Sequence[str]) -> None:
 
 
 def run_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.study.run_study` for ``harness run``.
+    """Return the keyword arguments of :func:`harness.run.study.run_study` for ``harness run``.
 
     Raises
     ------
@@ -118,20 +118,20 @@ def _build_truths(cfg: DictConfig, tests: list[Any]) -> tuple[dict[str, Any], di
 
 
 def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.study_category_sets.run_category_sets`."""
+    """Return the keyword arguments of :func:`harness.category_sets.study.run_category_sets`."""
     not_used = ("evaluation", "nulls")
     arguments = {key: value for key, value in run_arguments(cfg).items() if key not in not_used}
     return arguments | {"options": to_plain(cfg["category_sets"]), "n_replicates": cfg["n_replicates"]}
 
 
 def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the folder and the keyword arguments of :func:`harness.study.redraw` for ``harness figures``."""
+    """Return the folder and the keyword arguments of :func:`harness.run.study.redraw` for ``harness figures``."""
     checked, plain = check("figures", cfg)
     return {"folder": Path(checked.source), "figure": plain["figure"], "workers": build_workers(cfg)}
 
 
 def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.spread.collect_runs` for ``harness collect``."""
+    """Return the keyword arguments of :func:`harness.collect.spread.collect_runs` for ``harness collect``."""
     checked, plain = check("collect", cfg)
     folder, over = Path(checked.source), checked.spread
     return {
@@ -145,17 +145,17 @@ def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
 
 
 def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the arguments of :func:`harness.cache_listing.show_cache` for ``harness cache``."""
+    """Return the arguments of :func:`harness.runtime.cache.show_cache` for ``harness cache``."""
     checked, _ = check("cache", cfg)
     given = {key: getattr(checked, key) for key in ("older_than_days", "prune", "check")}
     return {"folder": Path(checked.cache), "stages": checked.stage, **given}
 
 
 def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.advise.advise`, the predictions read."""
-    from harness.advice.decisions import Decisions
-    from harness.advice.inputs import fingerprint, read_outcomes
-    from harness.advice.points import Plan
+    """Return the keyword arguments of :func:`harness.advise.study.advise`, the predictions read."""
+    from harness.advise.decisions import Decisions
+    from harness.advise.inputs import fingerprint, read_outcomes
+    from harness.advise.points import Plan
 
     checked, plain = check("advise", cfg)
     shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
@@ -194,7 +194,7 @@ def _costs(tests: list[Any]) -> dict[str, float]:
 
 
 def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.compare.compare`.
+    """Return the keyword arguments of :func:`harness.compare.study.compare`.
 
     Parameters
     ----------
@@ -219,8 +219,8 @@ def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[st
 
 
 def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.algorithms.comparison.compare_learners`."""
-    from harness.algorithms.estimators import check_estimator
+    """Return the keywords of :func:`harness.compare.comparison.compare_learners`."""
+    from harness.compare.estimators import check_estimator
 
     data = _data_sets(cfg, checked, overrides)
     nodes, missing = _installed(chosen(cfg, "estimator"), overrides)
@@ -246,8 +246,8 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
 
 def _data_sets(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> list[Any]:
     """Return the data sets, each fit to be split and scored."""
-    from harness.algorithms.datasets import check_dataset, check_names
-    from harness.algorithms.estimators import check_scorer
+    from harness.compare.datasets import check_dataset, check_names
+    from harness.compare.estimators import check_scorer
 
     for text in overrides:  # Hydra would take one named twice as named once
         names = text.removeprefix("data=[").rstrip("] ").split(",")
@@ -263,7 +263,7 @@ def _data_sets(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[
 
 def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return splits, random states and settings for the variance by source."""
-    from harness.algorithms.variance_trials import draw_settings
+    from harness.compare.variance_trials import draw_settings
 
     grids = node.hyperparameters
     _check_known("variance.hyperparameters", grids, estimators)
@@ -304,12 +304,12 @@ def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict
 
 
 def _simulated(cfg: DictConfig, checked: settings.SimulatedNullStudy, _: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.algorithms.simulated_null_study.simulated_null`."""
+    """Return the keywords of :func:`harness.compare.simulated_null_study.simulated_null`."""
     return _trials(checked) | checked.simulated_null.given()
 
 
 def _training(cfg: DictConfig, checked: settings.TrainingSetsStudy, _: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.algorithms.training_sets_study.training_sets`."""
+    """Return the keywords of :func:`harness.compare.training_sets_study.training_sets`."""
     load = functools.partial(build_corpus, cfg)
     return _trials(checked) | checked.training_sets.given() | {"load_corpus": load}
 

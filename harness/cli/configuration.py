@@ -16,13 +16,13 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from harness import sweep_jobs
 from harness.cli.targets import check_targets
 from harness.errors import UserError
+from harness.runtime import jobs as sweep_jobs
 
 if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
     from harness.balance import Balance
-    from harness.rejections import Test
+    from harness.evaluation.rejections import Test
 
 # What may differ between two runs that are the same run: where and how, not what.
 PLACES = (*sweep_jobs.PLACES, "hydra")
@@ -180,8 +180,8 @@ def _tuples(node: Any) -> Any:
 
 def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
     """Make a Test of a yaml: its function, its measure and, where its module has one, its `reject`."""
+    from harness.evaluation.rejections import Test
     from harness.measures import COSTS
-    from harness.rejections import Test
 
     if not isinstance(node, DictConfig):
         raise UserError(f"test.{name}: {node!r} is not allowed; both _target_ and measure are needed")

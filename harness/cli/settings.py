@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pydantic import model_validator as on_model
 from pydantic_core import PydanticCustomError
 
+from harness.drawing.style import FORMATS, X_AXES
 from harness.errors import UserError
-from harness.figure_style import FORMATS, X_AXES
 from harness.measures import DIFFERENCES
 
 MOST = 1_000_000_000

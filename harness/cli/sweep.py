@@ -20,8 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from harness.cli.configuration import CONFIG_ERRORS, conf_folder, run_name
 from harness.cli.hydra_internals import BASIC_LAUNCHER
 from harness.errors import BROKEN, UserError, harmless, sentence
-from harness.provenance import NAME, read_provenance
-from harness.sweep_jobs import (
+from harness.runtime.jobs import (
     Job,
     announce,
     fail,
@@ -34,6 +33,7 @@ from harness.sweep_jobs import (
     tabulate_failures,
     write_state,
 )
+from harness.runtime.provenance import NAME, read_provenance
 
 
 class JobsFailed(Exception):
@@ -43,7 +43,7 @@ class JobsFailed(Exception):
 class Sweep(Sweeper):
     """Runs the same jobs as the sweeper it stands for, each in a folder that no other job can have.
 
-    How each job ended is read from its file (:mod:`harness.sweep_jobs`) and not from what the launcher
+    How each job ended is read from its file (:mod:`harness.runtime.jobs`) and not from what the launcher
     returns: a launcher gives up all returns where one worker is killed.
     """
 

@@ -60,7 +60,7 @@ TEST = Rule(
 RULES = {
     "test": TEST,
     "truth": Rule(
-        ("harness.nulls", "harness.nulls_joint", "harness.nulls_projection"),
+        ("harness.nulls", "harness.nulls.joint", "harness.nulls.projection"),
         inspect.isfunction,
         "rules and nulls, functions of harness.nulls, are",
     ),
@@ -72,9 +72,9 @@ RULES = {
     ),
     "features": Rule(("harness.features",), _has("fit", "transform"), "classes of harness.features are"),
     "model": Rule(("harness.models",), _has("fit", "predict"), "models, classes of harness.models, are"),
-    "parallel": Rule(("harness.parallel",), _has("count"), "harness.parallel.Workers is"),
+    "parallel": Rule(("harness.runtime.parallel",), _has("count"), "harness.runtime.parallel.Workers is"),
     "data": Rule(
-        ("harness.algorithms.datasets",), _returns("Dataset"), "functions of harness.algorithms.datasets are"
+        ("harness.compare.datasets",), _returns("Dataset"), "functions of harness.compare.datasets are"
     ),
     "estimator": Rule(
         ("sklearn", "xgboost"), _is_part_of_estimator, "estimators, classes of sklearn and xgboost, are"

@@ -21,7 +21,7 @@ from harness.models.cross_validation import (
 )
 from harness.models.device import linear_values, resolve_device
 from harness.models.fitted import Fitted
-from harness.parallel import Arrays, Run, run_here
+from harness.runtime.parallel import Arrays, Run, run_here
 
 CATEGORIES_PER_UNIT = 8
 DOCUMENTS_PER_UNIT = 4096

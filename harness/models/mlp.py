@@ -30,7 +30,7 @@ from harness.models.mlp_network import (
     initial_weights,
     train,
 )
-from harness.parallel import Arrays, Run, run_here
+from harness.runtime.parallel import Arrays, Run, run_here
 from harness.seeding import rng
 
 # Single precision erred by 1.5e-5 at most on RCV1; outputs this close to 0 are computed again in double.

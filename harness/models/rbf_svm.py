@@ -32,7 +32,7 @@ from harness.models.gaussian_kernel import (
     squared_norms,
     take_block,
 )
-from harness.parallel import Arrays, Run, run_here
+from harness.runtime.parallel import Arrays, Run, run_here
 
 CATEGORIES_PER_UNIT = 8
 DOCUMENTS_PER_UNIT = 2048

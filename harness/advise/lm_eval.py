@@ -1,0 +1,369 @@
+"""A folder of per-item logs of lm-evaluation-harness: which items each model got right."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.advise.predictions import Outcomes
+from harness.errors import UserError
+from harness.tables.labels import BINARY, plain_label
+from harness.tables.objects import read_objects
+
+Answer = tuple[bool, int | None, int | None, int | None]
+DOCUMENT = ("doc_hash", "doc", "target")
+PATTERN = "samples_*.jsonl"
+PATTERNS = ("samples_*.jsonl", "samples_*.json")
+OLD_PATTERN = "*_*.jsonl"
+NO_METRICS = {
+    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
+    "prompt_hash", "target_hash", "higher_is_better",
+}  # fmt: skip
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.\-]+)?\.jsonl?")
+_RIGHT = {"0": False, "1": True}
+
+
+def read_logs(
+    folder: str | Path,
+    task: str | None = None,
+    metric: str | None = None,
+    filter_: str | None = None,
+    systems: Sequence[str] | None = None,
+) -> Outcomes:
+    r"""Read which items each model got right from logs that ``lm_eval --log_samples`` left.
+
+    A log is ``samples_TASK_TIME.jsonl``, an object for each item and filter, one a line or in one array:
+    ``doc_id``, ``filter``, metrics as numbers, booleans or their text, beside much else, which is not kept.
+    ``lm_eval`` writes those of one model to one folder. Where all logs lie in `folder` itself, each is a
+    model's and named by its file. Before version 0.4.3 a log was ``MODEL_TASK.jsonl``, read where there is no
+    newer one. A metric that is better where it is lower, by ``higher_is_better`` in the items or in
+    ``results*.json`` beside the log, is turned.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Searched with all below it.
+    task : str, optional
+        Needed where there are logs of several.
+    metric : str, optional
+        Needed where an item has several. Its values are 0 and 1.
+    filter_ : str, optional
+        The filter of the answers; needed where an item stands there once for each of several.
+    systems : sequence of str, optional
+        Models to take, by the names of their folders; all where it is not given.
+
+    Returns
+    -------
+    Outcomes
+        For the error: every item counts as positive, and a model that got it right said so.
+
+    Raises
+    ------
+    UserError
+        If there are fewer than two models of one task, an item stands twice in a log or not in all, its
+        document is another in another log (by ``doc_hash``, or by ``doc`` and ``target`` where a log lacks
+        it), or a score is not 0 or 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for model, right in (("small", [0, 0, 1]), ("large", [1, 0, 1])):
+    ...         (Path(name) / model).mkdir()
+    ...         _ = (Path(name) / model / "samples_arc_2024-06-10T12-34-56.7.jsonl").write_text(
+    ...             "".join(f'{{"doc_id": {i}, "target": "x", "acc": {r}}}\n' for i, r in enumerate(right)))
+    ...     found = read_logs(name)
+    >>> found.cells("large", "small").tolist(), found.about
+    ([1, 0, 1, 1, 0, 0, 0, 0], 'task arc, metric acc, right or wrong')
+    """
+    folder = Path(folder)
+    logs, task = _choose_logs(folder, task, systems)
+    first = next(iter(logs.values()))
+    filter_ = _choose_filter(first, filter_)
+    metric = _choose_metric(first, metric, filter_)
+    turned = _is_turned(folder, logs.values(), task, metric)
+    scores = {name: _read_log(path, metric, filter_, turned) for name, path in logs.items()}
+    compared = _check_same_items(folder, scores)
+    names = list(scores)
+    counted = Counter(tuple(scores[name][item][0] for name in names) for item in scores[names[0]])
+    rows = sorted(counted)
+    right = np.array(rows, dtype=bool)
+    about = f"task {task}, metric {metric}{f', filter {filter_}' if filter_ else ''}, right or wrong"
+    if not compared:
+        about += " (nothing in the logs shows that their documents are the same)"
+    warnings = (
+        (f"{metric} is better where it is lower, by the logs: 0 is read as right and 1 as wrong",)
+        if turned
+        else ()
+    )
+    return Outcomes(
+        np.ones(len(rows), dtype=bool),
+        {name: right[:, i] for i, name in enumerate(names)},
+        np.array([counted[row] for row in rows], dtype=np.int64),
+        about,
+        warnings,
+    )
+
+
+def _choose_logs(
+    folder: Path, task: str | None, systems: Sequence[str] | None
+) -> tuple[dict[str, Path], str]:
+    """Return the log of each model, and the task."""
+    found = _find_logs(folder, task)
+    known = sorted(set(found.values()))
+    if task is None and len(known) > 1:
+        raise UserError(
+            f"predictions={folder}: its logs are of {len(known)} tasks; task=NAME chooses one of "
+            f"{_listed(known)}"
+        )
+    task = known[0] if task is None else task
+    if task not in known:
+        raise UserError(f"task: there is no log of {task!r} in {folder}; it has {_listed(known)}")
+    logs: dict[str, Path] = {}
+    paths = [path for path, own in found.items() if own == task]
+    for name, path in zip(_names(folder, paths, task), paths, strict=True):
+        if name in logs:
+            raise UserError(
+                f"predictions={folder}: {logs[name].name} and {path.name} are both of model {name} and task "
+                f"{task}; one log of each model is allowed"
+            )
+        logs[name] = path
+    for name in systems or ():
+        if name not in logs:
+            raise UserError(f"systems: there is no model {name!r} in {folder}; it has {_listed(list(logs))}")
+    logs = {name: logs[name] for name in systems or logs}
+    if len(logs) < 2:
+        raise UserError(
+            f"predictions={folder}: only {next(iter(logs))} has a log of task {task}; at least two models "
+            "are needed, each with its logs in a folder of its own"
+        )
+    return logs, task
+
+
+def _find_logs(folder: Path, wanted: str | None) -> dict[Path, str]:
+    """Return the logs below a folder with their tasks; old ones where there is no new one."""
+    paths = sorted(path for pattern in PATTERNS for path in folder.rglob(pattern))
+    if paths:
+        return {path: _task(path) for path in paths}
+    old = sorted(folder.rglob(OLD_PATTERN))
+    if not old:
+        raise UserError(
+            f"predictions={folder}: it holds no log {PATTERN} of lm-evaluation-harness, nor do folders "
+            "below it; a table of predictions or such a folder is needed"
+        )
+    return dict(zip(old, _old_tasks([path.stem for path in old], wanted), strict=True))
+
+
+def _task(path: Path) -> str:
+    found = _NAME.fullmatch(path.name)
+    return found["task"] if found else path.stem
+
+
+def _old_tasks(stems: Sequence[str], wanted: str | None) -> list[str]:
+    """Return the tasks of logs MODEL_TASK: the longest ending that a name shares with another's.
+
+    Examples
+    --------
+    >>> _old_tasks(["pretrained__A_arc_easy", "pretrained__B_arc_easy", "pretrained__A_boolq"], None)
+    ['arc_easy', 'arc_easy', 'boolq']
+    """
+    # two underscores stand for a sign of the model's arguments, and so before the task
+    ends = [["_".join(parts[i:]) for i in range(1, len(parts))] or parts
+            for parts in (stem.rpartition("__")[2].split("_") for stem in stems)]  # fmt: skip
+    shared = Counter(end for own in ends for end in set(own))
+    return [
+        wanted if wanted in own else next((end for end in own if shared[end] > 1), own[-1]) for own in ends
+    ]
+
+
+def _is_turned(folder: Path, logs: Iterable[Path], task: str, metric: str) -> bool:
+    """Return whether the logs say that a lower value of the metric is better.
+
+    Raises
+    ------
+    UserError
+        If they contradict each other.
+    """
+    said = {}
+    for path in logs:
+        better = _better_in_items(path, metric)
+        results = sorted(path.parent.glob("results*.json"))
+        for place in results if better is None else ():
+            found = _better_in_results(place, task, metric)
+            better = found if found is not None else better
+        if better is not None:
+            said[path] = better
+    if len(set(said.values())) > 1:
+        raise UserError(
+            f"predictions={folder}: by some logs a higher {metric} is better and by others a lower one; logs "
+            "of one version are needed"
+        )
+    return False in said.values()
+
+
+def _better_in_items(path: Path, metric: str) -> bool | None:
+    """Return what the first item of a log says of `higher_is_better`."""
+    _, item = next(iter(_lines(path)), (0, {}))
+    return _as_bool(item.get("higher_is_better"), metric)
+
+
+def _better_in_results(path: Path, task: str, metric: str) -> bool | None:
+    """Return what a file of results says of a metric's direction, None where it says nothing."""
+    found = next((value for _, value in read_objects(path, f"predictions={path}", whole=True)), {})
+    own = found.get("higher_is_better")
+    said = _as_bool(own.get(task), metric) if isinstance(own, dict) else None
+    configs = found.get("configs")
+    config = configs.get(task) if isinstance(configs, dict) else None
+    metrics = config.get("metric_list") if isinstance(config, dict) else None
+    for one in metrics if isinstance(metrics, list) and said is None else ():
+        if isinstance(one, dict) and one.get("metric") == metric:
+            said = _as_bool(one.get("higher_is_better"), metric)
+    return said
+
+
+def _as_bool(value: object, metric: str) -> bool | None:
+    value = value.get(metric) if isinstance(value, dict) else value
+    return _right(value)
+
+
+def _right(value: object) -> bool | None:
+    """Return a score as right or wrong, None where it is neither: 1, true and their text are right."""
+    if not isinstance(value, bool | int | float | str):
+        return None
+    label = plain_label(str(value))
+    return _RIGHT.get(BINARY.get(label, label))
+
+
+def _names(folder: Path, paths: Sequence[Path], task: str) -> list[str]:
+    """Return the models' names: their folders' own, with those above where two are alike."""
+    if not any(path.name.startswith("samples_") for path in paths):
+        models = [path.stem.removesuffix(f"_{task}") for path in paths]
+        if len(set(models)) == len(models):
+            return models
+    if all(path.parent == folder for path in paths):
+        return [path.stem.removeprefix("samples_") for path in paths]
+    parents = {path.parent for path in paths}
+    own = Counter(parent.name for parent in parents)
+    return [
+        path.parent.name if own[path.parent.name] == 1 else path.parent.relative_to(folder).as_posix()
+        for path in paths
+    ]
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the items of a log, one held at a time, with their places."""
+    for place, item in read_objects(path, f"predictions={path}"):
+        if "doc_id" not in item:
+            raise UserError(f"predictions={path}: {place} has no doc_id; every item needs one")
+        yield place, item
+
+
+def _choose_filter(path: Path, wanted: str | None) -> str | None:
+    """Return the filter that is wanted, or the only one; None where the log names none."""
+    known = sorted({str(item["filter"]) for _, item in _lines(path) if item.get("filter") is not None})
+    if wanted is None and len(known) > 1:
+        raise UserError(
+            f"predictions={path}: each item was scored after {len(known)} filters; filter=NAME chooses one "
+            f"of {_listed(known)}"
+        )
+    if wanted is not None and wanted not in known:
+        raise UserError(f"filter: there is no {wanted!r} in {path}; it has {_listed(known) or 'none'}")
+    return wanted if wanted is not None else (known[0] if known else None)
+
+
+def _choose_metric(path: Path, wanted: str | None, filter_: str | None) -> str:
+    for _, item in _lines(path):
+        if filter_ is None or str(item.get("filter")) == filter_:
+            break
+    else:
+        raise UserError(f"predictions={path}: it holds no item; at least one line is needed")
+    named = item.get("metrics")
+    keys = named if isinstance(named, list) else [key for key in item if key not in NO_METRICS]
+    known = [str(key) for key in keys if _is_score(item.get(str(key)))]
+    if wanted is None and len(known) > 1:
+        raise UserError(
+            f"predictions={path}: its items have {len(known)} scores; metric=NAME chooses one of "
+            f"{_listed(known)}"
+        )
+    if not known or (wanted is not None and wanted not in known):
+        what = f"metric: there is no {wanted!r}" if wanted else f"predictions={path}: there is no score"
+        raise UserError(f"{what} that is a number in {path}; it has {_listed(known) or 'none'}")
+    return known[0] if wanted is None else wanted
+
+
+def _is_score(value: object) -> bool:
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and _right(value) is not None)
+
+
+def _read_log(path: Path, metric: str, filter_: str | None, turned: bool) -> dict[str, Answer]:
+    """Return, by doc_id, whether the answer was right, and hashes of what the log says of the document."""
+    found: dict[str, Answer] = {}
+    for place, item in _lines(path):
+        if filter_ is not None and str(item.get("filter")) != filter_:
+            continue
+        score, name = item.get(metric), str(item["doc_id"])
+        if name in found:
+            raise UserError(f"predictions={path}: doc_id {name} stands there twice; each item once is needed")
+        right = _right(score)
+        if right is None:
+            raise UserError(
+                f"predictions={path}: {place} has {metric}={json.dumps(score)[:40]}; only scores of 0 "
+                "and 1 are allowed, right or wrong"
+            )
+        doc_hash, doc, target = (_hash(item.get(key)) for key in DOCUMENT)
+        found[name] = right != turned, doc_hash, doc, target
+    if not found:
+        raise UserError(
+            f"predictions={path}: it holds no item{f' of filter {filter_}' if filter_ else ''}; the same are "
+            "needed in every log"
+        )
+    return found
+
+
+def _hash(value: object) -> int | None:
+    return None if value is None else hash(json.dumps(value, sort_keys=True))
+
+
+def _check_same_items(folder: Path, scores: Mapping[str, Mapping[str, Answer]]) -> bool:
+    """Refuse logs of other items, or of other documents; return whether all documents could be compared."""
+    compared = True
+    (first, reference), *others = scores.items()
+    for name, own in others:
+        alone = min(own.keys() ^ reference.keys(), default=None)
+        if alone is not None:
+            has, lacks = (name, first) if alone in own else (first, name)
+            raise UserError(
+                f"predictions={folder}: {first} has {len(reference):,} items and {name} {len(own):,}, and "
+                f"doc_id {alone} is in the log of {has} but not of {lacks}; the same items are needed in "
+                "every log"
+            )
+        for item, answer in own.items():
+            known = _known_in_both(answer, reference[item])
+            compared &= bool(known)
+            other = next((key for key, same in known.items() if not same), None)
+            if other is not None:
+                raise UserError(
+                    f"predictions={folder}: doc_id {item} is another document for {name} than for {first} "
+                    f"({other}); logs of one task in one version are needed"
+                )
+    return compared
+
+
+def _known_in_both(answer: Answer, other: Answer) -> dict[str, bool]:
+    """Return whether what both logs say of a document is the same: its hash, else itself and the target."""
+    known = {
+        key: own == their
+        for key, own, their in zip(DOCUMENT, answer[1:], other[1:], strict=True)
+        if own is not None and their is not None
+    }
+    return {"doc_hash": known["doc_hash"]} if "doc_hash" in known else known
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")

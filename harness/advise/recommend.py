@@ -1,0 +1,169 @@
+"""Which test to use: of those whose size holds here, the most powerful; of equals, the plainest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from harness.evaluation.rates import verdict
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LOWEST, TOLERANCE = 0.8, 1.2
+"""A size holds within these multiples of alpha: the harness's rule everywhere."""
+EQUAL_POWER = 0.01
+"""Powers this close are called equal: a hundredth is less than a reader would change his test for."""
+HARDLY_ANY = 0.1
+
+
+class Recommendation(NamedTuple):
+    """A test for one pair and number of items.
+
+    Attributes
+    ----------
+    test : str
+    size, size_high, power : float
+        Its size here; the upper end of the interval that its verdict is about; its power, the mean over
+        the points of the power curve.
+    keeps_level : bool
+        Whether that interval stays below 1.2 alpha: the test does not reject too often.
+    verdict : str
+        That of the table of sizes.
+    reason : str
+        Why it is recommended, in sentences.
+    """
+
+    test: str
+    size: float
+    size_high: float
+    power: float
+    keeps_level: bool
+    verdict: str
+    reason: str
+
+
+def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
+    """Return the test to use for one pair at one number of items.
+
+    Its verdict in the table of sizes is *holds*, and of the tests of that verdict it has the most power, or
+    is the plainest of those with as much. Where none holds, it is sought in the same way among those whose
+    size and range do not pass 1.2 alpha, and where there is none of these either, it is the one whose
+    interval reaches least far; the reason says so.
+
+    Parameters
+    ----------
+    sizes, power : DataFrame
+        Rows of :func:`harness.advise.rates.size_table` and :func:`harness.advise.rates.power_table` for the
+        pair and number of items.
+    order : sequence of str
+        Names of the tests, plainest first.
+    alpha : float
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sizes = pd.DataFrame({"test": ["z", "exact"], "size": [0.08, 0.05], "range_high": [0.09, 0.052],
+    ...                       "low": [0.07, 0.045], "high": [0.1, 0.055], "verdict": ["liberal", "holds"]})
+    >>> power = pd.DataFrame({"test": ["z", "exact"], "power": [0.8, 0.7]})
+    >>> print(recommend(sizes, power, ["z", "exact"], 0.05).reason)
+    Use exact: its size is 0.050 [0.045, 0.055] here, so it holds the 0.05 level. No other test holds it. \
+z may reject too often.
+    """
+    means = power.groupby("test")["power"].mean().to_dict()
+    rows = {str(row["test"]): row for row in sizes.to_dict("records")}
+    known = {name: _measured(rows[name], means, alpha) for name in order if name in rows}
+    holding = [name for name, one in known.items() if one.verdict == "holds"]
+    likely = [name for name, one in known.items() if one.verdict != "liberal" and not one.too_often]
+    among = holding or likely
+    if among:
+        best = max(known[name].power for name in among)
+        equals = [name for name in among if known[name].power >= best - EQUAL_POWER]
+    else:
+        equals = [min(known, key=lambda name: known[name].high)]
+    test = equals[0]
+    own = known[test]
+    told = [f"Use {test}: {_say_size(own, alpha)}"]
+    told += _say_why(equals, among, bool(holding), known, alpha)
+    if power["power"].notna().any() and max(one.power for one in known.values()) < HARDLY_ANY:
+        told.append("No test has any power to speak of at this number of items")
+    worse = [name for name, one in known.items() if one.too_often]
+    if among and worse:
+        told.append(f"{', '.join(worse)} may reject too often")
+    return Recommendation(
+        test, own.size, own.high, float(means.get(test, np.nan)), _within(own.high, alpha), own.verdict,
+        " ".join(f"{one}." for one in told),
+    )  # fmt: skip
+
+
+class _Measured(NamedTuple):
+    """What is known of one test: its size, the interval that is judged, the verdict, its power."""
+
+    size: float
+    low: float
+    high: float
+    verdict: str
+    ranged: bool
+    too_often: bool
+    power: float
+
+
+def _measured(row: Mapping[Any, Any], powers: Mapping[Any, float], alpha: float) -> _Measured:
+    top, mean = float(np.fmax(row["size"], row["range_high"])), float(powers.get(row["test"], np.nan))
+    return _Measured(
+        row["size"], row["low"], row["high"], row["verdict"], row["range_high"] == row["range_high"],
+        row["verdict"] == "liberal" or not _within(top, alpha), mean if mean == mean else 0.0,
+    )  # fmt: skip
+
+
+def _within(size: float, alpha: float) -> bool:
+    return bool(size <= TOLERANCE * alpha + 1e-12)
+
+
+def _say_size(own: _Measured, alpha: float) -> str:
+    """Return a test's size, its interval and what its verdict means."""
+    digits = _digits(own, alpha)
+    words = f"its size is {own.size:.{digits}f} [{own.low:.{digits}f}, {own.high:.{digits}f}] here"
+    if own.verdict == "undecided":
+        seldom, often = own.low < LOWEST * alpha, not _within(own.high, alpha)
+        may = "too seldom or too often" if seldom and often else "too often" if often else "too seldom"
+        meaning = f"so it may reject {may} (undecided)"
+    else:
+        meaning = {
+            "holds": f"so it holds the {alpha:g} level",
+            "conservative": "so it rejects too seldom (conservative)",
+            "liberal": "so it rejects too often (liberal)",
+        }[own.verdict]
+    where = "" if own.ranged else "; only the population nearest to the file was measured"
+    return f"{words}, {meaning}{where}"
+
+
+def _digits(own: _Measured, alpha: float) -> int:
+    """Return with how many digits the interval, rounded, has the verdict that it has."""
+    least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
+    for digits in range(least, 9):
+        if verdict(round(own.low, digits), round(own.high, digits), alpha) == own.verdict:
+            return digits
+    return 9
+
+
+def _say_why(
+    equals: Sequence[str], among: Sequence[str], hold: bool, known: Mapping[str, _Measured], alpha: float
+) -> list[str]:
+    """Return why the first of `equals` is taken."""
+    if not among:
+        word = "rejects" if all(one.verdict == "liberal" for one in known.values()) else "may reject"
+        return [f"Every test {word} too often here; the interval of this one ends lowest"]
+    low, high = LOWEST * alpha, TOLERANCE * alpha
+    told = [] if hold else [f"No test's interval lies within [{low:g}, {high:g}]"]
+    which = "that hold it" if hold else f"whose size and range end below {high:g}"
+    if len(among) == 1:
+        told.append("No other test holds it" if hold else f"It is the only test {which}")
+    elif len(equals) > 1:
+        verb = "equals" if len(equals) == 2 else "equal"
+        told.append(f"Of the tests {which}, none has more power; {', '.join(equals[1:])} {verb} it")
+    else:
+        told.append(f"Of the tests {which}, it has the most power")
+    return told

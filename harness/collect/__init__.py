@@ -1,0 +1,1 @@
+"""The command ``harness collect``: the tables of many runs as one, and what their spread says."""

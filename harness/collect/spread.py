@@ -1,0 +1,166 @@
+"""``harness collect FOLDER spread=seed``: what a study's numbers owe to a single draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.collect.join import SPREAD, Run, collect, runs_with
+from harness.collect.spread_figure import plan_spread_figures, spread_figure
+from harness.collect.spread_report import main_findings, write_spread_report
+from harness.collect.spread_table import read_runs, read_spread, tabulate_spread
+from harness.drawing.style import figure_style, plain_options, save_figure
+from harness.evaluation.rates import write_table
+from harness.results.captions import write_captions
+from harness.runtime.provenance import (
+    check_finished,
+    check_folder,
+    command_line,
+    describe_software,
+    read_provenance,
+    write_provenance,
+)
+from harness.runtime.store import digest
+from harness.writing.html.page import NAME as PAGE
+from harness.writing.html.page import write_page
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def collect_runs(
+    folder: Path,
+    *,
+    table: str,
+    to: Path | None,
+    over: str | None,
+    spread_to: Path,
+    figure: Mapping[str, Any],
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> None:
+    """Join a table of the runs below `folder`; where `over` is named, write the spread over it as well.
+
+    Parameters
+    ----------
+    folder, table, to
+        As :func:`harness.collect.join.collect` has them.
+    over : str or None
+        A setting in which the runs differ.
+    spread_to : Path
+        Folder of the spread.
+    figure : mapping
+        `formats`, `dpi` and `width`; other keys are for figures of ``harness run``.
+    say, warn : callable
+        Show a line to the user.
+
+    Raises
+    ------
+    UserError
+        If there is no run to join, or the spread cannot be made.
+    """
+    say(f"reading the runs in {folder} ...")
+    found = []
+    if over is not None:  # before the table, so that nothing is written where it cannot be made
+        found = write_spread(*runs_with(folder, "size_power"), over, spread_to, figure)
+    joined = collect(folder, table=table, to=to)
+    for line in joined.left_out:
+        warn(f"{line}; it is left out")
+    say(f"{joined.path}: {joined.n_rows} rows of {joined.n_runs} runs")
+    for number, text in enumerate(found, start=1):
+        say(f"  {number}. {text}")
+    if over is not None:
+        say(f"Spread over {over}: {spread_to / 'summary.md'}; as a page: {spread_to / PAGE}")
+
+
+def write_spread(
+    runs: Sequence[Run], left_out: Sequence[str], over: str, out: Path, figure: Mapping[str, Any]
+) -> list[str]:
+    """Write ``spread.csv``, figures, tables and summary over `runs` to `out`; return the findings.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Finished, with ``size_power.csv``, different in `over` alone.
+    left_out : sequence of str
+        Runs that are not among them, with the reason.
+    over : str
+        A setting, such as ``seed``.
+    out : Path
+        New, empty, or written by the same command.
+    figure : mapping
+        `formats`, `dpi` and `width`.
+
+    Raises
+    ------
+    UserError
+        If the runs differ otherwise, a table cannot be read, or `out` holds something else.
+    """
+    tables = read_runs(runs, over)
+    identity = {"command": "collect", "spread": over}
+    check_folder(out, identity)
+    facts = _describe(runs, list(tables), over, left_out) | {"identity": digest(identity)}
+    write_provenance(out, facts)
+    spread = tabulate_spread(tables)
+    write_table(spread, out / "spread.csv")
+    _draw(out, spread, facts, figure)
+    write_spread_report(out, spread, tables, facts)
+    write_page(out)
+    write_provenance(out, facts | {"finished": True})
+    return main_findings(spread)
+
+
+def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
+    """Draw the figures of a spread again, from its table; None where `folder` holds none.
+
+    Raises
+    ------
+    UserError
+        If it is not finished, or its table cannot be read.
+    """
+    facts = read_provenance(folder)
+    if facts is None or SPREAD not in facts:
+        return None
+    check_finished(folder, facts)
+    return _draw(folder, read_spread(folder), facts, figure)
+
+
+def _describe(runs: Sequence[Run], values: list[str], over: str, left_out: Sequence[str]) -> dict[str, Any]:
+    """Return what ``provenance.json`` says: the runs, and of the first what all have in common."""
+    told = [read_provenance(run.folder) or {} for run in runs]
+    first = told[0]
+    common: dict[str, Any] = {
+        name: first[name] for name in ("corpus", "split", "n_replicates", "config") if name in first
+    }
+    kept = ("command", "identity", "git_commit")
+    commits = {facts.get("git_commit") for facts in told}
+    warnings = [f"{line}; it is left out" for line in left_out]
+    if len(commits) > 1:
+        warnings.append(f"the runs were made by {len(commits)} versions of the software")
+    return {
+        "finished": False,
+        "command": command_line(),
+        SPREAD: over,
+        "values": values,
+        "seed": ", ".join(values) if over == "seed" else first.get("seed"),
+        "warnings": warnings,
+        "runs": [
+            {"run": run.name, over: value, **{name: facts.get(name) for name in kept}}
+            for run, value, facts in zip(runs, values, told, strict=True)
+        ],
+        **common,
+        **describe_software(),
+    }
+
+
+def _draw(out: Path, spread: DataFrame, facts: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:
+    options = plain_options(figure)
+    captions, paths = {}, []
+    for stem, (truth, kind) in plan_spread_figures(spread).items():
+        with figure_style():
+            drawn, captions[stem] = spread_figure(
+                spread, facts, truth=truth, kind=kind, width=options["width"]
+            )
+            paths += save_figure(drawn, out / "figures", stem, options["formats"], options["dpi"])
+    return [*paths, write_captions(out / "figures", captions)]

@@ -1,0 +1,290 @@
+"""Training sets drawn anew from a corpus: two learners whose true difference is known."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from harness.compare.designs import (
+    N_HALVINGS,
+    Differences,
+    check_even,
+    fold_sizes,
+    held_out,
+    join_trials,
+    split_sizes,
+)
+from harness.compare.learner_tests import count_rejections
+from harness.compare.learners import LEARNERS, Floats
+from harness.compare.simulated_null import as_outcomes
+from harness.corpora.corpus import Corpus
+from harness.features import AsStored, Dictionary, TfIdf
+from harness.seeding import rng
+
+TRAINED_ON = ("resample", "fold", "half")
+"""Training sets of the three designs; the true difference is measured for each."""
+NULLS = ("views", "bootstrap")
+
+
+class Population(NamedTuple):
+    """A binary problem, each document in two views.
+
+    Attributes
+    ----------
+    views : csr_array, shape (2 n_documents, n_terms)
+        The documents' first views, then their second ones: each term of a document is in one of them.
+    whole : csr_array, shape (n_documents, n_terms)
+    labels : bool array, shape (n_documents,)
+    n_truth : int
+        The first so many documents measure the truth; data sets are drawn from the others.
+    """
+
+    views: sparse.csr_array
+    whole: sparse.csr_array
+    labels: NDArray[np.bool_]
+    n_truth: int
+
+
+class Point(NamedTuple):
+    """What the data sets of a point have in common.
+
+    Attributes
+    ----------
+    setting : str
+        ``"views"`` or ``"bootstrap"``, where A and B are the same learner, or the share of the terms
+        that B may read, as ``"0.5"``, where A is better.
+    n_examples : int
+        Of a data set; even.
+    learner : str
+    test_share : float
+    n_resamples, n_folds : int
+    """
+
+    setting: str
+    n_examples: int
+    learner: str
+    test_share: float
+    n_resamples: int
+    n_folds: int
+
+
+def check_point(point: Point, n_pool: int) -> None:
+    """Raise ValueError unless data sets of this kind can be drawn from `n_pool` documents."""
+    if point.learner not in LEARNERS:
+        raise ValueError(f"learner: {point.learner!r} is not allowed; choose from {', '.join(LEARNERS)}")
+    if point.setting not in NULLS and not 0 < float(point.setting) < 1:
+        raise ValueError(f"kept_terms: {point.setting} is not allowed; numbers between 0 and 1 are")
+    check_even(point.n_examples)
+    split_sizes(point.n_examples, point.test_share)
+    fold_sizes(point.n_examples, point.n_folds)
+    if point.n_resamples < 2:
+        raise ValueError(f"n_resamples: {point.n_resamples} is not allowed; at least 2 are")
+    if point.n_examples > n_pool:
+        raise ValueError(
+            f"n_examples: {point.n_examples} is not allowed; {n_pool} documents are left beside those that "
+            "measure the truth"
+        )
+
+
+def choose_topic(corpus: Corpus, topic: str | None, prevalence: float = 0.25) -> int:
+    """Return the column of `topic`, or of the topic whose prevalence is nearest to `prevalence`.
+
+    Raises
+    ------
+    ValueError
+        If the corpus has no such topic.
+    """
+    if topic is not None:
+        if topic not in corpus.topic_names:
+            raise ValueError(f"topic: {topic!r} is not one of the corpus, such as {corpus.topic_names[0]!r}")
+        return corpus.topic_names.index(topic)
+    shares = np.asarray(corpus.topics.sum(axis=0)).ravel() / corpus.n_documents
+    return int(np.argmin(np.abs(shares - prevalence)))
+
+
+def make_population(corpus: Corpus, column: int, *, n_terms: int, n_truth: int, seed: int) -> Population:
+    """Return the problem "does a document carry this topic" in two views.
+
+    The order of the documents and the view of each term of a document are drawn once. Vectors hold the
+    `n_terms` terms of the most documents, weighted by (1 + ln tf) idf where the corpus holds counts; idf is
+    that of the whole corpus, no part of what is learned. Each view has length 1.
+
+    Raises
+    ------
+    ValueError
+        If no document is left to draw data sets from.
+    """
+    if not 0 < n_truth < corpus.n_documents:
+        raise ValueError(
+            f"n_truth: {n_truth} is not allowed; 1 to {corpus.n_documents - 1} are (the corpus has "
+            f"{corpus.n_documents} documents)"
+        )
+    order = rng(seed, "order").permutation(corpus.n_documents)
+    whole = document_vectors(corpus, n_terms)[order]
+    first = rng(seed, "views").random(whole.nnz) < 0.5
+    parts = [_masked(whole, first), _masked(whole, ~first)]
+    views = sparse.csr_array(sparse.vstack([normalise(part) for part in parts], format="csr"))
+    labels = np.asarray(corpus.topics[:, [column]].todense()).ravel().astype(bool)[order]
+    return Population(views, normalise(whole), labels, n_truth)
+
+
+def document_vectors(corpus: Corpus, n_terms: int) -> sparse.csr_array:
+    """Return weights of the terms that the most documents hold, float64."""
+    df = np.bincount(corpus.terms.indices, minlength=corpus.terms.shape[1])
+    kept = np.sort(np.argsort(-df, kind="stable")[:n_terms])
+    kept = kept[df[kept] > 0]
+    if corpus.values != "counts":
+        chosen = Dictionary(kept, np.ones(kept.size, dtype=np.float32))
+        return AsStored().transform(chosen, corpus.terms).astype(np.float64)
+    idf = np.log(corpus.n_documents / df[kept]).astype(np.float32)
+    kept, idf = kept[idf > 0], idf[idf > 0]
+    if not kept.size:
+        raise ValueError(
+            f"n_terms: the {n_terms} terms of the most documents are in all of them; more are needed"
+        )
+    return TfIdf().transform(Dictionary(kept, idf), corpus.terms).astype(np.float64)
+
+
+def _masked(x: sparse.csr_array, kept: NDArray[np.bool_]) -> sparse.csr_array:
+    """Return `x` with only some of its stored values."""
+    indptr = np.concatenate([[0], np.cumsum(kept)])[x.indptr]
+    return sparse.csr_array((x.data[kept], x.indices[kept], indptr), shape=x.shape)
+
+
+def normalise(x: sparse.csr_array) -> sparse.csr_array:
+    """Return `x` with rows of length 1; empty rows stay 0.
+
+    Examples
+    --------
+    >>> normalise(sparse.csr_array(np.array([[3.0, 4.0], [0.0, 0.0]]))).toarray().tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    norms = np.sqrt(np.bincount(rows, weights=x.data**2, minlength=x.shape[0]))
+    scaled = np.divide(x.data, norms[rows], out=np.zeros_like(x.data), where=norms[rows] > 0)
+    return sparse.csr_array((scaled, x.indices, x.indptr), shape=x.shape)
+
+
+class Problem(NamedTuple):
+    """What A and B read: in setting "bootstrap" whole documents, else a view each.
+
+    Attributes
+    ----------
+    a, b : csr_array, shape (n_versions n_documents, n_terms of A or of B)
+        One version of each document, or two, one after the other.
+    """
+
+    a: sparse.csr_array
+    b: sparse.csr_array
+    labels: NDArray[np.bool_]
+    n_truth: int
+
+
+def make_problem(population: Population, setting: str, seed: int) -> Problem:
+    """Return the problem of a setting; where B is handicapped, the terms it may read are drawn once."""
+    labels, n_truth = population.labels, population.n_truth
+    if setting == "bootstrap":
+        return Problem(population.whole, population.whole, labels, n_truth)
+    if setting == "views":
+        return Problem(population.views, population.views, labels, n_truth)
+    n_terms = population.views.shape[1]
+    n_kept = max(1, round(float(setting) * n_terms))
+    kept = np.sort(rng(seed, "kept terms").permutation(n_terms)[:n_kept])
+    fewer = normalise(sparse.csr_array(population.views[:, kept]))
+    return Problem(population.views, fewer, labels, n_truth)
+
+
+def run_trials(
+    problem: Problem,
+    point: Point,
+    tests: Sequence[str],
+    alphas: Sequence[float],
+    seed: int,
+    first: int,
+    last: int,
+) -> dict[str, NDArray]:
+    """Return the rejections on trials `first` to `last` - 1, and the true differences of what was trained.
+
+    Returns
+    -------
+    dict
+        What :func:`harness.compare.learner_tests.count_rejections` counts, and `truth` (n_trials, 3):
+        true error rate of A minus that of B of one pair trained on a random split, on a fold's
+        complement, and on a half.
+    """
+    shown, truth = [], []
+    for trial in range(first, last):
+        generator = rng(seed, "training sets", *point, trial)
+        seen, apart = run_trial(problem, point, generator)
+        shown.append(seen)
+        truth.append(apart)
+    return {**count_rejections(join_trials(shown), tests, alphas), "truth": np.array(truth)}
+
+
+def run_trial(problem: Problem, point: Point, generator: np.random.Generator) -> tuple[Differences, Floats]:
+    """Draw one data set, train A and B on every training set of every design, and test them.
+
+    In the settings with views, a coin for each document says which view A reads; B reads the other.
+    """
+    n, n_documents = point.n_examples, len(problem.labels)
+    n_train, n_test = split_sizes(n, point.test_share)
+    document = problem.n_truth + generator.choice(n_documents - problem.n_truth, n, replace=False)
+    tested = held_out(n, point.n_resamples, n_test, point.n_folds, generator)
+    y = problem.labels[document]
+    places, times = _places(problem, point, document, ~tested, generator)
+    wrong, machines = [], []
+    for x, rows, n_times in zip((problem.a, problem.b), places, times, strict=True):
+        read = sparse.csr_array(x[rows])
+        coef, intercept = LEARNERS[point.learner](read, y, n_times)
+        wrong.append(((read @ coef + intercept > 0) != y[:, None]).T)  # (samples, examples)
+        machines.append((coef, intercept))
+    apart = ((wrong[0].astype(np.int64) - wrong[1]) * tested).sum(axis=1) / tested.sum(axis=1)
+    r, k = point.n_resamples, point.n_folds
+    a, b, held = wrong[0][0], wrong[1][0], tested[0]
+    cells = [[(a & ~b & held).sum(), (b & ~a & held).sum(), (a & b & held).sum()]]
+    seen = Differences(
+        apart[None, :r],
+        apart[None, r : r + k],
+        apart[r + k :].reshape(1, N_HALVINGS, 2),
+        as_outcomes(np.array(cells), n_test),
+        n_train,
+        n_test,
+    )
+    return seen, _true_difference(problem, machines, [0, r, r + k])
+
+
+def _places(
+    problem: Problem,
+    point: Point,
+    document: NDArray[np.int64],
+    trained: NDArray[np.bool_],
+    generator: np.random.Generator,
+) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """Return the rows that A and B read, and how often each training set holds each example."""
+    plain = trained.astype(np.int64)
+    if point.setting != "bootstrap":
+        swapped = generator.integers(0, 2, len(document))
+        n_documents = len(problem.labels)
+        return [document + swapped * n_documents, document + (1 - swapped) * n_documents], [plain, plain]
+    sizes = plain.sum(axis=1)
+    chances = plain / sizes[:, None]
+    return [document, document], [generator.multinomial(sizes, chances) for _ in "ab"]
+
+
+def _true_difference(
+    problem: Problem, machines: Sequence[tuple[Floats, Floats]], samples: Sequence[int]
+) -> Floats:
+    """Return the difference of the error rates of A and B on the documents kept for the truth."""
+    n_documents = len(problem.labels)
+    y = problem.labels[: problem.n_truth, None]
+    errors = []
+    for x, (coef, intercept) in zip((problem.a, problem.b), machines, strict=True):
+        versions = range(0, x.shape[0], n_documents)
+        wrong = [
+            (x[start : start + problem.n_truth] @ coef[:, samples] + intercept[samples] > 0) != y
+            for start in versions
+        ]
+        errors.append(np.mean(wrong, axis=(0, 1)))
+    return errors[0] - errors[1]

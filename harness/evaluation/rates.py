@@ -1,0 +1,334 @@
+"""From rejections and truths to the tables of size and power, with error bars; dead categories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from harness.evaluation.category_rates import BY_CATEGORY, POINT, key_values
+from harness.evaluation.category_rates import size_power_by_category as size_power_by_category
+from harness.intervals import clopper_pearson
+from harness.runtime.store import write_atomically
+from harness.seeding import rng
+from harness.writing.table_text import to_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIZE_POWER = (
+    "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "rate", "mc_low",
+    "mc_high", "category_low", "category_high", "category_sd", "n_categories", "n_dead", "n_sets",
+    "degenerate_share", "wrong_direction_rate", "rate_without_dead", "prevalence", "convention_share",
+)  # fmt: skip
+
+N_RESAMPLES = 2000  # of the bootstrap over categories
+FEWEST_CATEGORIES = 5  # with fewer there is no band over categories
+_POINTS_AT_ONCE = 512  # bounds the memory of the bootstrap; the sums are exact, so it changes nothing
+
+
+def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Return size and power at each point: the mean rate over the categories that qualify.
+
+    Parameters
+    ----------
+    by_category : pandas.DataFrame
+        What :func:`size_power_by_category` returns, or its CSV.
+    seed : int
+        Of the bootstrap over categories.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns :data:`SIZE_POWER`, two rows a point, size then power, in the order of `by_category`.
+        Where no category qualifies `n_categories` is 0 and the rest missing (NaN).
+
+        - `rate`: mean over categories; size counts all rejections, power those in the right direction.
+        - `mc_low`, `mc_high`: 95 % interval of that mean over the drawing of sets alone, the
+          categories given. Sets of different categories are independent, so the total of rejections
+          is Poisson-binomial, and falls into an acceptance region around its mean at least as often as
+          a binomial total (Hoeffding 1956, theorem 4): the Clopper-Pearson interval of the pooled
+          count covers at least 95 %. The more the categories differ, the wider than needed it is.
+        - `category_low`, `category_high`: 95 % percentile bootstrap over categories, 2,000 resamples;
+          missing below 5 categories. The resamples come from ``rng(seed, "categories",
+          n_categories)``: points with as many categories share them, whatever else is in the table.
+        - `category_sd`: standard deviation of the rate over categories (n - 1).
+        - `n_dead`: categories in which a set that any test of the measure can reject is rarer than alpha
+          (:func:`dead_categories`); `rate_without_dead`: the mean over the others, which are live.
+        - `degenerate_share`: degenerate sets among all sets of the qualifying categories;
+          `convention_share`: those whose verdict is the convention's, so that the rates under
+          ``degenerate=reject`` and ``degenerate=accept`` differ by just this.
+        - `wrong_direction_rate`: for power, the mean share of sets rejected in the wrong direction;
+          for size always missing, since under H0 no direction is right.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or the categories of one point have different numbers of sets (its size and
+        its power may).
+
+    References
+    ----------
+    Hoeffding (1956), Ann. Math. Stat. 27, 713-721.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> key = {"pair": "a-b", "balance": "natural", "prevalence": np.nan, "measure": "error",
+    ...        "alpha": 0.05, "n_documents": 100, "category": ["C1", "C2"]}
+    >>> counts = {"n_sets": 500, "n_rejected": [25, 35], "n_wrong_direction": 0, "n_degenerate": 0,
+    ...           "n_convention": 0, "dead": False}
+    >>> table = size_power(size_power_by_category(
+    ...     pd.DataFrame(key | {"test": "mcnemar"} | counts),
+    ...     pd.DataFrame(key | {"truth": "margin", "holds": True})))
+    >>> table[["kind", "rate", "n_categories"]].values.tolist()
+    [['size', 0.06, 2], ['power', nan, 0]]
+    """
+    import pandas as pd
+
+    missing = [column for column in BY_CATEGORY if column not in by_category.columns]
+    if missing:
+        raise ValueError(f"by_category: lacks {', '.join(missing)}; needed are {', '.join(BY_CATEGORY)}")
+    point, first = points(by_category)
+    group = 2 * point + (by_category["kind"].to_numpy(dtype=object) == "power")
+    each = by_category["n_sets"].to_numpy(dtype=np.int64)
+    n_sets = np.repeat(each[first], 2)
+    n_sets[group] = each
+    if (each != n_sets[group]).any():
+        raise ValueError("by_category: categories of one point differ in n_sets; one number is allowed")
+    columns = _means(by_category, group, n_sets, seed)
+    keys = {name: np.repeat(key_values(by_category, name)[first], 2) for name in POINT}
+    kinds = np.tile(np.array(["size", "power"], dtype=object), len(first))
+    return pd.DataFrame(keys | {"kind": kinds} | columns, columns=list(SIZE_POWER))
+
+
+def points(by_category: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Return the point of each row, numbered by first appearance, and the first row of each point."""
+    import pandas as pd
+
+    number = np.zeros(len(by_category), dtype=np.int64)
+    for name in POINT:
+        code, levels = pd.factorize(key_values(by_category, name), use_na_sentinel=False)
+        number = number * len(levels) + code
+    point, _ = pd.factorize(number)
+    return point, np.unique(point, return_index=True)[1]
+
+
+def _means(
+    by_category: pd.DataFrame, group: NDArray[np.int64], n_sets: NDArray[np.int64], seed: int
+) -> dict[str, NDArray]:
+    """Return the columns of the table for groups 0, 1, ...; sums are of whole numbers, thus exact."""
+    n_rejected, n_wrong, n_degenerate, n_convention = (
+        by_category[name].to_numpy(dtype=np.int64)
+        for name in ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention")
+    )
+    is_power = np.arange(len(n_sets)) % 2 == 1
+    counted = n_rejected - np.where(is_power[group], n_wrong, 0)
+    dead = by_category["dead"].to_numpy(dtype=bool)
+
+    def total(values: NDArray) -> NDArray[np.int64]:
+        return np.bincount(group, weights=values, minlength=len(n_sets)).astype(np.int64)
+
+    n, k, n_dead = total(np.ones(len(group))), total(counted), total(dead)
+    qualifies = n > 0
+    low, high = clopper_pearson(k, np.where(qualifies, n * n_sets, 1))
+    squares = n * total(counted**2) - k**2
+    band_low, band_high = _category_band(counted, group, n, n_sets, seed)
+    return {
+        "rate": _ratio(k, n * n_sets),
+        "mc_low": np.where(qualifies, low, np.nan),
+        "mc_high": np.where(qualifies, high, np.nan),
+        "category_low": band_low,
+        "category_high": band_high,
+        "category_sd": np.sqrt(_ratio(squares, n * (n - 1))) / n_sets,
+        "n_categories": n,
+        "n_dead": n_dead,
+        "n_sets": n_sets,
+        "degenerate_share": _ratio(total(n_degenerate), n * n_sets),
+        "convention_share": _ratio(total(n_convention), n * n_sets),
+        "wrong_direction_rate": np.where(is_power, _ratio(total(n_wrong), n * n_sets), np.nan),
+        "rate_without_dead": _ratio(total(np.where(dead, 0, counted)), (n - n_dead) * n_sets),
+    }
+
+
+def _ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return part / whole, NaN where there is no whole."""
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1), np.nan)
+
+
+def _category_band(
+    counted: NDArray[np.int64],
+    group: NDArray[np.int64],
+    n: NDArray[np.int64],
+    n_sets: NDArray[np.int64],
+    seed: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the percentile bootstrap interval of each group's mean rate over its categories."""
+    ordered = counted[np.argsort(group, kind="stable")].astype(float)
+    start = np.concatenate([[0], np.cumsum(n)[:-1]])
+    band = np.full((2, len(n)), np.nan)
+    for size in np.unique(n[n >= FEWEST_CATEGORIES]).tolist():
+        picked = rng(seed, "categories", size).integers(0, size, size=(N_RESAMPLES, size))
+        flat = (picked + size * np.arange(N_RESAMPLES)[:, None]).ravel()
+        times = np.bincount(flat, minlength=N_RESAMPLES * size).reshape(N_RESAMPLES, size).astype(float)
+        groups = np.flatnonzero(n == size)
+        for at in range(0, len(groups), _POINTS_AT_ONCE):
+            some = groups[at : at + _POINTS_AT_ONCE]
+            # products and sums of whole numbers below 2**53: exact in any order, on any number of threads
+            totals = ordered[start[some][:, None] + np.arange(size)] @ times.T
+            band[:, some] = np.quantile(totals, [0.025, 0.975], axis=1) / (size * n_sets[some])
+    return band[0], band[1]
+
+
+def verdict(low: float, high: float, alpha: float) -> str:
+    """Return what the interval of a size says of a test at level `alpha`.
+
+    Parameters
+    ----------
+    low, high : float
+        Interval of the size; NaN where there is none.
+    alpha : float
+
+    Returns
+    -------
+    {"holds", "liberal", "conservative", "undecided"}
+        *holds* within [.8, 1.2] alpha, *liberal* above 1.2 alpha, *conservative* below .8 alpha.
+
+    Examples
+    --------
+    >>> verdict(0.04, 0.06, 0.05), verdict(0.061, 0.09, 0.05), verdict(0.0, 0.03, 0.05)
+    ('holds', 'liberal', 'conservative')
+    >>> verdict(0.03, 0.07, 0.05)
+    'undecided'
+    """
+    slack = 1e-12  # so that .04 counts as .8 times .05, which is a little more in binary
+    if low > 1.2 * alpha + slack:
+        return "liberal"
+    if high < 0.8 * alpha - slack:
+        return "conservative"
+    if low >= 0.8 * alpha - slack and high <= 1.2 * alpha + slack:
+        return "holds"
+    return "undecided"
+
+
+def fewest_discordances(
+    pvalue_function: Callable[[NDArray[np.int64]], Any], alpha: float, n_documents: int
+) -> int:
+    """Return the fewest documents that only A gets wrong with which a test can reject.
+
+    All discordances on one side is the strongest evidence that their number allows. The other
+    documents are right for both, half of them positives, half negatives; the discordant ones are all
+    positives (cell e2) or all negatives (e7), whichever rejects first.
+
+    Parameters
+    ----------
+    pvalue_function : callable
+        From counts (n, 8) to p-values (n,) or to a result with attribute `pvalue`.
+    alpha : float
+        In (0, 1); the test rejects where ``pvalue <= alpha``.
+    n_documents : int
+        Documents in an evaluation set, >= 1.
+
+    Returns
+    -------
+    int
+        From 1 to `n_documents`, or ``n_documents + 1`` if the test cannot reject at this size.
+
+    Raises
+    ------
+    ValueError
+        If `alpha` or `n_documents` is out of range, or a p-value is missing.
+
+    Examples
+    --------
+    >>> fewest_discordances(lambda counts: stats.chi2.sf(counts[..., 1] + counts[..., 6], 1), 0.05, 100)
+    4
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha: {alpha!r} is not allowed; a number between 0 and 1 is")
+    if n_documents < 1:
+        raise ValueError(f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
+    start, stop = 1, 8  # ten suffice for ordinary tests and levels; each replicate costs
+    while start <= n_documents:
+        discordant = np.arange(start, min(stop, n_documents) + 1)
+        counts = np.zeros((2, len(discordant), 8), dtype=np.int64)
+        counts[0, :, 1] = counts[1, :, 6] = discordant
+        counts[:, :, 0] = (n_documents - discordant + 1) // 2
+        counts[:, :, 7] = (n_documents - discordant) // 2
+        result = pvalue_function(counts.reshape(-1, 8))
+        pvalue = np.asarray(getattr(result, "pvalue", result), dtype=float)
+        if pvalue.shape != (2 * len(discordant),) or np.isnan(pvalue).any():
+            raise ValueError(
+                f"pvalue_function: p-values of shape {pvalue.shape} or NaN; one for each set is needed"
+            )
+        rejects = (pvalue <= alpha).reshape(2, -1).any(axis=0)
+        if rejects.any():
+            return int(discordant[np.argmax(rejects)])
+        start, stop = stop + 1, 2 * stop
+    return n_documents + 1
+
+
+def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: float) -> NDArray[np.bool_]:
+    """Return the categories in which hardly any evaluation set can be rejected.
+
+    With the least :func:`fewest_discordances` of all tests of a measure, so that these are compared on the
+    same categories, a set can be rejected only if it holds as many discordant documents. Their number is
+    Bin(N, m/D); where it reaches `fewest` with probability below alpha, the rejection rate is below alpha
+    whatever the difference: the "size" is small for want of discordances, and says nothing of the tests.
+
+    A category with difference 0 but many discordant documents is not dead: its sets can be rejected, and
+    its rate is a size in the strict sense. One without any discordant document always is.
+
+    Parameters
+    ----------
+    counts : array, shape (n_categories, 8)
+        Population cells: numbers of documents or shares. For stratified sets the shares at prevalence
+        1/2; the binomial law then is an approximation.
+    n_documents : int
+        Documents in an evaluation set, >= 1.
+    fewest : int
+        >= 0; above `n_documents` every category is dead, at 0 none.
+    alpha : float
+        In (0, 1).
+
+    Returns
+    -------
+    bool array, shape (n_categories,)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> dead_categories([[40, 0, 0, 0, 0, 0, 0, 960], [30, 10, 10, 0, 0, 0, 0, 950]], 500, 6, 0.05)
+    array([ True, False])
+    """
+    cells = np.asarray(counts, dtype=float)
+    if cells.ndim != 2 or cells.shape[-1] != 8 or not (cells >= 0).all() or (cells.sum(axis=-1) <= 0).any():
+        raise ValueError(
+            f"counts: shape {cells.shape} or a cell is not allowed; cells >= 0, (n_categories, 8), are"
+        )
+    if n_documents < 1 or fewest < 0 or not 0 < alpha < 1:
+        raise ValueError(
+            f"n_documents, fewest, alpha: {n_documents}, {fewest}, {alpha} is not allowed; "
+            ">= 1, >= 0 and between 0 and 1 are"
+        )
+    disagreement = cells[:, [1, 2, 5, 6]].sum(axis=-1) / cells.sum(axis=-1)
+    return stats.binom.sf(fewest - 1, n_documents, np.minimum(disagreement, 1.0)) < alpha
+
+
+def write_table(table: pd.DataFrame, path: str | Path) -> None:
+    """Write a table as CSV: floats with ten digits, missing values empty; the same table, the same bytes.
+
+    Raises
+    ------
+    OSError
+        If `path` cannot be written.
+    """
+    write_atomically(Path(path), to_csv(table, float_format="%.10g"))

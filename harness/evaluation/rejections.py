@@ -1,0 +1,197 @@
+"""Count how often each test rejects on the evaluation sets of one category."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.evaluation.sets import draw_sets, draw_stratified
+from harness.runtime.store import Arrays
+from harness.seeding import rng
+
+
+@dataclass(frozen=True)
+class Test:
+    """A significance test as the study runs it.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the `test` column.
+    measure : str
+        The measure whose difference it tests.
+    difference : callable
+        Counts of shape (..., 8) -> the measure's difference, A minus B, shape (...).
+    pvalue : functools.partial
+        Counts of shape (..., 8) -> TestResult.
+    reject : functools.partial, optional
+        (counts, alphas) -> bool array (..., n_alphas), for tests that can settle the verdict sooner
+        than the p-value; with a keyword `interval` it takes several, see :func:`families`.
+    degenerate : callable, optional
+        Counts -> bool array (...); needed beside `reject`.
+    random : bool
+        Whether the test draws replicates and takes ``rng=``.
+    stratified : bool
+        Whether it can be told that the number of positives is fixed (``stratified=True``).
+    """
+
+    __test__ = False  # pytest would collect the name otherwise
+
+    name: str
+    measure: str
+    difference: Callable[..., NDArray[Any]]
+    pvalue: partial[Any]
+    reject: partial[NDArray[np.bool_]] | None = None
+    degenerate: Callable[..., NDArray[np.bool_]] | None = None
+    random: bool = False
+    stratified: bool = False
+
+
+def families(tests: Sequence[Test]) -> list[list[int]]:
+    """Return the places of tests that can be judged together: those that differ in `interval` only.
+
+    Parameters
+    ----------
+    tests : sequence of Test
+    """
+    found: dict[object, list[int]] = {}
+    for i, test in enumerate(tests):
+        key: object = i
+        if test.reject is not None and "interval" in test.reject.keywords:
+            others = {k: v for k, v in test.reject.keywords.items() if k != "interval"}
+            key = (test.measure, test.reject.func, tuple(sorted(others.items())))
+        found.setdefault(key, []).append(i)
+    return list(found.values())
+
+
+def decide(
+    tests: Sequence[Test],
+    counts: NDArray[np.int64],
+    alphas: Sequence[float],
+    generator: np.random.Generator,
+    *,
+    stratified: bool = False,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the verdicts of one family of tests at each level, and which sets are degenerate for it.
+
+    Parameters
+    ----------
+    tests : sequence of Test
+        One test, or several as grouped by :func:`families`: these see the same replicates.
+    counts : int array, shape (n_sets, 8)
+    alphas : sequence of float
+    generator : numpy.random.Generator
+        Used by tests that draw replicates.
+    stratified : bool
+        Whether the sets were drawn with a fixed number of positives.
+
+    Returns
+    -------
+    rejected : bool array, shape (n_sets, n_tests, n_alphas)
+    degenerate : bool array, shape (n_sets,)
+    by_convention : bool array, shape (n_sets,)
+        Degenerate sets that ``degenerate="reject"`` rejects at every level and ``"accept"`` at none. A test
+        may have a p-value of its own for others: the proportion test where both classifiers make the
+        same errors.
+
+    Raises
+    ------
+    ValueError
+        If a p-value is NaN.
+    """
+    first = tests[0]
+    options: dict[str, Any] = {"rng": generator} if first.random else {}
+    if first.stratified:
+        options["stratified"] = stratified
+    if first.reject is not None and first.degenerate is not None:
+        if "interval" in first.reject.keywords:
+            options["interval"] = [test.reject.keywords["interval"] for test in tests if test.reject]
+        rejected = first.reject(counts, alphas=alphas, **options)
+        degenerate = first.degenerate(counts)
+        return rejected.reshape(len(counts), len(tests), len(alphas)), degenerate, degenerate
+    result = first.pvalue(counts, **options)
+    if np.isnan(result.pvalue).any():
+        raise ValueError(f"test {first.name}: a p-value is NaN; every set must have a verdict")
+    rejected = result.pvalue[:, None, None] <= np.asarray(alphas)
+    return rejected, result.degenerate, _by_convention(first, counts, result.degenerate)
+
+
+def _by_convention(test: Test, counts: NDArray[np.int64], degenerate: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the degenerate sets whose verdict is the convention's."""
+    found = np.zeros(len(counts), dtype=bool)
+    if degenerate.any() and "degenerate" in inspect.signature(test.pvalue.func).parameters:
+        # what is drawn cannot matter for a set without evidence: a generator aside leaves the stream as it is
+        options: dict[str, Any] = {"rng": np.random.default_rng(0)} if test.random else {}
+        legacy = test.pvalue(counts[degenerate], **options | {"degenerate": "reject"})
+        found[degenerate] = legacy.pvalue == 0
+    return found
+
+
+def count_rejections(
+    cells: NDArray[Any],
+    *,
+    truth: NDArray[Any],
+    names: Sequence[object],
+    sizes: Sequence[int],
+    n_sets: int,
+    tests: Sequence[Test],
+    alphas: Sequence[float],
+    seed: int,
+    replacement: bool = True,
+    stratified: bool = False,
+) -> Arrays:
+    """Draw the evaluation sets of one category at every size and count each test's rejections.
+
+    Tests of one measure see the same replicates: they share the generator
+    ``rng(seed, "replicates", *names, n_documents, measure)``.
+
+    Parameters
+    ----------
+    cells : array, shape (8,)
+        What the sets are drawn from: the population's counts, or shares where it was reweighted.
+    truth : array, shape (8,)
+        The cells on which the population's own difference is measured.
+    names : sequence
+        What names the population in every generator (pair, balance, prevalence, category).
+    sizes : sequence of int
+        Numbers of documents N of an evaluation set.
+    n_sets : int
+        Evaluation sets at each size.
+    tests : sequence of Test
+    alphas : sequence of float
+    seed : int
+    replacement : bool
+        Whether a document can be drawn twice.
+    stratified : bool
+        Whether an evaluation set holds N/2 positives exactly.
+
+    Returns
+    -------
+    dict of int arrays
+        ``n_rejected`` and ``n_wrong_direction`` of shape (n_sizes, n_tests, n_alphas),
+        ``n_degenerate`` and ``n_convention`` (see :func:`decide`) of shape (n_sizes, n_tests). A rejection is
+        in the wrong direction where the set's difference has the other sign than the population's; where
+        the population's is 0 none is.
+    """
+    draw = draw_stratified if stratified else draw_sets
+    shape = (len(sizes), len(tests), len(alphas))
+    n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    n_degenerate, n_convention = np.zeros(shape[:2], dtype=np.int64), np.zeros(shape[:2], dtype=np.int64)
+    for i, n_documents in enumerate(sizes):
+        generator = rng(seed, "sets", *names, n_documents)
+        counts = draw(cells, n_documents, n_sets, generator, replacement=replacement)
+        for places in families(tests):
+            family = [tests[j] for j in places]
+            difference, measure = family[0].difference, family[0].measure
+            replicates = rng(seed, "replicates", *names, n_documents, measure)
+            rejected, degenerate, settled = decide(family, counts, alphas, replicates, stratified=stratified)
+            wrong = np.sign(difference(counts)) * np.sign(difference(truth)) < 0
+            n_rejected[i, places] = rejected.sum(axis=0)
+            n_wrong[i, places] = (rejected & wrong[:, None, None]).sum(axis=0)
+            n_degenerate[i, places], n_convention[i, places] = degenerate.sum(), settled.sum()
+    found = {"n_rejected": n_rejected, "n_wrong_direction": n_wrong}
+    return found | {"n_degenerate": n_degenerate, "n_convention": n_convention}

@@ -1,0 +1,258 @@
+"""From populations to the two long tables: rejections of every test, and where H0 counts as true."""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import UserError
+from harness.evaluation.plans import Plan
+from harness.evaluation.questions import Question, ask
+from harness.evaluation.rates import fewest_discordances
+from harness.evaluation.rejections import Test, count_rejections
+from harness.evaluation.sets import draw_sets, draw_stratified
+from harness.evaluation.tables import rejections_table, truths_table
+from harness.runtime.parallel import Run
+from harness.runtime.store import Arrays
+from harness.seeding import rng
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MakeRun = Callable[..., Run]
+
+TRIALS = 5
+"""Of a test with replicates on one set; one alone may reject by luck what the test does not."""
+
+
+def evaluate(
+    plans: Sequence[Plan],
+    *,
+    tests: Sequence[Test],
+    rules: Mapping[str, Callable[..., NDArray[np.bool_]]],
+    alphas: Sequence[float],
+    sizes: Sequence[int],
+    n_sets: int,
+    n_truth_sets: int,
+    replacement: bool,
+    seed: int,
+    make_run: MakeRun,
+    describe: Mapping[str, object],
+) -> tuple["pd.DataFrame", "pd.DataFrame"]:
+    """Run every test on every plan's evaluation sets, and every rule on independent ones.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+    tests : sequence of Test
+    rules : mapping of str to callable
+        Rules for "H0 is true"; see :mod:`harness.nulls`.
+    alphas : sequence of float
+    sizes : sequence of int
+        Numbers of documents of an evaluation set.
+    n_sets, n_truth_sets : int
+        Evaluation sets of a point, and the independent ones from which the rules are judged.
+    replacement : bool
+    seed : int
+    make_run : callable
+        (stage, *inputs) -> Run.
+    describe : mapping
+        JSON description of tests and rules, part of the units' keys.
+
+    Returns
+    -------
+    rejections, truths : pandas.DataFrame
+        One row per plan, category, test (question and rule), alpha and size. A question is a measure and
+        its costs; tests of one measure at other costs have truths of their own.
+
+    Raises
+    ------
+    UserError
+        If stratified sets without replacement want more documents of a class than there are.
+    """
+    import pandas as pd
+
+    if not replacement:
+        _check_classes(plans, max(sizes))
+    grid = {"sizes": list(sizes), "alphas": list(alphas)}
+    options = {"sizes": sizes, "alphas": alphas, "seed": seed, "replacement": replacement}
+    questions = ask(tests)
+    reject_options = options | {"tests": tests, "n_sets": n_sets}
+    truth_options = options | {"rules": rules, "questions": questions, "n_draws": n_truth_sets}
+    units, names = zip(*_units(plans), strict=True)
+    inputs = (grid, seed, replacement, dict(describe))
+    rejected = make_run("rejections", *inputs, n_sets)(
+        _reject_unit,
+        [(*unit, reject_options) for unit in units],
+        names,
+        threads=False,
+        description="testing evaluation sets",
+    )
+    judged = make_run("truths", *inputs, n_truth_sets)(
+        _judge_unit,
+        [(*unit, truth_options) for unit in units],
+        names,
+        threads=False,
+        description="judging where H0 is true",
+    )
+    fewest = fewest_to_reject([(test, alphas) for test in tests], sizes)
+    rejections, truths, start = [], [], 0
+    for plan in plans:
+        part = slice(start, start + len(plan.categories))
+        start = part.stop
+        rejections.append(
+            rejections_table(plan, rejected[part], tests, questions, sizes, alphas, n_sets, fewest)
+        )
+        truths.append(truths_table(plan, judged[part], tuple(rules), questions, sizes, alphas))
+    return pd.concat(rejections, ignore_index=True), pd.concat(truths, ignore_index=True)
+
+
+def _check_classes(plans: Sequence[Plan], largest: int) -> None:
+    for plan in plans:
+        classes = np.minimum(plan.cells[:, :4].sum(axis=1), plan.cells[:, 4:].sum(axis=1))
+        if plan.stratified and classes.min() < (largest + 1) // 2:
+            category = plan.categories[int(classes.argmin())]
+            raise UserError(
+                f"sets.sizes: {largest} stratified documents without replacement want "
+                f"{(largest + 1) // 2} of each class; category {category} has {classes.min()}"
+            )
+
+
+def _units(plans: Sequence[Plan]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    for plan in plans:
+        for i, category in enumerate(plan.categories):
+            identity = (plan.pair, plan.balance, plan.prevalence, category)
+            cells = plan.cells[i]
+            name = "/".join(map(str, (*identity, plan.stratified, *cells.tolist())))
+            yield (cells, plan.truth[i], plan.stratified, identity), name
+
+
+def _reject_unit(
+    cells: NDArray[Any],
+    truth: NDArray[Any],
+    stratified: bool,
+    identity: tuple[object, ...],
+    options: dict[str, Any],
+) -> Arrays:
+    return count_rejections(cells, truth=truth, names=identity, stratified=stratified, **options)
+
+
+def _judge_unit(
+    cells: NDArray[Any],
+    truth: NDArray[Any],
+    stratified: bool,
+    identity: tuple[object, ...],
+    options: dict[str, Any],
+) -> Arrays:
+    return judge_truth(cells, truth=truth, names=identity, stratified=stratified, **options)
+
+
+def judge_truth(
+    cells: NDArray[Any],
+    *,
+    truth: NDArray[Any],
+    names: Sequence[object],
+    sizes: Sequence[int],
+    alphas: Sequence[float],
+    rules: Mapping[str, Callable[..., NDArray[np.bool_]]],
+    questions: Sequence[Question],
+    n_draws: int,
+    seed: int,
+    replacement: bool = True,
+    stratified: bool = False,
+) -> Arrays:
+    """Apply every rule to one category at every size and level.
+
+    A rule is asked again only where something that it looks at changes: one that knows neither
+    `n_documents` nor `alpha` is asked once.
+
+    Parameters
+    ----------
+    cells, truth : array, shape (8,)
+        What sets are drawn from, and the cells on which the truth is measured.
+    names : sequence
+        What names the population in the generator ``rng(seed, "truth", *names, n_documents)``, which
+        no evaluated set uses.
+    sizes, alphas : sequences
+    rules : mapping of str to callable
+    questions : sequence of Question
+    n_draws : int
+        Independent evaluation sets at each size.
+    seed : int
+    replacement, stratified : bool
+
+    Returns
+    -------
+    dict
+        ``holds``, bool array of shape (n_rules, n_questions, n_alphas, n_sizes).
+    """
+    holds = np.zeros((len(rules), len(questions), len(alphas), len(sizes)), dtype=bool)
+    draw = draw_stratified if stratified else draw_sets
+    for s, n_documents in enumerate(sizes):
+        generator = rng(seed, "truth", *names, n_documents)
+        draws = draw(cells, n_documents, n_draws, generator, replacement=replacement)[None]
+        for r, rule in enumerate(rules.values()):
+            looks_at = inspect.signature(rule).parameters
+            offered = {"draws": draws, "n_documents": n_documents}
+            at_size = {key: value for key, value in offered.items() if key in looks_at}
+            if s and not at_size:
+                holds[r, :, :, s] = holds[r, :, :, 0]
+                continue
+            for q, question in enumerate(questions):
+                asked = {"measure": question.measure, "costs": question.costs}
+                known = at_size | {key: value for key, value in asked.items() if key in looks_at}
+                if "alpha" in looks_at:
+                    for a, alpha in enumerate(alphas):
+                        holds[r, q, a, s] = rule(truth[None], question.difference, alpha=alpha, **known)[0]
+                else:
+                    holds[r, q, :, s] = rule(truth[None], question.difference, **known)[0]
+    return {"holds": holds}
+
+
+def fewest_to_reject(
+    judged: Iterable[tuple[Test, Sequence[float]]], sizes: Sequence[int]
+) -> dict[tuple[str, float, int], int]:
+    """Return the fewest discordant documents with which any of the tests of a measure can reject.
+
+    What a test with replicates does is tried :data:`TRIALS` times, the median counts; the replicates are
+    the same in every run, so that the answer is.
+
+    Parameters
+    ----------
+    judged : iterable of (Test, sequence of float)
+        Each with the levels at which it is judged.
+    sizes : sequence of int
+        Documents of an evaluation set.
+
+    Returns
+    -------
+    dict of (measure, alpha, n_documents) to int
+        0 where a set without a discordant document is rejected (``degenerate="reject"``).
+    """
+    found: dict[tuple[str, float, int], int] = {}
+    for (test, alphas), n_documents in product(judged, sizes):
+        pvalue = _tried(test, n_documents)
+        for alpha in alphas:
+            rejects_all = pvalue(np.array([[0] * 7 + [n_documents]]))[0] <= alpha
+            fewest = 0 if rejects_all else fewest_discordances(pvalue, alpha, n_documents)
+            key = (test.measure, alpha, n_documents)
+            found[key] = min(fewest, found.get(key, fewest))
+    return found
+
+
+def _tried(test: Test, n_documents: int) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+    """Return the test's p-values as a function of counts, which remembers them from level to level."""
+    generator = rng(0, "fewest", test.name, n_documents)
+    options, n_trials = ({"rng": generator}, TRIALS) if test.random else ({}, 1)
+    known: dict[bytes, NDArray[np.float64]] = {}
+
+    def pvalue(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        if (key := counts.tobytes()) not in known:
+            tried = test.pvalue(np.repeat(counts, n_trials, axis=0), **options).pvalue
+            known[key] = np.median(tried.reshape(-1, n_trials), axis=1)
+        return known[key]
+
+    return pvalue

@@ -1,0 +1,1 @@
+"""The command ``harness run``: the size/power study, its figures and its findings."""

@@ -1,0 +1,324 @@
+"""The size/power study: corpus -> models -> outcomes -> evaluation sets -> tests -> tables -> figures."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harness.balance import Balance, Categories
+from harness.category_sets import report as category_set_report
+from harness.corpora.corpus import Corpus, count_empty
+from harness.errors import UserError
+from harness.evaluation.rates import write_table
+from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
+from harness.run import figures, findings, report
+from harness.run.evaluation import check_grid, evaluate_all
+from harness.run.training import (
+    Documents,
+    Trained,
+    choose_categories,
+    count_populations,
+    is_needed,
+    make_documents,
+    pair_models,
+    tabulate_categories,
+    tabulate_models,
+    train,
+)
+from harness.runtime.parallel import Workers, make_run
+from harness.runtime.provenance import Clock, check_folder, command_line, describe_software, write_provenance
+from harness.runtime.store import Store, digest, hash_file
+from harness.split import split_documents
+from harness.writing.html.page import NAME as PAGE
+from harness.writing.html.page import write_page
+
+Say = Callable[[str], None]
+
+
+class Source(NamedTuple):
+    """Everything that is known before a model is trained.
+
+    Attributes
+    ----------
+    documents : Documents
+    categories : dict of str to Categories
+    topic_names : tuple of str
+    facts : dict
+        For ``provenance.json``: corpus, split, categories and those left out.
+    warnings : list of str
+    """
+
+    documents: Documents
+    categories: dict[str, Categories]
+    topic_names: tuple[str, ...]
+    facts: dict[str, Any]
+    warnings: list[str]
+
+
+def run_study(
+    *,
+    out: Path,
+    config: Mapping[str, Any],
+    balances: Mapping[str, Balance],
+    pairs: Sequence[str],
+    training: Mapping[str, Any],
+    evaluation: Mapping[str, Any],
+    nulls: Mapping[str, Any],
+    seed: int,
+    device: str,
+    population_file: Path | None,
+    figure: Mapping[str, Any],
+    cache: Path | None,
+    workers: Workers,
+    say: Say = print,
+) -> None:
+    """Run the study and leave its tables, figures and summary in `out`.
+
+    A folder that holds the same study is finished where it was left; what is kept in `cache` is not
+    computed again.
+
+    Parameters
+    ----------
+    out : Path
+        Where the run writes; new, empty, or of the same configuration.
+    config : mapping
+        JSON types that make two runs the same run; written to ``provenance.json``.
+    balances : mapping of str to Balance
+    pairs : sequence of str
+        ``A-B``, names of two models.
+    training : mapping
+        `load_corpus` (returns the Corpus), `features`, `models` (by name) and `split` (keywords of
+        :func:`harness.split.split_documents`); not used where `population_file` is given.
+    evaluation : mapping
+        Keywords of :func:`harness.evaluation.under_rules.evaluate`: `tests`, `rules`, `alphas`, `sizes`, `n_sets`,
+        `n_truth_sets` and `replacement`; where there are no rules, only nulls are evaluated.
+    nulls : mapping
+        Keywords of :func:`harness.evaluation.under_nulls.evaluate_nulls`: `nulls` (by name, may be empty), `n_sets`,
+        `n_replicate_sets`, `replicate_tests`, `n_pooled`, `h`, `path_sizes` and `prevalence_sizes`.
+    seed : int
+    device : {"auto", "cpu", "cuda"}
+    population_file : Path or None
+        A stored outcomes table to start from.
+    figure : mapping
+        Options of :func:`harness.run.figures.draw_figures`.
+    cache : Path or None
+        Folder of kept stages.
+    workers : Workers
+    say : callable
+        Shows a line to the user.
+
+    Raises
+    ------
+    UserError
+        If the input cannot be used; `out` is left as it was.
+    """
+    identity = {**config, "population_sha256": population_file and _hash_input(population_file)}
+    if check_folder(out, identity) == "finished":
+        say(f"{out} holds this very run, finished; summary: {out / 'summary.md'}")
+        return
+    clock = Clock(say)
+    stage_run = functools.partial(make_run, workers, Store(cache))
+    if population_file is None:
+        pair_models(pairs, training["models"])
+        with clock.stage("corpus, split and features"):
+            source = prepare(balances=balances, seed=seed, features_key=config["features"], **training)
+        facts, warnings, n_true = source.facts, source.warnings, source.documents.x_true.shape[0]
+    else:
+        populations, facts, warnings = read_populations(population_file, balances, pairs)
+        n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
+    warnings += check_grid(evaluation, n_true)
+    facts = describe_run(config, identity, evaluation["n_sets"]) | facts | {"warnings": warnings}
+    write_provenance(out, facts)
+    for warning in warnings:
+        say(f"note: {warning}")
+    if population_file is None:
+        populations = train_all(
+            source, training["models"], balances, pairs, seed, device, stage_run, clock, out
+        )
+    write_outcomes(populations, out / "outcomes.csv")
+    evaluate_all(populations, balances, config, evaluation, nulls, seed, stage_run, clock, warnings, out)
+    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
+    write_provenance(out, facts)
+    with clock.stage("figures and summary"):
+        drawn = figures.draw_figures(out, workers=workers, **figure)
+        report.write_report(out)
+        write_page(out)
+    write_provenance(out, facts | {"finished": True})
+    announce(out, drawn, findings.main_findings(out), say)
+
+
+def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:
+    """Draw the figures of a finished run again, from its tables.
+
+    Raises
+    ------
+    UserError
+        If `folder` is not a run's, or has no tables yet.
+    """
+    if (folder / "table3.csv").is_file():
+        return category_set_report.draw_figures(folder, **figure)
+    if not (folder / "size_power.csv").is_file():
+        raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
+    return figures.draw_figures(folder, workers=workers, **figure)
+
+
+def prepare(
+    *,
+    load_corpus: Callable[[], Corpus],
+    features: Any,
+    models: Mapping[str, Any],
+    split: Mapping[str, Any],
+    balances: Mapping[str, Balance],
+    seed: int,
+    features_key: object,
+    keep_test: bool = False,
+) -> Source:
+    """Load the corpus, split it, make the document vectors and choose the categories.
+
+    Parameters
+    ----------
+    load_corpus, features, models, split
+        As in :func:`run_study`; `models` is not used.
+    balances : mapping of str to Balance
+    seed : int
+    features_key : object
+        JSON description of the features, part of every key.
+    keep_test : bool
+        Let the documents of D_te follow those of D_true, so that the models decide on both.
+    """
+    corpus = load_corpus()
+    parts = split_documents(corpus.n_documents, seed=seed, chronological=corpus.chronological, **split)
+    fingerprint = corpus.fingerprint()
+    key = digest(fingerprint, dict(split), seed, features_key, *(["D_true, D_te"] if keep_test else []))
+    judged = np.concatenate([parts.true, parts.test]) if keep_test else parts.true
+    documents = make_documents(corpus, parts._replace(true=judged), features, key)
+    categories = choose_categories(documents, corpus.topic_names, balances, seed)
+    left_out = sorted(set(corpus.topic_names) - set(categories["natural"].names))
+    warnings = [
+        f"{name}: {len(members.names)} unions were found, {balances[name].n_categories} were wanted"
+        for name, members in categories.items()
+        if name != "natural" and len(members.names) < balances[name].n_categories
+    ]
+    facts = {
+        "corpus": {
+            "name": corpus.name,
+            "n_documents": corpus.n_documents,
+            "n_terms": corpus.terms.shape[1],
+            "n_topics": len(corpus.topic_names),
+            "n_empty": count_empty(corpus),
+            "first_id": str(corpus.document_ids[0]),
+            "last_id": str(corpus.document_ids[-1]),
+            "fingerprint": fingerprint,
+            "notes": list(corpus.notes),
+        },
+        "split": {"n_train": len(parts.train), "n_test": len(parts.test), "n_true": len(parts.true)},
+        "n_terms_in_dictionary": documents.x_train.shape[1],
+        "n_categories": {name: len(members.names) for name, members in categories.items()},
+        "left_out": {"natural": left_out},
+    }
+    return Source(documents, categories, corpus.topic_names, facts, warnings)
+
+
+def train_all(
+    source: Source,
+    models: Mapping[str, Any],
+    balances: Mapping[str, Balance],
+    pairs: Sequence[str],
+    seed: int,
+    device: str,
+    stage_run: Callable[..., Any],
+    clock: Clock,
+    out: Path,
+) -> list[Population]:
+    """Train every model that a pair names on every list of categories; count outcomes on D_true."""
+    chosen = pair_models(pairs, models)
+    used = {name for _, a, b in chosen for name in (a, b)}
+    trained: dict[tuple[str, str], Trained] = {}
+    for categories_name, categories in source.categories.items():
+        if not is_needed(categories_name, balances):
+            continue
+        for name in (name for name in models if name in used):
+            trained[categories_name, name] = train(
+                name,
+                models[name],
+                source.documents,
+                categories,
+                make_run=stage_run,
+                seed=seed,
+                device=device,
+                stage=clock.steps(f"{name} on {len(categories.names)} {categories_name} categories"),
+            )
+    write_table(tabulate_models(trained, source.documents, source.categories), out / "models.csv")
+    write_table(tabulate_categories(source.categories, source.topic_names), out / "categories.csv")
+    return count_populations(trained, source.documents, source.categories, balances, chosen)
+
+
+def read_populations(
+    path: Path, balances: Mapping[str, Balance], pairs: Sequence[str]
+) -> tuple[list[Population], dict[str, Any], list[str]]:
+    """Read a stored outcomes table and choose the populations that the run names.
+
+    Where the table holds none of `pairs`, all of its pairs are taken.
+
+    Raises
+    ------
+    UserError
+        If the table has none of the balances.
+    """
+    stored = read_outcomes(path)
+    wanted = {name if balance.unions else "natural" for name, balance in balances.items()}
+    held = {population.balance for population in stored}
+    chosen = [population for population in stored if population.balance in wanted]
+    if not chosen:
+        raise UserError(
+            f"population={path}: it holds balance {', '.join(sorted(held))}; {', '.join(wanted)} is wanted"
+        )
+    warnings = [f"population={path} holds no balance {name}" for name in sorted(wanted - held)]
+    named = [population for population in chosen if population.pair in pairs]
+    missing = [pair for pair in pairs if pair not in {population.pair for population in chosen}]
+    if named and missing:
+        warnings.append(f"population={path} holds no pair {', '.join(missing)}")
+    chosen = named or chosen
+    facts = {
+        "corpus": {"name": f"outcomes table {path.name}", "fingerprint": hash_file(path), "notes": []},
+        "split": {"n_true": int(chosen[0].counts[0].sum())},
+        "n_categories": {population.balance: len(population.categories) for population in chosen},
+        "left_out": {},
+    }
+    return chosen, facts, warnings
+
+
+def _hash_input(path: Path) -> str:
+    try:
+        check_file(path)
+        return hash_file(path)
+    except OSError as error:
+        raise UserError(f"population={path}: {error.strerror}; a run's outcomes.csv is needed") from error
+
+
+def describe_run(config: Mapping[str, Any], identity: Mapping[str, Any], n_sets: int) -> dict[str, Any]:
+    """Return what ``provenance.json`` says of a run before its work begins."""
+    return {
+        "finished": False,
+        "identity": digest(dict(identity)),
+        "command": command_line(),
+        "seed": config["seed"],
+        "n_sets": n_sets,
+        "n_replicates": config["n_replicates"],
+        "config": dict(config),
+        **describe_software(),
+    }
+
+
+def announce(out: Path, drawn: Sequence[Path], found: Sequence[str], say: Say) -> None:
+    """Show the figures, the findings and where the summary is."""
+    say("\nFigures:")
+    for path in drawn:
+        if path.suffix == ".png":
+            say(f"  {path}")
+    say("\nFindings:")
+    for number, finding in enumerate(found, start=1):
+        say(f"  {number}. {finding}")
+    say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")

@@ -1,0 +1,1 @@
+"""What every command needs to run: kept stages, workers, provenance, folders, memory, interruption."""

@@ -1,0 +1,237 @@
+"""Run units of work on one or many workers, in any order, keeping each as it completes."""
+
+import functools
+import os
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from threadpoolctl import threadpool_limits
+
+from harness import __version__
+from harness.errors import UserError
+from harness.runtime.dask import check_dask, close_client, completed_on_dask, open_client
+from harness.runtime.interruption import deaf_to_interrupts, end_with_parent
+from harness.runtime.store import Arrays, Store, digest
+
+BACKENDS = ("loky", "sequential", "dask")
+MOST_JOBS = 1024
+
+
+class Run(Protocol):
+    """How a stage asks for its units to be computed; :func:`run_here` is the plain one."""
+
+    def __call__(
+        self,
+        function: Callable[..., Arrays],
+        units: Sequence[tuple[Any, ...]],
+        names: Sequence[str],
+        *,
+        shared: Callable[[], Any] | None = None,
+        threads: bool = True,
+        description: str = "",
+    ) -> list[Arrays]:
+        """Return ``[function(*unit) for unit in units]``, or ``function(shared(), *unit)``.
+
+        Parameters
+        ----------
+        function : callable
+            Returns a dict of arrays (no object arrays). Defined at module level.
+        units : sequence of tuples
+            Arguments of each unit; small.
+        names : sequence of str
+            A name per unit, unique in the stage: what is kept is found again by it.
+        shared : callable, optional
+            Makes what all units read (a Gram matrix); called once, and only if a unit is not kept yet.
+        threads : bool
+            True where `function` spends its time outside the interpreter lock.
+        description : str
+            What the progress bar says.
+        """
+        ...
+
+
+def run_here(
+    function: Callable[..., Arrays],
+    units: Sequence[tuple[Any, ...]],
+    names: Sequence[str],
+    *,
+    shared: Callable[[], Any] | None = None,
+    threads: bool = True,
+    description: str = "",
+) -> list[Arrays]:
+    """Run the units one after the other in this process, keeping nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [int(r["x"]) for r in run_here(lambda a: {"x": np.array(a + 1)}, [(1,), (2,)], ["one", "two"])]
+    [2, 3]
+    """
+    if shared is None:
+        return [function(*unit) for unit in units]
+    value = shared()
+    return [function(value, *unit) for unit in units]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where units run: this process (``sequential``), joblib's processes and threads (``loky``), or Dask's.
+
+    Attributes
+    ----------
+    backend : {"loky", "sequential", "dask"}
+    n_jobs : int
+        Number of workers; -1 is one per core. A Dask cluster that runs already has its own number.
+    address : str, optional
+        Of the scheduler of such a cluster, ``tcp://HOST:PORT``; by default Dask's workers are processes
+        of this machine, which end with this object.
+
+    Raises
+    ------
+    UserError
+        If the backend is unknown, `n_jobs` is neither -1 nor at least 1, Dask is needed and not installed,
+        or no cluster of the same versions can be reached at `address`.
+    """
+
+    backend: str = "loky"
+    n_jobs: int = -1
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise UserError(
+                f"parallel.backend: {self.backend!r} is not allowed; choose one of {', '.join(BACKENDS)}"
+            )
+        if type(self.n_jobs) is not int or self.n_jobs == 0 or not -1 <= self.n_jobs <= MOST_JOBS:
+            raise UserError(
+                f"parallel.n_jobs: {self.n_jobs!r} is not allowed; -1 (one per core) or 1 to {MOST_JOBS} are"
+            )
+        if self.backend == "dask":
+            check_dask(self.address)
+        elif self.address is not None:
+            raise UserError(f"parallel.address: parallel={self.backend} has none; parallel=dask does")
+        if self.address is not None:
+            _ = self.client  # before any work is done
+
+    def count(self) -> int:
+        """Return the number of workers."""
+        if self.backend == "sequential":
+            return 1
+        return len(os.sched_getaffinity(0)) if self.n_jobs == -1 else self.n_jobs
+
+    @functools.cached_property
+    def client(self) -> Any:
+        """The client of the Dask cluster, opened when first used and closed with this object."""
+        client = open_client(self.address, self.count())
+        weakref.finalize(self, close_client, client)
+        return client
+
+
+def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run:
+    """Return the `run` of one stage: units in parallel, each kept under (stage, inputs, its name).
+
+    Every unit runs with one inner thread, whatever the number of workers: sums in BLAS depend on the
+    number of threads, and the same seed must give the same bytes.
+
+    Parameters
+    ----------
+    workers : Workers
+    store : Store
+    stage : str
+        Folder of the entries.
+    *inputs : object
+        JSON types that say what the units are made from; part of every key, as is the version of the
+        package: another version computes anew.
+    """
+
+    def run(function, units, names, *, shared=None, threads=True, description=""):
+        """Run the function on every unit, kept ones aside."""
+        if len(set(names)) != len(names) or len(names) != len(units):
+            raise ValueError("names: each unit needs a name of its own")
+        keys = [digest(__version__, stage, list(inputs), name) for name in names]
+        results: list[Arrays | None] = [store.load(stage, key) for key in keys]
+        missing = [i for i, result in enumerate(results) if result is None]
+        if missing:
+            with threadpool_limits(1):
+                first = () if shared is None else (shared(),)
+                jobs = [(i, tuple(units[i])) for i in missing]
+                for i, result in _spread(workers, function, first, jobs, threads, description):
+                    store.save(stage, keys[i], result)
+                    results[i] = result
+        return results
+
+    return run
+
+
+def _spread(
+    workers: Workers,
+    function: Callable[..., Any],
+    first: tuple[Any, ...],
+    jobs: Sequence[tuple[Any, tuple[Any, ...]]],
+    threads: bool,
+    description: str,
+) -> Iterator[tuple[Any, Any]]:
+    """Yield (name, result) as jobs complete, on any backend; `first` are their first arguments."""
+    here = workers.address is None and min(workers.count(), len(jobs)) == 1
+    if workers.backend == "dask" and not here:
+        done = completed_on_dask(workers.client, function, first, jobs, threads)
+        yield from _show(done, len(jobs), description)
+    else:
+        all_given = [(i, first + arguments) for i, arguments in jobs]
+        yield from completed(workers, function, all_given, threads, description)
+
+
+def completed(
+    workers: Workers,
+    function: Callable[..., Any],
+    jobs: Sequence[tuple[Any, tuple[Any, ...]]],
+    threads: bool,
+    description: str,
+) -> Iterator[tuple[Any, Any]]:
+    """Yield (name, result) as jobs (name, arguments) complete on this machine, showing progress.
+
+    With ``dask`` they run as with ``loky``: other machines may not see the files that a job writes.
+
+    Parameters
+    ----------
+    workers : Workers
+    function : callable
+    jobs : sequence of (name, arguments)
+    threads : bool
+        Workers are threads of this process.
+    description : str
+        Beside the progress bar.
+    """
+    from joblib import Parallel, delayed
+
+    n_jobs = min(workers.count(), len(jobs))
+    if n_jobs == 1:
+        done = ((i, function(*arguments)) for i, arguments in jobs)
+    elif threads:
+        pool = Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
+        done = pool(delayed(_plain_job)(function, i, arguments) for i, arguments in jobs)
+    else:
+        pool = Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
+        with deaf_to_interrupts():
+            job = delayed(functools.partial(_one_thread_job, os.getpid()))
+            done = pool(job(function, i, arguments) for i, arguments in jobs)
+    yield from _show(done, len(jobs), description)
+
+
+def _show(done: Iterator[Any], total: int, description: str) -> Iterator[Any]:
+    """Show progress after two seconds."""
+    from tqdm import tqdm
+
+    yield from tqdm(done, total=total, desc=description, delay=2, disable=None, leave=False)
+
+
+def _plain_job(function, index, arguments):
+    return index, function(*arguments)
+
+
+def _one_thread_job(parent, function, index, arguments):
+    end_with_parent(parent)
+    with threadpool_limits(1):
+        return index, function(*arguments)

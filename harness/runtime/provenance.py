@@ -1,0 +1,156 @@
+"""What a run folder says of itself: which configuration made it, from what, when it was finished."""
+
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.errors import UserError
+from harness.runtime.memory import MemoryWatch
+from harness.runtime.store import WRITING, digest, read_regular, remove_leftovers, write_atomically
+
+NAME = "provenance.json"
+LARGEST = 64 * 2**20
+"""Bytes of it that are read; a run writes some thousands."""
+LIBRARIES = (
+    "numpy", "scipy", "scikit-learn", "torch", "pandas", "matplotlib", "nltk", "joblib", "hydra-core",
+)  # fmt: skip
+
+
+def check_folder(out: Path, identity: Mapping[str, Any]) -> str:
+    """Tell what `out` is to a run of this configuration: ``"new"``, ``"begun"`` or ``"finished"``.
+
+    What a killed run was writing there is removed.
+
+    Parameters
+    ----------
+    out : Path
+    identity : mapping
+        JSON types that make two runs the same run.
+
+    Raises
+    ------
+    UserError
+        If `out` cannot be a folder, lies in a run's folder, or holds another configuration's run or other
+        files.
+    """
+    _refuse_inside_run(out)
+    if not out.exists():
+        return "new"
+    if not out.is_dir():
+        raise UserError(f"out={out}: it is a file; a new or empty folder is allowed")
+    if all(path.name.startswith(WRITING) for path in out.iterdir()):
+        remove_leftovers(out)
+        return "new"
+    found = read_provenance(out)
+    if found is None:
+        raise UserError(f"out={out}: it holds files of something else; a new or empty folder is allowed")
+    if found.get("identity") != digest(dict(identity)):
+        raise UserError(
+            f"out={out}: it holds the run of another configuration; name another folder, or remove this one"
+        )
+    remove_leftovers(out)
+    return "finished" if found.get("finished") else "begun"
+
+
+def _refuse_inside_run(out: Path) -> None:
+    """Refuse a folder below a run's; the working folder, and what is above it, may be one."""
+    here = Path.cwd()
+    for folder in out.absolute().parents:
+        if folder == here or folder in here.parents:
+            return
+        if "identity" in (read_provenance(folder) or {}):
+            raise UserError(f"out={out}: it lies within the run {folder}; a folder beside it is allowed")
+
+
+def read_provenance(out: Path) -> dict[str, Any] | None:
+    """Return what ``provenance.json`` in `out` holds, or None where there is none to be read."""
+    try:
+        found = json.loads(read_regular(out / NAME, LARGEST).decode())
+    except (OSError, ValueError, RecursionError, UserError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def check_finished(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Refuse to draw from a run that is not finished: its tables may lack.
+
+    Raises
+    ------
+    UserError
+        If `facts`, what the folder says of itself, do not call the run finished.
+    """
+    if not facts.get("finished"):
+        raise UserError(f"from={folder}: its run is not finished; the folder of a finished run is needed")
+
+
+def write_provenance(out: Path, facts: Mapping[str, Any]) -> None:
+    """Write ``provenance.json``."""
+    text = json.dumps(dict(facts), indent=2, sort_keys=False, allow_nan=False, default=str)
+    write_atomically(out / NAME, (text + "\n").encode())
+
+
+def command_line() -> str:
+    """Return the command that is running, as it was typed."""
+    return " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]])
+
+
+def describe_software() -> dict[str, Any]:
+    """Return versions, platform and, in a checkout, the git commit."""
+    versions = {"harness": __version__, "python": platform.python_version()}
+    for library in LIBRARIES:
+        try:
+            versions[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            versions[library] = "absent"
+    return {"versions": versions, "platform": platform.platform(), "git_commit": _git_commit()}
+
+
+def _git_commit() -> str | None:
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        command = ["git", "-C", str(root), "rev-parse", "HEAD"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()
+
+
+class Clock:
+    """Seconds and peak memory of each stage, announced as they begin.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+    peak_mib : dict of str to float
+        Largest memory of this process and all that it started, while the stage ran.
+    """
+
+    def __init__(self, say: Any) -> None:
+        self.say = say
+        self.seconds: dict[str, float] = {}
+        self.peak_mib: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time the block as stage `name`."""
+        start = time.perf_counter()
+        self.say(f"{name} ...")
+        with MemoryWatch() as watch:
+            yield
+        self.seconds[name] = round(time.perf_counter() - start, 2)
+        self.peak_mib[name] = watch.peak_mib
+        self.say(f"{name}: {self.seconds[name]:.1f} s")
+
+    def steps(self, name: str) -> Callable[[str], AbstractContextManager[None]]:
+        """Return a function that times a step of `name`, told what step it is."""
+        return lambda step: self.stage(f"{name}: {step}")

@@ -1,0 +1,267 @@
+"""Two systems on one labelled set, from Python: every test's verdict, the difference and its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.advise.study import LARGEST_RANDOMIZATION, judge_pair
+from harness.errors import UserError
+from harness.measures import check_measure, difference
+from harness.two_systems.labels import count_two
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from harness.evaluation.rejections import Test
+
+LABELS = {
+    "f1": "F1", "error": "error rate", "precision": "precision", "recall": "recall", "dcf": "detection cost",
+    "balanced_error": "balanced error rate",
+}  # fmt: skip
+GAINS = ("f1", "precision", "recall")
+"""Measures that a perfect system has at 1; the others are costs, which it has at 0."""
+SWAPPED = [0, 2, 1, 3, 4, 6, 5, 7]
+"""The cells of B and A in place of those of A and B."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What the tests say of two systems; printed, and in a notebook shown, as a short table.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of A and of B.
+    measure : str
+    counts : int array, shape (8,)
+        Joint outcomes e1..e8, see :func:`harness.outcomes.count_outcomes`.
+    score_a, score_b : float
+        The measure of either.
+    difference : float
+        A minus B. A positive difference of F1, precision or recall favours A; of an error or a cost, B.
+    low, high : float
+        Interval of the difference: the central part of its posterior, Dirichlet(counts + 1/2) on the cells.
+    confidence : float
+        How much of the posterior the interval holds.
+    table : DataFrame
+        A row for each test, named by the index: ``difference``, ``low``, ``high`` (the same in each row),
+        ``statistic``, ``pvalue`` and ``degenerate``.
+    warnings : tuple of str
+        What to know before the numbers, a sentence each: labels that `y` lacks, with their share, and items
+        that seem to stand there several times. Printed first.
+    """
+
+    names: tuple[str, str]
+    measure: str
+    counts: NDArray[np.int64]
+    score_a: float
+    score_b: float
+    difference: float
+    low: float
+    high: float
+    confidence: float
+    table: DataFrame
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = self._shown().to_string(float_format="{:.4g}".format)
+        return "\n".join([*self.sentences(), shown])
+
+    def _repr_html_(self) -> str:
+        text = "<br>".join(map(escape, self.sentences()))
+        return f"<p>{text}</p>{self._shown().to_html(float_format='{:.4g}'.format)}"
+
+    def _shown(self) -> DataFrame:
+        return self.table[["statistic", "pvalue", "degenerate"]]
+
+    def sentences(self) -> list[str]:
+        """Return what stands above the table."""
+        a, b = self.names
+        return [
+            *(f"Note: {warning}." for warning in self.warnings),
+            f"{LABELS[self.measure]} on {self.counts.sum():,} items: {a} {self.score_a:.4f}, "
+            f"{b} {self.score_b:.4f}",
+            f"{a} minus {b}: {self.difference:+.4f}, {100 * self.confidence:g} % interval "
+            f"[{self.low:+.4f}, {self.high:+.4f}]",
+        ]
+
+
+def compare_predictions(
+    y: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    measure: str = "f1",
+    test: str | Sequence[str] | None = None,
+    *,
+    positive: object = None,
+    names: tuple[str, str] = ("A", "B"),
+    confidence: float = 0.95,
+    n_replicates: int | None = None,
+    seed: int = 0,
+    **costs: float,
+) -> Comparison:
+    """Compare the decisions of two systems on the same items by every test of a measure.
+
+    The null hypothesis of each test is that of its own function: in the population from which the items come
+    the measure of A equals that of B (McNemar's tests, Wald, score, likelihood ratio, bootstrap), or A and
+    B are exchangeable (randomization). Small p-values of several tests are not several findings: choose the
+    test before looking, or by :func:`harness.two_systems.advice.advise_predictions`.
+
+    Parameters
+    ----------
+    y : array_like, shape (n_items,)
+        True labels: numbers, bools or text; exactly two of them, or more with `positive` or
+        ``measure="error"``. Blanks around a label and the form of a number do not matter: 1, 1.0, "+1" and
+        "1e0" are one label, and so is True where `y` is 0 and 1. None, NaN and empty text are missing.
+    a, b : array_like, shape (n_items,)
+        What A and B decided, in the labels of `y`. Scores are to be turned into decisions before,
+        as in ``a >= 0.5``. With ``measure="error"`` a label that `y` lacks is wrong (`warnings` tells its
+        share); with others it is not the positive one, or refused where `y` has two labels. A label that
+        differs from one of `y` only in case, blanks or leading zeros is refused.
+    measure : {"f1", "error", "accuracy", "precision", "recall", "dcf", "balanced_error"}
+        Accuracy is 1 - error, and taken for the error: A minus B below 0 means that A is the more accurate.
+    test : str or sequence of str, optional
+        Names of tests as in ``harness run test=[...]``; by default those of the measure that
+        ``harness advise`` runs. Above 50,000 items the default leaves out randomization, which is slow there.
+    positive : object, optional
+        The positive label; where it is not given, one of 1, true, yes, pos, positive.
+    names : tuple of str
+        How A and B are called in what is printed.
+    confidence : float
+        Of the interval, in (0, 1).
+    n_replicates : int or None
+        Of the bootstrap tests; None is the limit of infinitely many, which the percentile ones have.
+    seed : int
+        Of the interval's 4,000 draws and of tests that draw replicates.
+    **costs : float
+        ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``; see :func:`harness.measures.dcf_difference`.
+
+    Returns
+    -------
+    Comparison
+        Where a test cannot decide, as without a discordant item that its measure counts, its p-value is 1
+        and ``degenerate`` is true.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a value is missing, `y` has one class only or measurements, `a` or `b` holds scores
+        or a label that is not allowed, the systems are right and wrong on the same items, or an option is not
+        allowed; names the argument.
+
+    Notes
+    -----
+    The interval treats the eight cells as a sample with Jeffreys' prior, half an item in each. On few
+    discordant items it errs to the safe side. Of 1,500 sets of 1,000 items with three discordant ones on
+    average it held the true difference of F1 in 99 %, where percentile bootstrap and Wald intervals held it
+    in 76 and 90 %.
+
+    Examples
+    --------
+    >>> y = [1] * 40 + [0] * 160
+    >>> a = [1] * 34 + [0] * 6 + [1] * 4 + [0] * 156
+    >>> b = [1] * 25 + [0] * 15 + [0] * 160
+    >>> compare_predictions(y, a, b, test=["score_f1", "randomization_f1_midp"])
+    F1 on 200 items: A 0.8718, B 0.7692
+    A minus B: +0.1026, 95 % interval [+0.0010, +0.2199]
+                           statistic  pvalue  degenerate
+    score_f1                   4.385 0.03626       False
+    randomization_f1_midp     0.1026  0.0719       False
+    >>> compare_predictions(y, a, b, "error", "mcnemar_midp").table["pvalue"].round(4).to_dict()
+    {'mcnemar_midp': 0.1796}
+    """
+    names = check_names(names)
+    counts, measure, warnings = count_two(y, a, b, measure, positive, names)
+    check_share("confidence", confidence)
+    check_seed(seed)
+    tests = find_tests(measure, test, int(counts.sum()), n_replicates, **costs)
+    return judge(counts, measure, tests, names, confidence, int(seed), warnings, **costs)
+
+
+def judge(
+    counts: NDArray[np.int64],
+    measure: str,
+    tests: Sequence[Test],
+    names: tuple[str, str],
+    confidence: float,
+    seed: int,
+    warnings: tuple[str, ...] = (),
+    **costs: float,
+) -> Comparison:
+    """Return the Comparison of counted outcomes; other arguments as for :func:`compare_predictions`."""
+    a, b = check_names(names)
+    table = judge_pair(f"{a}-{b}", counts, tests, seed, confidence).set_index("test").drop(columns="pair")
+    table.index.name = None
+    score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), SWAPPED))
+    d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
+    return Comparison((a, b), measure, counts, score_a, score_b, d, low, high, confidence, table, warnings)
+
+
+def _score(counts: NDArray[np.int64], measure: str, **costs: float) -> float:
+    """Return the measure of A: its difference to a system that is always right."""
+    e1, e2, e3, e4, e5, e6, e7, e8 = counts
+    perfect_b = np.array([e1 + e3, e2 + e4, 0, 0, 0, 0, e5 + e7, e6 + e8])
+    return float(difference(measure, **costs)(perfect_b)) + (measure in GAINS)
+
+
+def find_tests(
+    measure: str, test: str | Sequence[str] | None, n_items: int, n_replicates: int | None, **costs: float
+) -> list[Test]:
+    """Return the tests that are named, or those of the measure that ``harness advise`` runs.
+
+    Raises
+    ------
+    ValueError
+        If there is no such measure or test, a test is of another measure, or an option is not allowed.
+    """
+    from harness.cli.configuration import named_tests
+
+    check_measure(measure, **costs)
+    whole = isinstance(n_replicates, int | np.integer) and not isinstance(n_replicates, bool)
+    if n_replicates is not None and (not whole or n_replicates < 1):
+        raise ValueError(
+            f"n_replicates: {n_replicates!r} is not allowed; a whole number of at least 1, or None, is"
+        )
+    names = [test] if isinstance(test, str) else test
+    if names is not None and not len(names):
+        raise ValueError("test: none is named; at least one is needed, or None for those of the measure")
+    try:
+        found = named_tests(names, n_replicates=n_replicates, **costs)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    if names is None:
+        found = [one for one in found if one.measure == measure]
+        cheap = [one for one in found if n_items <= LARGEST_RANDOMIZATION or "randomization" not in one.name]
+        return cheap or found
+    for one in found:
+        if one.measure != measure:
+            raise ValueError(
+                f"test: {one.name!r} is of measure {one.measure!r}; tests of {measure!r} are allowed"
+            )
+    return found
+
+
+def check_names(names: object) -> tuple[str, str]:
+    """Return the names of A and B; refuse what are not two."""
+    two = [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
+    if len(two) != 2 or two[0] == two[1]:
+        raise ValueError(f"names: {names!r} is not allowed; two different names, as in ('A', 'B'), are")
+    return two[0], two[1]
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what no generator can begin with."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed: {seed!r} is not allowed; a whole number of at least 0 is")
+
+
+def check_share(name: str, value: object) -> None:
+    """Refuse what lies not between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise ValueError(f"{name}: {value!r} is not allowed; a number between 0 and 1 is")

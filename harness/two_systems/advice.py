@@ -1,0 +1,187 @@
+"""Which test to use on two systems' predictions, from Python: ``harness advise`` for one pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from harness.advise.needed import Floats
+from harness.advise.points import (
+    Plan,
+    deviations_around,
+    draw_generator,
+    points_of,
+    populations_of,
+    run_points,
+)
+from harness.advise.rates import detectable, power_table, size_table
+from harness.advise.study import POWERS, choose_tests
+from harness.measures import check_measure
+from harness.runtime.parallel import Workers, make_run
+from harness.runtime.store import Store
+from harness.two_systems import Comparison, check_names, check_seed, check_share, find_tests, judge
+from harness.two_systems.labels import count_two
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Which test to use on two systems, and what it can see; printed, and in a notebook shown, as a table.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        What every test says of the predictions.
+    alpha : float
+    test : str
+        The recommended one.
+    keeps_level : bool
+        Whether its size is at most 1.2 `alpha` for sure; ``table.loc[test, "verdict"]`` says more.
+    reason : str
+        Why it is recommended, in sentences; where its verdict is not *holds*, these say so.
+    table : DataFrame
+        A row for each test: ``pvalue``; ``size``, ``size_low``, ``size_high`` (error bar and range over
+        populations that could have given these predictions, together) and the ``verdict`` on these;
+        ``power_80`` and ``power_95``, the smallest difference that it sees with a power of 80 and of 95 % in
+        either direction, with ends ``_low`` and ``_high`` that hold the central 80 % over these populations.
+    power : DataFrame
+        The power curves: test, h, difference, power (the mean over both directions), mc_low, mc_high, n_sets,
+        power_a and power_b (where the measure of A and where that of B is larger).
+    notes : tuple of str
+        What is to be known besides.
+    """
+
+    comparison: Comparison
+    alpha: float
+    test: str
+    keeps_level: bool
+    reason: str
+    table: DataFrame
+    power: DataFrame
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        shown = self.table.to_string(float_format="{:.4g}".format)
+        return "\n".join([*self._sentences(), shown])
+
+    def _repr_html_(self) -> str:
+        text = "<br>".join(map(escape, self._sentences()))
+        return f"<p>{text}</p>{self.table.to_html(float_format='{:.4g}'.format)}"
+
+    def _sentences(self) -> list[str]:
+        pvalue = self.table["pvalue"].to_dict()[self.test]
+        said = "Different" if pvalue <= self.alpha else "Not shown to be different"
+        return [
+            *self.comparison.sentences(),
+            f"{said} at the {self.alpha:g} level by {self.test}, p = {pvalue:.4g}.",
+            self.reason,
+            *(f"Note: {note}." for note in self.notes),
+        ]
+
+
+def advise_predictions(
+    y: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    measure: str = "f1",
+    test: str | Sequence[str] | None = None,
+    *,
+    alpha: float = 0.05,
+    positive: object = None,
+    names: tuple[str, str] = ("A", "B"),
+    n_replicates: int | None = None,
+    n_jobs: int = 1,
+    plan: Plan | None = None,
+    seed: int = 0,
+    **costs: float,
+) -> Advice:
+    """Measure each test's size and power on items like these, and say which to use.
+
+    The size of a test is its share of rejections on sets drawn from the population nearest to these
+    outcomes in which both systems are equally good: there every rejection is wrong. Its power is
+    that share on populations with a difference. ``harness advise`` does the same for any number of systems.
+
+    Parameters
+    ----------
+    y, a, b, measure, test, positive, names, n_replicates, **costs
+        As :func:`harness.two_systems.compare_predictions` takes them.
+    alpha : float
+        Level of the tests, in (0, 1).
+    n_jobs : int
+        Processes that draw the sets; -1 is one per core.
+    plan : harness.advise.points.Plan, optional
+        How much is measured; by default 10,000 sets for a size, more where alpha is below .05, at the
+        given number of items alone.
+    seed : int
+        Of everything drawn.
+
+    Returns
+    -------
+    Advice
+
+    Raises
+    ------
+    ValueError
+        As :func:`harness.two_systems.compare_predictions`; or if `alpha` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> y = [1] * 40 + [0] * 160
+    >>> a = [1] * 34 + [0] * 6 + [1] * 4 + [0] * 156
+    >>> b = [1] * 25 + [0] * 15 + [0] * 160
+    >>> quick = Plan(n_sets=2_000, n_draws=5, n_range_sets=200, n_power_sets=200, factors=(1.0,))
+    >>> found = advise_predictions(y, a, b, "error", ["mcnemar_midp", "mcnemar"], plan=quick)
+    >>> found.test, found.table.loc["mcnemar", "verdict"]
+    ('mcnemar', 'undecided')
+    """
+    check_share("alpha", alpha)
+    check_seed(seed)
+    names = check_names(names)
+    counts, measure, warnings = count_two(y, a, b, measure, positive, names)
+    n_items, costs = int(counts.sum()), check_measure(measure, **costs) if measure == "dcf" else costs
+    tests = find_tests(measure, test, n_items, n_replicates, **costs)
+    comparison = judge(counts, measure, tests, names, 0.95, int(seed), warnings, **costs)
+    pair = "-".join(comparison.names)
+    plan = plan or Plan(factors=(1.0,))
+    population = populations_of(counts, measure, costs, plan.n_draws, draw_generator(int(seed), pair))
+    points, missing = points_of(pair, population, n_items, measure, costs, plan, alpha)
+    run = make_run(_workers(n_jobs), Store(None), "advice")
+    measured = run_points(points, tests, alpha, int(seed), run)
+    sizes, power = size_table(measured, alpha), power_table(measured)
+    chosen = choose_tests(sizes, power, [one.name for one in tests], alpha, n_items)[pair, n_items]
+    around = deviations_around(population, 0.0, measure, costs)
+    own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
+    return Advice(
+        comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,
+        _tabulate(comparison.table, own_sizes, own_power, {pair: around}),
+        own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True),
+        (*population.notes, *missing),
+    )  # fmt: skip
+
+
+def _workers(n_jobs: int) -> Workers:
+    return Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
+
+
+def _tabulate(
+    judged: DataFrame, sizes: DataFrame, power: DataFrame, around: Mapping[str, Floats]
+) -> DataFrame:
+    """Return p-value, size with what is judged, verdict and detectable differences of each test."""
+    table = judged[["pvalue"]].copy()
+    sizes = sizes.set_index("test")
+    table["size"], table["verdict"] = sizes["size"], sizes["verdict"]
+    table.insert(2, "size_low", sizes["low"])
+    table.insert(3, "size_high", sizes["high"])
+    for wanted in POWERS:
+        name = f"power_{round(100 * wanted)}"
+        names = {"difference": name, "low": f"{name}_low", "high": f"{name}_high"}
+        seen = detectable(power, wanted, around).set_index("test")
+        for column, own in names.items():
+            table[own] = seen[column].astype(float)
+    return table

@@ -1,0 +1,109 @@
+"""Labels and decisions of two systems, from Python, as the eight counts of their joint outcomes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.advise.predictions import (
+    ACCURACY,
+    PYTHON_REMEDY,
+    Predictions,
+    as_outcomes,
+    check_predictions,
+    count_rows,
+)
+from harness.errors import UserError
+from harness.measures import DIFFERENCES, check_measure
+from harness.tables.labels import Column, Values, read_labels, same_as_truth
+from harness.tables.repeats import tell_repeated
+
+
+def count_two(
+    y: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    measure: str,
+    positive: object = None,
+    names: tuple[str, str] = ("a", "b"),
+) -> tuple[NDArray[np.int64], str, tuple[str, ...]]:
+    """Return the eight counts e1..e8 of two systems, from labels of any kind, the measure, and warnings.
+
+    With ``measure="error"``, more than two labels and no `positive`, every item counts as positive, found
+    where the system gives its label. ``"accuracy"`` is the error.
+
+    Raises
+    ------
+    ValueError
+        As :func:`compare_predictions`.
+
+    Examples
+    --------
+    >>> counts, *_ = count_two(["x", "x", "y", "z"], ["x", "y", "y", "z"], ["x", "x", "x", "z"], "error")
+    >>> counts.tolist()
+    [2, 1, 1, 0, 0, 0, 0, 0]
+    """
+    if not isinstance(measure, str):
+        raise ValueError(f"measure: {measure!r} is not allowed; one of {', '.join(DIFFERENCES)} is")
+    more = (ACCURACY,) if measure == "accuracy" else ()
+    measure = "error" if more else measure
+    check_measure(measure)
+    said = {name: _labels(name, values) for name, values in (("y", y), ("a", a), ("b", b))}
+    n = len(said["y"].places)
+    for name in ("a", "b"):
+        if len(said[name].places) != n:
+            raise ValueError(
+                f"{name}: {len(said[name].places)} items are not allowed where y has {n}; "
+                "one decision for each item is needed"
+            )
+    if len(said["y"].labels) < 2:
+        raise ValueError(f"y: every item's label is {said['y'].labels[0]!r}; items of two classes are needed")
+    first, n_items = count_rows([column.places for column in said.values()])
+    same = same_as_truth(said["y"].labels)
+    truth, by_a, by_b = (_rows(column, first, same) for column in said.values())
+    repeated = tuple(tell_repeated(n_items))
+    try:
+        check_predictions(
+            Predictions("y", truth, {"a": by_a, "b": by_b}, n_items),
+            "y: it",
+            "{}: it".format,
+            True,
+            PYTHON_REMEDY,
+        )
+        table = Predictions("y", truth, {names[0]: by_a, names[1]: by_b}, n_items, repeated)
+        own = dict(zip(names, ("a", "b"), strict=True))
+        outcomes = as_outcomes(table, measure, positive, lambda name: f"{own[name]}: it", PYTHON_REMEDY)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    counts = outcomes.cells(*names)
+    if not counts[[1, 2, 5, 6]].any():
+        raise ValueError("a, b: they are right and wrong on the same items; there is nothing to test")
+    return counts, measure, (*more, *outcomes.warnings)
+
+
+def _labels(name: str, values: ArrayLike) -> Column:
+    """Return the labels of an argument, whichever type holds them."""
+    import pandas as pd
+
+    # a list of text and NaN would become text alone
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(
+            f"{name}: shape {array.shape} is not allowed; one label for each item, (n_items,), is"
+        )
+    try:
+        where, different = pd.factorize(array)  # -1 is None, NaN, NA or NaT
+    except TypeError as error:
+        raise ValueError(f"{name}: one label for each item is needed, not several ({error})") from error
+    column = read_labels(Values(different.tolist()))
+    places = np.where(where < 0, -1, column.places[where])
+    if (places < 0).any():
+        raise ValueError(
+            f"{name}: item {int(np.argmax(places < 0))} (from 0) has no label; every item needs one"
+        )
+    return Column(places, column.labels)
+
+
+def _rows(column: Column, rows: NDArray[np.int64], same: Any) -> NDArray[Any]:
+    labels = np.array([same.get(label, label) for label in column.labels], dtype=object)
+    return labels[column.places[rows]]

@@ -1,0 +1,1 @@
+"""Tables and text as Markdown, LaTeX and one HTML page."""
