@@ -188,7 +188,7 @@ def test_a_sweep_gives_each_job_its_folder(capfd, here):
         (["+test.mcnemar.colour=red"], "colour"),
         (["test.mcnemar.measure=beauty"], "beauty"),
         (["test.mcnemar._target_=os.system"], "'os.system' is not allowed"),
-        (["test.mcnemar._target_=harness.runtime.store.os.remove"], "tests, functions of harness.significance, are"),
+        (["test.mcnemar._target_=harness.runtime.store.os.remove"], "functions of harness.significance, are"),
         (["test.mcnemar._target_=harness.nowhere.nothing"], "is not allowed"),
         (["population=absent.csv"], "absent.csv"),
         (["sets.n_sets=many"], "'many' is not allowed"),

@@ -64,8 +64,7 @@ def size_table(measured: DataFrame, alpha: float) -> DataFrame:
         `range_high` are those of :func:`range_of_sizes`, the range widened to hold `size`, for the nearest
         null is one of the populations that could have given the file. They are known at the file's own number
         of items and missing at others. `low` to `high` holds the error bar and the range with its own noise,
-        and `verdict` is :func:`harness.evaluation.rates.verdict` on it: what the file can say of the size, and all
-        that a recommendation goes by.
+        and `verdict` is :func:`harness.evaluation.rates.verdict` on it: all that a recommendation goes by.
     """
     import pandas as pd
 

@@ -251,3 +251,8 @@ def decide_both(
     write_outcomes([Population(pair[0], NATURAL, categories.names, counts)], out / "outcomes.csv")
     codes = outcome_codes(truth, *decisions)
     return codes[:n_true], codes[n_true:]
+
+
+def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
+    """Draw the figures of a finished run again, from its tables; None where `folder` holds none."""
+    return draw_figures(folder, **figure) if (folder / "table3.csv").is_file() else None

@@ -280,6 +280,7 @@ def _output_folder() -> Path:
 
 def _figures(cfg: Any) -> None:
     from harness.advise import study as advise
+    from harness.category_sets import study as category_sets
     from harness.cli.arguments import figure_arguments
     from harness.collect import spread
     from harness.compare import study as compare
@@ -290,7 +291,7 @@ def _figures(cfg: Any) -> None:
     folder = arguments.pop("folder")
     drawn = None
     try:
-        for part in (compare, advise, spread):
+        for part in (compare, advise, spread, category_sets):
             drawn = drawn or part.redraw(folder, arguments["figure"])
         drawn = study.redraw(folder, **arguments) if drawn is None else drawn
         page = refresh_page(folder)

@@ -125,7 +125,7 @@ def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:
 
 
 def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the folder and the keyword arguments of :func:`harness.run.study.redraw` for ``harness figures``."""
+    """Return the folder and the keyword arguments of ``harness figures``."""
     checked, plain = check("figures", cfg)
     return {"folder": Path(checked.source), "figure": plain["figure"], "workers": build_workers(cfg)}
 

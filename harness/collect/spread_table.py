@@ -71,7 +71,7 @@ def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:
         `rate_sd` their standard deviation (n - 1; missing for one run), `rate_low` and `rate_high` the
         extremes. `mc_sd` is what the evaluation sets alone would make of it: the root mean square of the
         runs' Monte Carlo standard errors. `n_holds` to `n_undecided` count the runs by
-        where the mean size over categories lies (:func:`harness.evaluation.rates.verdict`, on the wider interval).
+        where the mean size over categories lies (:func:`harness.evaluation.rates.verdict`).
 
     Examples
     --------

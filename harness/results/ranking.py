@@ -56,14 +56,14 @@ def rank_tests(size_power: DataFrame) -> DataFrame:
     Parameters
     ----------
     size_power : DataFrame
-        The table of :func:`harness.results.category_verdicts.read_rates`. Sizes are those under ``exact_null``,
+        The table of :func:`harness.results.category_verdicts.read_rates`. Sizes are under ``exact_null``,
         powers those on the real pair; both at the primary level, the size-adjusted power from all levels.
 
     Returns
     -------
     DataFrame
         Columns :data:`RANKING`; no row where ``exact_null`` was not run. `verdict` is
-        :func:`harness.results.category_verdicts.category_verdict`. `size` is the mean over all categories, with the
+        that by category. `size` is the mean over all categories, with the
         wider of its two intervals. `joint_...` is the same under ``joint_null``, empty where it was not
         run. `power_adjusted` is the power at the nominal level `alpha_adjusted` at which the mean size
         is the primary level; empty where no two levels enclose it.

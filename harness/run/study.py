@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harness.balance import Balance, Categories
-from harness.category_sets import report as category_set_report
 from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
@@ -92,10 +91,10 @@ def run_study(
         `load_corpus` (returns the Corpus), `features`, `models` (by name) and `split` (keywords of
         :func:`harness.split.split_documents`); not used where `population_file` is given.
     evaluation : mapping
-        Keywords of :func:`harness.evaluation.under_rules.evaluate`: `tests`, `rules`, `alphas`, `sizes`, `n_sets`,
-        `n_truth_sets` and `replacement`; where there are no rules, only nulls are evaluated.
+        Keywords of :func:`~harness.evaluation.under_rules.evaluate`: `tests`, `rules`, `alphas`, `sizes`,
+        `n_sets`, `n_truth_sets` and `replacement`; where there are no rules, only nulls are evaluated.
     nulls : mapping
-        Keywords of :func:`harness.evaluation.under_nulls.evaluate_nulls`: `nulls` (by name, may be empty), `n_sets`,
+        Keywords of :func:`~harness.evaluation.under_nulls.evaluate_nulls`: `nulls` (by name), `n_sets`,
         `n_replicate_sets`, `replicate_tests`, `n_pooled`, `h`, `path_sizes` and `prevalence_sizes`.
     seed : int
     device : {"auto", "cpu", "cuda"}
@@ -157,8 +156,6 @@ def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list
     UserError
         If `folder` is not a run's, or has no tables yet.
     """
-    if (folder / "table3.csv").is_file():
-        return category_set_report.draw_figures(folder, **figure)
     if not (folder / "size_power.csv").is_file():
         raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
     return figures.draw_figures(folder, workers=workers, **figure)

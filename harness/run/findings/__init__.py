@@ -52,8 +52,8 @@ def main_findings(out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Three, and those of :func:`harness.run.findings.nulls.null_findings` before them where nulls were run; in
-        a run of nulls alone these replace the one on size. Each says ``cannot tell`` where
+        Three, and those under nulls before them where nulls were run; in a run of nulls alone these replace
+        the one on size. Each says ``cannot tell`` where
         too few categories qualify or intervals are too wide.
 
     Raises
