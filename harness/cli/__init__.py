@@ -285,7 +285,7 @@ def _figures(cfg: Any) -> None:
     from harness.collect import spread
     from harness.compare import study as compare
     from harness.run import study
-    from harness.writing.html.page import refresh_page
+    from harness.writing.page import refresh_page
 
     arguments = figure_arguments(cfg)
     folder = arguments.pop("folder")
