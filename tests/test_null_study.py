@@ -295,10 +295,8 @@ def outcomes(tmp_path):
 @pytest.fixture
 def no_figures(monkeypatch):
     """Runs end with their tables: drawing takes a minute, and is tested elsewhere."""
-    monkeypatch.setattr("harness.run.figures.draw_figures", lambda *args, **options: [])
-    monkeypatch.setattr("harness.run.report.write_report", lambda *args, **options: None)
-    monkeypatch.setattr("harness.run.study.write_page", lambda *args, **options: None)
-    monkeypatch.setattr("harness.run.findings.main_findings", lambda *args, **options: [])
+    monkeypatch.setattr("harness.run.study.draw_figures", lambda *args, **options: [])
+    monkeypatch.setattr("harness.run.study.write_summary", lambda *args, **options: [])
 
 
 @pytest.mark.usefixtures("no_figures")

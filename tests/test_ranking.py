@@ -6,12 +6,13 @@ import pytest
 from html_page import check_page
 
 from harness.errors import UserError
-from harness.results.category_verdicts import DISTRIBUTION, read_rates
+from harness.results.category_verdicts import DISTRIBUTION
+from harness.results.folder import Results
 from harness.results.names import COLUMNS, test_name
 from harness.results.ranking import RANKING, rank_tests, recommend, recommendation, size_adjusted
 from harness.run.findings import main_findings
 from harness.run.findings.nulls import null_findings, null_warnings, verdict_grid
-from harness.run.report import write_report
+from harness.run.report import write_summary
 from harness.writing.page import write_page
 
 # test: (median, liberal categories after Holm, power)
@@ -179,7 +180,7 @@ def test_a_run_without_nulls_has_no_ranking(tmp_path):
     table = fake_run.table(sizes=[100], alphas=(0.05,), truths=["margin"])
     assert rank_tests(table).empty
     assert null_findings(table, fake_run.outcomes(), {}) == []
-    write_report(fake_run.write(tmp_path, table))
+    write_summary(Results(fake_run.write(tmp_path, table)))
     assert not (tmp_path / "tables" / "ranking.csv").exists()
     assert "Tests where H0 holds exactly" not in (tmp_path / "summary.md").read_text()
 
@@ -194,7 +195,7 @@ def test_panels_come_in_the_papers_order_and_prevalences_last():
 
 def test_the_report_of_a_run_of_nulls_alone(tmp_path):
     out = write_known(tmp_path)
-    write_report(out)
+    write_summary(Results(out))
     text = (out / "summary.md").read_text()
     for part in (
         "1. ΔF1 at alpha = 0.05", "holds by category", "ΔF1 near N = 300", "ΔF1 near N = 3000, balanced",
@@ -207,7 +208,7 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
     assert {"ranking.csv", "ranking.md", "ranking.tex"} <= names
     assert "truth_rules.csv" not in names
     first = (out / "tables" / "ranking.csv").read_bytes()
-    write_report(out)
+    write_summary(Results(out))
     assert first == (out / "tables" / "ranking.csv").read_bytes()
     write_page(out)
     assert "Tests where H0 holds exactly" in check_page(out).headings()
@@ -215,12 +216,12 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
 
 def test_a_run_of_rules_and_nulls_has_both_kinds_of_findings(tmp_path):
     out = write_known(tmp_path, rules=True)
-    findings = main_findings(out)
+    findings = main_findings(Results(out))
     assert findings[0].startswith("ΔF1 at alpha = 0.05")
     assert [text.split(":")[0] for text in findings[-3:]] == ["Size", "Power", "Class balance"]
     assert "mean over categories at N = 1000 and alpha = 0.05 (rule R3" in findings[-3]
     assert "the median size over live categories falls for 0 and the worst rises for 0 of 8" in findings[-1]
-    write_report(out)
+    write_summary(Results(out))
     scores = pd.read_csv(out / "tables" / "truth_rules.csv")
     assert set(scores["truth"]) == {"sampling_interval"}  # a null is no rule to be scored
 
@@ -269,7 +270,7 @@ def test_dead_categories_are_counted_from_the_live_ones():
 def test_the_joined_table_is_read_from_both_files(tmp_path):
     table = fake_nulls.size_power(prevalences=(0.01,))
     out = write_known(tmp_path, table)
-    read = read_rates(out)
+    read = Results(out).table
     assert len(read) == len(table)
     sizes = read[(read["kind"] == "size") & (read["n_categories"] > 0)]
     np.testing.assert_allclose(sizes["median"].astype(float), sizes["rate"])
@@ -277,9 +278,9 @@ def test_the_joined_table_is_read_from_both_files(tmp_path):
     beside = pd.read_csv(out / "size_by_category.csv")
     beside.drop(columns="worst_again").to_csv(out / "size_by_category.csv", index=False)
     with pytest.raises(UserError, match=r"size_by_category\.csv: column worst_again is missing"):
-        read_rates(out)
+        _ = Results(out).table
     (out / "size_by_category.csv").unlink()
-    assert list(read_rates(out).columns) == list(pd.read_csv(out / "size_power.csv").columns)
+    assert list(Results(out).table.columns) == list(pd.read_csv(out / "size_power.csv").columns)
 
 
 def test_verdicts_are_one_letter_for_each_number_of_documents():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bad_input import STORED
+from fake_run import results_of
 
 from harness.cli import main
 from harness.collect.join import Run
@@ -263,7 +264,7 @@ def test_the_papers_footnote_is_told_under_the_exact_null_too():
         for truth in ("margin", "exact_null")
         for n, sd in ends
     ]
-    told = {found.sentence: found.evidence for found in papers_conclusions(table(*rows), {})}
+    told = {found.sentence: found.evidence for found in papers_conclusions(results_of(table(*rows)))}
     footnote = next(text for sentence, text in told.items() if "footnote" in sentence)
     assert "1 fall to a quarter or less" in footnote
     assert f"goes from {(0.03**2 - 0.05 * 0.95 / 500) ** 0.5:.3f} to 0.000 on natural categories" in footnote

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.evaluation.rates import write_table
 from harness.results.captions import (
     ARTEFACTS,
     BAND_OVERLAP,
@@ -29,6 +30,7 @@ from harness.results.names import (
 from harness.results.ranking import ranking_parts
 from harness.results.truth_scores import interval, total_scores, truth_name, truth_parts
 from harness.results.verdicts import judge, power_where, size_truth, told_curves
+from harness.run.findings import main_findings
 from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.run.findings.nulls import null_warnings, recommendations, verdict_grid
 from harness.run.findings.paper import papers_conclusions
@@ -43,6 +45,7 @@ from harness.writing.report import (
     table,
     text,
     warnings_section,
+    write_report,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +68,16 @@ MEANS_NOTE = (
     "below five qualifying categories we cannot tell. A mean says nothing of a single category: "
     "`truth=[exact_null]` measures sizes by category."
 )
+
+
+def write_summary(results: Results) -> list[str]:
+    """Write summary, tables and page of a run whose figures are drawn; return its findings."""
+    found = main_findings(results)
+    for stem, rows in (("ranking", results.ranking), ("truth_rules", results.scores)):
+        if len(rows):
+            write_table(rows, results.folder / "tables" / f"{stem}.csv")
+    write_report(results.folder, make_report(results, found), results.provenance)
+    return found
 
 
 def make_report(results: Results, findings: Sequence[str]) -> Report:

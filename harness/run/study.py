@@ -15,8 +15,7 @@ from harness.outcomes import Population, check_file, read_outcomes, write_outcom
 from harness.results.folder import Results
 from harness.run.evaluation import check_grid, evaluate_all
 from harness.run.figures import draw_figures
-from harness.run.findings import main_findings
-from harness.run.report import make_report
+from harness.run.report import write_summary
 from harness.run.training import (
     Documents,
     Trained,
@@ -34,7 +33,6 @@ from harness.runtime.provenance import Clock
 from harness.runtime.run_folder import Say, open_run
 from harness.runtime.store import Store, digest, hash_file
 from harness.split import split_documents
-from harness.writing.report import write_report
 
 
 class Source(NamedTuple):
@@ -141,12 +139,7 @@ def run_study(
         results = Results(out)
         with run.clock.stage("figures and summary"):
             drawn = draw_figures(results, workers=workers, **figure)
-            found = main_findings(results)
-            if len(results.ranking):
-                write_table(results.ranking, out / "tables" / "ranking.csv")
-            if len(results.rules):
-                write_table(results.scores, out / "tables" / "truth_rules.csv")
-            write_report(out, make_report(results, found), results.provenance)
+            found = write_summary(results)
         run.tell(drawn, found)
 
 
