@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from harness import nulls
-from harness.evaluation.category_rates import BY_CATEGORY, POINT, key_values
+from harness.evaluation.category_rates import POINT, category_rates, category_rows, key_values
 from harness.evaluation.null_sets import Source, levels, shown_alpha
 from harness.evaluation.plans import Plan
 from harness.evaluation.questions import Question
@@ -38,8 +38,7 @@ NULLS = (
     *(f"e{i}" for i in range(1, 9)),
     "divergence", "distance", "disagreement", "error_correlation", "reason",
 )  # fmt: skip
-
-
+COUNTED = ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention")
 LEAST_SETS = 2000
 """Sets of a category below which nothing is said of single categories: the worst would be chance's."""
 
@@ -74,61 +73,30 @@ def rate_table(
     sources, questions, tests, alphas, sizes
         As there.
     """
-    by_level, by_set = ("n_rejected", "n_wrong_direction"), ("n_degenerate", "n_convention")
-    names = (*by_level, *by_set)
-    counts = {name: np.stack([unit[name] for unit in units], axis=-1) for name in names}
+    counts = {name: np.stack([unit[name] for unit in units], axis=-1) for name in COUNTED}
     blocks = []
-    for q, question in enumerate(questions):
-        for s, source in enumerate(sources):
-            kept = ~np.isnan(shares[s, q, :, 0])
-            dead = {
-                (alpha, n): dead_categories(shares[s, q, kept], n, needed, alpha)
-                for (measure, alpha, n), needed in fewest.items()
-                if measure == question.measure and n in sizes and kept.any()
-            }
-            for place in question.places:
-                test, at = tests[place], levels(tests[place], alphas)
-                found = {name: counts[name][s, :, place] for name in names}
-                found |= {name: found[name][:, None] for name in by_set}
-                shape = (len(at), len(sizes), int(kept.sum()))
-                judged = [alphas[a] for a in at]
-                block = _keys(plan, shape, judged, sizes, np.array(plan.categories)[kept])
-                block |= {"truth": source.truth, "measure": test.measure, "test": test.name}
-                block |= {"kind": source.kind, "n_sets": int(n_each[s, place])}
-                for name in names:
-                    picked = found[name][:, at if name in by_level else [0] * len(at)][..., kept]
-                    block[name] = picked.swapaxes(0, 1).ravel()
-                if kept.any():
-                    block["dead"] = np.concatenate([dead[key] for key in product(judged, sizes)])
-                    blocks.append(block)
-    return _with_rates(blocks)
-
-
-def _keys(
-    plan: Plan, shape: tuple[int, int, int], alphas: Sequence[float], sizes: Sequence[int], categories: Any
-) -> dict[str, Any]:
-    return {
-        "pair": plan.pair,
-        "balance": plan.balance,
-        "prevalence": np.nan if plan.prevalence is None else plan.prevalence,
-        "alpha": np.broadcast_to(np.array(alphas, dtype=float)[:, None, None], shape).ravel(),
-        "n_documents": np.broadcast_to(np.array(sizes)[:, None], shape).ravel(),
-        "category": np.broadcast_to(categories, shape).ravel(),
-    }
-
-
-def _with_rates(blocks: Sequence[dict[str, Any]]) -> "pd.DataFrame":
-    import pandas as pd
-
-    frames = [pd.DataFrame(block) for block in blocks]
-    if not frames:
-        return pd.DataFrame(columns=list(BY_CATEGORY))
-    table = pd.concat(frames, ignore_index=True)
-    right = table["n_rejected"] - table["n_wrong_direction"]
-    counted = np.where(table["kind"] == "power", right, table["n_rejected"])
-    table["rate"] = counted / table["n_sets"]
-    table["mc_low"], table["mc_high"] = clopper_pearson(counted, table["n_sets"].to_numpy())
-    return table[list(BY_CATEGORY)]
+    for (q, question), (s, source) in product(enumerate(questions), enumerate(sources)):
+        kept = ~np.isnan(shares[s, q, :, 0])
+        if not kept.any():
+            continue
+        dead = {
+            (alpha, n): dead_categories(shares[s, q, kept], n, needed, alpha)
+            for (measure, alpha, n), needed in fewest.items()
+            if measure == question.measure and n in sizes
+        }
+        for place in question.places:
+            test, at = tests[place], levels(tests[place], alphas)
+            if not at:
+                continue
+            judged = [alphas[a] for a in at]
+            own: dict[str, Any] = {"kind": source.kind}
+            for name, values in counts.items():
+                found = values[s, :, place][..., kept]
+                own[name] = found[:, at].swapaxes(0, 1) if found.ndim == 3 else found
+            own["dead"] = np.array([[dead[alpha, n] for n in sizes] for alpha in judged])
+            axes = (judged, sizes, np.array(plan.categories)[kept])
+            blocks.append(category_rows(plan, test, source.truth, axes, own, n_sets=int(n_each[s, place])))
+    return category_rates(blocks)
 
 
 def distribution_table(rates: "pd.DataFrame") -> "pd.DataFrame":

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from harness.evaluation.category_rates import BY_CATEGORY, POINT, key_values
-from harness.evaluation.category_rates import size_power_by_category as size_power_by_category
 from harness.intervals import clopper_pearson
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
@@ -37,7 +36,7 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     Parameters
     ----------
     by_category : pandas.DataFrame
-        What :func:`size_power_by_category` returns, or its CSV.
+        A table with the columns :data:`harness.evaluation.category_rates.BY_CATEGORY`, or its CSV.
     seed : int
         Of the bootstrap over categories.
 
@@ -78,13 +77,9 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> key = {"pair": "a-b", "balance": "natural", "prevalence": np.nan, "measure": "error",
-    ...        "alpha": 0.05, "n_documents": 100, "category": ["C1", "C2"]}
-    >>> counts = {"n_sets": 500, "n_rejected": [25, 35], "n_wrong_direction": 0, "n_degenerate": 0,
-    ...           "n_convention": 0, "dead": False}
-    >>> table = size_power(size_power_by_category(
-    ...     pd.DataFrame(key | {"test": "mcnemar"} | counts),
-    ...     pd.DataFrame(key | {"truth": "margin", "holds": True})))
+    >>> counts = {"n_sets": 500, "n_rejected": [25, 35], "n_wrong_direction": 0, "category": ["C1", "C2"]}
+    >>> point = dict.fromkeys(BY_CATEGORY, 0) | {"kind": "size", "alpha": 0.05} | counts
+    >>> table = size_power(pd.DataFrame(point))
     >>> table[["kind", "rate", "n_categories"]].values.tolist()
     [['size', 0.06, 2], ['power', nan, 0]]
     """

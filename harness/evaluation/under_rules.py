@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.evaluation.category_rates import category_rates, category_rows
 from harness.evaluation.plans import Plan
 from harness.evaluation.questions import Question, ask
-from harness.evaluation.rates import fewest_discordances
+from harness.evaluation.rates import dead_categories, fewest_discordances
 from harness.evaluation.rejections import Test, count_rejections
 from harness.evaluation.sets import draw_sets, draw_stratified
-from harness.evaluation.tables import rejections_table, truths_table
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MakeRun = Callable[..., Run]
+Key = tuple[str, str, float | None]
 
 TRIALS = 5
 """Of a test with replicates on one set; one alone may reject by luck what the test does not."""
@@ -41,8 +42,11 @@ def evaluate(
     seed: int,
     make_run: MakeRun,
     describe: Mapping[str, object],
-) -> tuple["pd.DataFrame", "pd.DataFrame"]:
-    """Run every test on every plan's evaluation sets, and every rule on independent ones.
+) -> "pd.DataFrame":
+    """Return each category's rate of rejections: every test on every plan's sets, under every rule.
+
+    The rules are judged from `n_truth_sets` sets that no test sees. Tests of one measure at different costs
+    have truths of their own.
 
     Parameters
     ----------
@@ -50,11 +54,9 @@ def evaluate(
     tests : sequence of Test
     rules : mapping of str to callable
         Rules for "H0 is true"; see :mod:`harness.nulls`.
-    alphas : sequence of float
-    sizes : sequence of int
-        Numbers of documents of an evaluation set.
+    alphas, sizes : sequences
+        Levels, and numbers of documents of an evaluation set.
     n_sets, n_truth_sets : int
-        Evaluation sets of a point, and the independent ones from which the rules are judged.
     replacement : bool
     seed : int
     make_run : callable
@@ -64,17 +66,14 @@ def evaluate(
 
     Returns
     -------
-    rejections, truths : pandas.DataFrame
-        One row per plan, category, test (question and rule), alpha and size. A question is a measure and
-        its costs; tests of one measure at other costs have truths of their own.
+    pandas.DataFrame
+        Columns :data:`harness.evaluation.category_rates.BY_CATEGORY`.
 
     Raises
     ------
     UserError
         If stratified sets without replacement want more documents of a class than there are.
     """
-    import pandas as pd
-
     if not replacement:
         _check_classes(plans, max(sizes))
     grid = {"sizes": list(sizes), "alphas": list(alphas)}
@@ -85,29 +84,59 @@ def evaluate(
     units, names = zip(*_units(plans), strict=True)
     inputs = (grid, seed, replacement, dict(describe))
     rejected = make_run("rejections", *inputs, n_sets)(
-        _reject_unit,
-        [(*unit, reject_options) for unit in units],
-        names,
-        threads=False,
+        _on_unit, [(count_rejections, *unit, reject_options) for unit in units], names, threads=False,
         description="testing evaluation sets",
-    )
+    )  # fmt: skip
     judged = make_run("truths", *inputs, n_truth_sets)(
-        _judge_unit,
-        [(*unit, truth_options) for unit in units],
-        names,
-        threads=False,
+        _on_unit, [(judge_truth, *unit, truth_options) for unit in units], names, threads=False,
         description="judging where H0 is true",
-    )
+    )  # fmt: skip
     fewest = fewest_to_reject([(test, alphas) for test in tests], sizes)
-    rejections, truths, start = [], [], 0
+    asked, grid_of_sets = (tests, questions, list(rules)), (alphas, sizes)
+    blocks, start = {}, 0
     for plan in plans:
         part = slice(start, start + len(plan.categories))
         start = part.stop
-        rejections.append(
-            rejections_table(plan, rejected[part], tests, questions, sizes, alphas, n_sets, fewest)
+        rows = _rows(plan, rejected[part], judged[part], asked, grid_of_sets, n_sets, fewest)
+        blocks[plan.pair, plan.balance, plan.prevalence] = list(rows)
+    return category_rates([block for key in _in_order(list(blocks)) for block in blocks[key]])
+
+
+def _in_order(keys: Sequence[Key]) -> list[Key]:
+    """Return the keys sorted by the first appearance of each of their parts, the first part before all."""
+    seen = [list(dict.fromkeys(part)) for part in zip(*keys, strict=True)]
+    return sorted(keys, key=lambda key: [seen[i].index(part) for i, part in enumerate(key)])
+
+
+def _rows(
+    plan: Plan,
+    rejected: Sequence[Arrays],
+    judged: Sequence[Arrays],
+    asked: tuple[Sequence[Test], Sequence[Question], Sequence[str]],
+    grid: tuple[Sequence[float], Sequence[int]],
+    n_sets: int,
+    fewest: Mapping[tuple[str, float, int], int],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one plan, rule by rule, and test by test of each measure."""
+    tests, questions, rules = asked
+    counts = {name: np.stack([unit[name] for unit in rejected], axis=-1) for name in rejected[0]}
+    holds = np.stack([unit["holds"] for unit in judged], axis=-1)
+    dead = {
+        measure: np.array(
+            [[dead_categories(plan.truth, n, fewest[measure, a, n], a) for n in grid[1]] for a in grid[0]]
         )
-        truths.append(truths_table(plan, judged[part], tuple(rules), questions, sizes, alphas))
-    return pd.concat(rejections, ignore_index=True), pd.concat(truths, ignore_index=True)
+        for measure in dict.fromkeys(test.measure for test in tests)
+    }
+    asks = {place: q for q, question in enumerate(questions) for place in question.places}
+    for (r, rule), measure in product(enumerate(rules), dead):
+        for place, test in enumerate(tests):
+            if test.measure == measure:
+                own = {
+                    name: values[:, place].swapaxes(0, 1) if values.ndim == 4 else values[:, place]
+                    for name, values in counts.items()
+                }
+                own |= {"kind": np.where(holds[r, asks[place]], "size", "power"), "dead": dead[measure]}
+                yield category_rows(plan, test, rule, (*grid, plan.categories), own, n_sets=n_sets)
 
 
 def _check_classes(plans: Sequence[Plan], largest: int) -> None:
@@ -130,24 +159,10 @@ def _units(plans: Sequence[Plan]) -> Iterator[tuple[tuple[Any, ...], str]]:
             yield (cells, plan.truth[i], plan.stratified, identity), name
 
 
-def _reject_unit(
-    cells: NDArray[Any],
-    truth: NDArray[Any],
-    stratified: bool,
-    identity: tuple[object, ...],
-    options: dict[str, Any],
+def _on_unit(
+    do: Callable[..., Arrays], cells: Any, truth: Any, stratified: bool, identity: Any, options: Any
 ) -> Arrays:
-    return count_rejections(cells, truth=truth, names=identity, stratified=stratified, **options)
-
-
-def _judge_unit(
-    cells: NDArray[Any],
-    truth: NDArray[Any],
-    stratified: bool,
-    identity: tuple[object, ...],
-    options: dict[str, Any],
-) -> Arrays:
-    return judge_truth(cells, truth=truth, names=identity, stratified=stratified, **options)
+    return do(cells, truth=truth, names=identity, stratified=stratified, **options)
 
 
 def judge_truth(

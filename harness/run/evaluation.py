@@ -9,7 +9,7 @@ from harness.balance import Balance
 from harness.errors import UserError
 from harness.evaluation.null_sets import levels, shown_alpha
 from harness.evaluation.plans import Plan, plan_evaluations
-from harness.evaluation.rates import size_power, size_power_by_category, write_table
+from harness.evaluation.rates import size_power, write_table
 from harness.evaluation.sets import check_sizes
 from harness.evaluation.under_nulls import NullStudy, evaluate_nulls
 from harness.evaluation.under_rules import evaluate
@@ -69,7 +69,7 @@ def evaluate_all(
     judged: list[pd.DataFrame] = []
     if evaluation["rules"]:
         with clock.stage("evaluation sets and tests"):
-            judged.append(size_power_by_category(*evaluate(plans, **evaluation, **common)))
+            judged.append(evaluate(plans, **evaluation, **common))
     found = None
     if nulls["nulls"]:
         with clock.stage("sets under exact nulls"):

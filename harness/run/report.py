@@ -34,6 +34,7 @@ from harness.run.findings import main_findings
 from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.run.findings.nulls import null_warnings, recommendations, verdict_grid
 from harness.run.findings.paper import papers_conclusions
+from harness.runtime.store import write_atomically
 from harness.writing.report import (
     REDRAW,
     Captioned,
@@ -47,6 +48,7 @@ from harness.writing.report import (
     warnings_section,
     write_report,
 )
+from harness.writing.table_text import to_csv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,9 +75,10 @@ MEANS_NOTE = (
 def write_summary(results: Results) -> list[str]:
     """Write summary, tables and page of a run whose figures are drawn; return its findings."""
     found = main_findings(results)
-    for stem, rows in (("ranking", results.ranking), ("truth_rules", results.scores)):
-        if len(rows):
-            write_table(rows, results.folder / "tables" / f"{stem}.csv")
+    if len(results.ranking):
+        write_table(results.ranking, results.folder / "tables" / "ranking.csv")
+    if len(results.scores):
+        write_atomically(results.folder / "tables" / "truth_rules.csv", to_csv(results.scores))
     write_report(results.folder, make_report(results, found), results.provenance)
     return found
 
