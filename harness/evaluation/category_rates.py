@@ -33,15 +33,7 @@ def category_rows(
     *,
     n_sets: int,
 ) -> dict[str, Any]:
-    """Return the columns of one test under one truth: a row for each level, size of set and category.
-
-    Parameters
-    ----------
-    axes : tuple
-        Levels, numbers of documents and categories.
-    counts : mapping of str to array
-        ``kind``, ``dead`` and the four counts, each to be broadcast to the shape of `axes`.
-    """
+    """Return the columns of one test under one truth: a row for each level, size of set and category."""
     shape = tuple(map(len, axes))
     alphas, sizes, categories = map(np.array, axes)
     spread = {"alpha": alphas[:, None, None], "n_documents": sizes[:, None], "category": categories, **counts}

@@ -33,13 +33,6 @@ _POINTS_AT_ONCE = 512  # bounds the memory of the bootstrap; the sums are exact,
 def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Return size and power at each point: the mean rate over the categories that qualify.
 
-    Parameters
-    ----------
-    by_category : pandas.DataFrame
-        A table with the columns :data:`harness.evaluation.category_rates.BY_CATEGORY`, or its CSV.
-    seed : int
-        Of the bootstrap over categories.
-
     Returns
     -------
     pandas.DataFrame
@@ -63,12 +56,6 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
           ``degenerate=reject`` and ``degenerate=accept`` differ by just this.
         - `wrong_direction_rate`: for power, the mean share of sets rejected in the wrong direction;
           for size always missing, since under H0 no direction is right.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or the categories of one point have different numbers of sets (its size and
-        its power may).
 
     References
     ----------
@@ -182,12 +169,6 @@ def _category_band(
 def verdict(low: float, high: float, alpha: float) -> str:
     """Return what the interval of a size says of a test at level `alpha`.
 
-    Parameters
-    ----------
-    low, high : float
-        Interval of the size; NaN where there is none.
-    alpha : float
-
     Returns
     -------
     {"holds", "liberal", "conservative", "undecided"}
@@ -219,24 +200,10 @@ def fewest_discordances(
     documents are right for both, half of them positives, half negatives; the discordant ones are all
     positives (cell e2) or all negatives (e7), whichever rejects first.
 
-    Parameters
-    ----------
-    pvalue_function : callable
-        From counts (n, 8) to p-values (n,) or to a result with attribute `pvalue`.
-    alpha : float
-        In (0, 1); the test rejects where ``pvalue <= alpha``.
-    n_documents : int
-        Documents in an evaluation set, >= 1.
-
     Returns
     -------
     int
         From 1 to `n_documents`, or ``n_documents + 1`` if the test cannot reject at this size.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` or `n_documents` is out of range, or a p-value is missing.
 
     Examples
     --------
@@ -283,21 +250,10 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
     counts : array, shape (n_categories, 8)
         Population cells: numbers of documents or shares. For stratified sets the shares at prevalence
         1/2; the binomial law then is an approximation.
-    n_documents : int
-        Documents in an evaluation set, >= 1.
-    fewest : int
-        >= 0; above `n_documents` every category is dead, at 0 none.
-    alpha : float
-        In (0, 1).
 
     Returns
     -------
     bool array, shape (n_categories,)
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -319,11 +275,5 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a table as CSV: floats with ten digits, missing values empty; the same table, the same bytes.
-
-    Raises
-    ------
-    OSError
-        If `path` cannot be written.
-    """
+    """Write a table as CSV: floats with ten digits, missing values empty; the same table, the same bytes."""
     write_atomically(Path(path), to_csv(table, float_format="%.10g"))

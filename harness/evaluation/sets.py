@@ -25,23 +25,11 @@ def draw_sets(
     ----------
     population : array, shape (8,)
         Cells e1..e8: numbers of documents, or shares of any sum (with replacement only).
-    n_documents, n_sets : int
-        Documents in a set, and sets: >= 1.
-    rng : numpy.random.Generator
-    replacement : bool
-        True: Multinomial(N, cells / sum). False: multivariate hypergeometric, whose differences vary
-        less by the factor 1 - N/|D|, so that a correct 5 % test shows .019 at N/|D| = .3.
 
     Returns
     -------
     int64 array, shape (n_sets, 8)
         Each row sums to `n_documents`; a cell that is empty in the population stays empty.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or a draw without replacement asks for shares, for more
-        documents than there are, or for a population of 10**9 documents or more.
 
     Examples
     --------
@@ -75,12 +63,6 @@ def draw_stratified(
     -------
     int64 array, shape (n_sets, 8)
         e1..e4 of each row sum to ``n_documents // 2``.
-
-    Raises
-    ------
-    ValueError
-        As :func:`draw_sets`, for the positives or the negatives alone; or if the population has no
-        positive or no negative (:func:`has_both_classes` tells beforehand).
 
     Examples
     --------
@@ -133,18 +115,11 @@ def reweight(counts: ArrayLike, prevalence: float) -> NDArray[np.float64]:
     ----------
     counts : array, shape (..., 8)
         Numbers of documents or shares.
-    prevalence : float
-        In (0, 1).
 
     Returns
     -------
     float array, shape (..., 8)
         e1..e4 sum to `prevalence`, e5..e8 to ``1 - prevalence``.
-
-    Raises
-    ------
-    ValueError
-        If `prevalence` lies outside (0, 1), or a population has no positive or no negative.
 
     Examples
     --------
@@ -181,24 +156,10 @@ def stratified_shares(counts: ArrayLike) -> NDArray[np.float64]:
 def check_sizes(sizes: Iterable[int], n_population: int, *, replacement: bool) -> list[str]:
     """Check the wanted set sizes against a population; return warnings for the reader of the results.
 
-    Parameters
-    ----------
-    sizes : iterable of int
-        Documents in an evaluation set.
-    n_population : int
-        Documents in the population (stratified sets: twice the fewer of positives and negatives).
-    replacement : bool
-        Whether documents are drawn with replacement.
-
     Returns
     -------
     list of str
         One sentence if sets without replacement hold more than 5 % of the population, else empty.
-
-    Raises
-    ------
-    UserError
-        If there is no size, one is below 1, or one exceeds the population without replacement.
 
     Examples
     --------

@@ -84,13 +84,7 @@ def write_summary(results: Results) -> list[str]:
 
 
 def make_report(results: Results, findings: Sequence[str]) -> Report:
-    """Return the report of a finished run, whose figures are drawn.
-
-    Raises
-    ------
-    UserError
-        If a table is missing or lacks a column, or holds no row.
-    """
+    """Return the report of a finished run, whose figures are drawn."""
     models = tabulate_models(results.models, results.outcomes)
     sections = [
         Section("Main findings", [numbered(findings)]),

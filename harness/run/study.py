@@ -11,6 +11,8 @@ from harness.balance import Balance, Categories
 from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
+from harness.evaluation.rejections import Setting
+from harness.evaluation.under_nulls import NullSettings
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
 from harness.results.folder import Results
 from harness.run.evaluation import check_grid, evaluate_all
@@ -40,12 +42,8 @@ class Source(NamedTuple):
 
     Attributes
     ----------
-    documents : Documents
-    categories : dict of str to Categories
-    topic_names : tuple of str
     facts : dict
         For ``provenance.json``: corpus, split, categories and those left out.
-    warnings : list of str
     """
 
     documents: Documents
@@ -76,41 +74,6 @@ def run_study(
 
     A folder that holds the same study is finished where it was left; what is kept in `cache` is not
     computed again.
-
-    Parameters
-    ----------
-    out : Path
-        Where the run writes; new, empty, or of the same configuration.
-    config : mapping
-        JSON types that make two runs the same run; written to ``provenance.json``.
-    balances : mapping of str to Balance
-    pairs : sequence of str
-        ``A-B``, names of two models.
-    training : mapping
-        `load_corpus` (returns the Corpus), `features`, `models` (by name) and `split` (keywords of
-        :func:`harness.split.split_documents`); not used where `population_file` is given.
-    evaluation : mapping
-        Keywords of :func:`~harness.evaluation.under_rules.evaluate`: `tests`, `rules`, `alphas`, `sizes`,
-        `n_sets`, `n_truth_sets` and `replacement`; where there are no rules, only nulls are evaluated.
-    nulls : mapping
-        Keywords of :func:`~harness.evaluation.under_nulls.evaluate_nulls`: `nulls` (by name), `n_sets`,
-        `n_replicate_sets`, `replicate_tests`, `n_pooled`, `h`, `path_sizes` and `prevalence_sizes`.
-    seed : int
-    device : {"auto", "cpu", "cuda"}
-    population_file : Path or None
-        A stored outcomes table to start from.
-    figure : mapping
-        Options of :func:`harness.run.figures.draw_figures`.
-    cache : Path or None
-        Folder of kept stages.
-    workers : Workers
-    say : callable
-        Shows a line to the user.
-
-    Raises
-    ------
-    UserError
-        If the input cannot be used; `out` is left as it was.
     """
     identity = {**config, "population_sha256": population_file and _hash_input(population_file)}
     with open_run(out, identity, say) as run:
@@ -132,10 +95,16 @@ def run_study(
                 source, training["models"], balances, pairs, seed, device, stage_run, run.clock, out
             )
         write_outcomes(populations, out / "outcomes.csv")
-        evaluate_all(
-            populations, balances, config, evaluation, nulls, seed, stage_run, run.clock, warnings, out
+        common = {key: evaluation[key] for key in ("tests", "alphas", "sizes", "n_sets", "replacement")}
+        described = {key: config[key] for key in ("test", "truth", "degenerate", "n_replicates")}
+        setting = Setting(**common, seed=seed, make_run=stage_run, describe=described)
+        rules, n_truth_sets = evaluation["rules"], evaluation["n_truth_sets"]
+        tables, more = evaluate_all(
+            populations, balances, setting, rules, n_truth_sets, NullSettings(**nulls), run.clock
         )
-        run.note(warnings=warnings)
+        for name, table in tables.items():
+            write_table(table, out / f"{name}.csv")
+        run.note(warnings=warnings + more)
         results = Results(out)
         with run.clock.stage("figures and summary"):
             drawn = draw_figures(results, workers=workers, **figure)
@@ -144,13 +113,7 @@ def run_study(
 
 
 def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:
-    """Draw the figures of a finished run again, from its tables.
-
-    Raises
-    ------
-    UserError
-        If `folder` is not a run's, or has no tables yet.
-    """
+    """Draw the figures of a finished run again, from its tables."""
     if not (folder / "size_power.csv").is_file():
         raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
     return draw_figures(Results(folder), workers=workers, **figure)
@@ -167,19 +130,7 @@ def prepare(
     features_key: object,
     keep_test: bool = False,
 ) -> Source:
-    """Load the corpus, split it, make the document vectors and choose the categories.
-
-    Parameters
-    ----------
-    load_corpus, features, models, split
-        As in :func:`run_study`; `models` is not used.
-    balances : mapping of str to Balance
-    seed : int
-    features_key : object
-        JSON description of the features, part of every key.
-    keep_test : bool
-        Let the documents of D_te follow those of D_true, so that the models decide on both.
-    """
+    """Load the corpus, split it, make the document vectors and choose the categories."""
     corpus = load_corpus()
     parts = split_documents(corpus.n_documents, seed=seed, chronological=corpus.chronological, **split)
     fingerprint = corpus.fingerprint()
@@ -253,11 +204,6 @@ def read_populations(
     """Read a stored outcomes table and choose the populations that the run names.
 
     Where the table holds none of `pairs`, all of its pairs are taken.
-
-    Raises
-    ------
-    UserError
-        If the table has none of the balances.
     """
     stored = read_outcomes(path)
     wanted = {name if balance.unions else "natural" for name, balance in balances.items()}

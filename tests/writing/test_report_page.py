@@ -134,7 +134,7 @@ def test_new_figures_alone_change_when_the_page_is_refreshed(tmp_path):
 
 def test_numbers_stand_to_the_right_and_short_cells_are_not_broken(tmp_path):
     shown = pd.DataFrame(
-        {"test": ["5x2cv t", ""], "n": ["1,200", "+.5 %"], "rate": [0.5, float("nan")], "words": ["w " * 99, ""]}
+        {"test": ["5x2cv t", ""], "n": ["1,200", "+.5 %"], "rate": [0.5, None], "words": ["w " * 99, ""]}
     )
     make_report(tmp_path / "run", tables={"other": [("Other", shown)]})
     kinds = re.findall(r"<th scope=\"col\"([^>]*)>", (tmp_path / "run" / "report.html").read_text())
