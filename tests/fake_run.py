@@ -221,8 +221,8 @@ def write(out, frame=None, *, with_models=True, record=True, **changes):
     return out
 
 
-def results_of(table, folder=Path("nowhere"), **provenance):
-    """A finished run that is known by its table alone."""
+def results_of(table, folder=Path("nowhere"), provenance=None, **tables):
+    """A finished run that is known by its table alone, and by others that are given."""
     results = Results(folder)
-    vars(results).update(table=table, provenance=provenance)  # as if they had been read
+    vars(results).update(table=table, provenance=provenance or {}, **tables)  # as if they had been read
     return results

@@ -203,7 +203,7 @@ def test_what_the_data_say_of_figure_1d(table, rate, share, words):
 
 def drawn_sizes(out, table):
     """The figures of sizes over categories that a folder gives, by name, drawn, with their captions."""
-    jobs = plan_category_figures(out, table, width=7.2, x_axis="log")
+    jobs = plan_category_figures(fake_run.results_of(table, folder=out), width=7.2, x_axis="log")
     with figure_style():
         return {stem: build() for stem, build in jobs.items()}
 

@@ -102,7 +102,7 @@ def points(by_category: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def _means(
     by_category: pd.DataFrame, group: NDArray[np.int64], n_sets: NDArray[np.int64], seed: int
-) -> dict[str, NDArray]:
+) -> dict[str, NDArray[Any]]:
     """Return the columns of the table for groups 0, 1, ...; sums are of whole numbers, thus exact."""
     n_rejected, n_wrong, n_degenerate, n_convention = (
         by_category[name].to_numpy(dtype=np.int64)
@@ -112,7 +112,7 @@ def _means(
     counted = n_rejected - np.where(is_power[group], n_wrong, 0)
     dead = by_category["dead"].to_numpy(dtype=bool)
 
-    def total(values: NDArray) -> NDArray[np.int64]:
+    def total(values: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(group, weights=values, minlength=len(n_sets)).astype(np.int64)
 
     n, k, n_dead = total(np.ones(len(group))), total(counted), total(dead)
@@ -271,7 +271,7 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
             ">= 1, >= 0 and between 0 and 1 are"
         )
     disagreement = cells[:, [1, 2, 5, 6]].sum(axis=-1) / cells.sum(axis=-1)
-    return stats.binom.sf(fewest - 1, n_documents, np.minimum(disagreement, 1.0)) < alpha
+    return np.asarray(stats.binom.sf(fewest - 1, n_documents, np.minimum(disagreement, 1.0)) < alpha)
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:

@@ -1,6 +1,7 @@
 """Evaluation sets as counts: draws of N documents from a population, at the wanted class balance."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,7 +102,7 @@ def has_both_classes(counts: ArrayLike) -> NDArray[np.bool_]:
     array([ True, False])
     """
     cells = _cells(counts)
-    return (cells[..., :4].sum(axis=-1) > 0) & (cells[..., 4:].sum(axis=-1) > 0)
+    return np.asarray((cells[..., :4].sum(axis=-1) > 0) & (cells[..., 4:].sum(axis=-1) > 0))
 
 
 def reweight(counts: ArrayLike, prevalence: float) -> NDArray[np.float64]:
@@ -189,7 +190,7 @@ def check_sizes(sizes: Iterable[int], n_population: int, *, replacement: bool) -
 
 
 def _draw(
-    cells: NDArray, n_documents: int, n_sets: int, rng: np.random.Generator, replacement: bool
+    cells: NDArray[Any], n_documents: int, n_sets: int, rng: np.random.Generator, replacement: bool
 ) -> NDArray[np.int64]:
     """Draw from the cells of a population or of one class of it."""
     drawn = np.zeros((n_sets, len(cells)), dtype=np.int64)
@@ -212,7 +213,7 @@ def _draw(
     return drawn
 
 
-def _cells(counts: ArrayLike) -> NDArray:
+def _cells(counts: ArrayLike) -> NDArray[Any]:
     """Return finite cells >= 0 of shape (..., 8), with something in each population."""
     cells = np.asarray(counts)
     if cells.ndim == 0 or cells.shape[-1] != 8 or cells.dtype.kind not in "iuf":
@@ -222,7 +223,7 @@ def _cells(counts: ArrayLike) -> NDArray:
     return cells
 
 
-def _one_population(population: ArrayLike) -> NDArray:
+def _one_population(population: ArrayLike) -> NDArray[Any]:
     """Return the eight cells of one population."""
     cells = _cells(population)
     if cells.ndim != 1:
@@ -230,7 +231,7 @@ def _one_population(population: ArrayLike) -> NDArray:
     return cells
 
 
-def _check_classes(cells: NDArray) -> None:
+def _check_classes(cells: NDArray[Any]) -> None:
     """Refuse a population without a positive or without a negative, saying which."""
     for name, part in (("positive", cells[..., :4]), ("negative", cells[..., 4:])):
         empty = part.sum(axis=-1) == 0

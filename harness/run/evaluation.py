@@ -1,19 +1,21 @@
 """The study's stages from populations to tables: sets, tests and rates, under rules and under exact nulls."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.balance import Balance
 from harness.errors import UserError
 from harness.evaluation.null_sets import levels, shown_alpha
 from harness.evaluation.plans import plan_evaluations
-from harness.evaluation.rates import size_power
+from harness.evaluation.rates import size_power, write_table
 from harness.evaluation.rejections import Setting
 from harness.evaluation.sets import check_sizes
 from harness.evaluation.under_nulls import NullSettings, NullStudy, evaluate_nulls
-from harness.evaluation.under_rules import Rule, evaluate
+from harness.evaluation.under_rules import evaluate
 from harness.outcomes import Population
+from harness.runtime.parallel import Run
 from harness.runtime.provenance import Clock
 
 if TYPE_CHECKING:
@@ -23,19 +25,24 @@ if TYPE_CHECKING:
 def evaluate_all(
     populations: Sequence[Population],
     balances: Mapping[str, Balance],
-    setting: Setting,
-    rules: Mapping[str, Rule],
-    n_truth_sets: int,
-    wanted: NullSettings,
+    config: Mapping[str, Any],
+    evaluation: Mapping[str, Any],
+    nulls: Mapping[str, Any],
+    make_run: Callable[..., Run],
     clock: Clock,
-) -> "tuple[dict[str, pd.DataFrame], list[str]]":
-    """Draw the evaluation sets and run the tests; return the tables by file, and warnings.
+    out: Path,
+) -> list[str]:
+    """Draw the evaluation sets, run the tests, write the tables of size and power; return warnings.
 
     Raises
     ------
     UserError
         If no category can be evaluated.
     """
+    common = {key: evaluation[key] for key in ("tests", "alphas", "sizes", "n_sets", "replacement")}
+    described = {key: config[key] for key in ("test", "truth", "degenerate", "n_replicates")}
+    setting = Setting(**common, seed=config["seed"], make_run=make_run, describe=described)
+    rules, wanted = evaluation["rules"], NullSettings(**nulls)
     plans, warnings = plan_evaluations(populations, balances)
     if not plans:
         raise UserError("balance: no category can be evaluated; balance=[natural] takes every category")
@@ -47,13 +54,15 @@ def evaluate_all(
     judged, found = [], None
     if rules:
         with clock.stage("evaluation sets and tests"):
-            judged.append(evaluate(plans, setting, rules, n_truth_sets))
+            judged.append(evaluate(plans, setting, rules, evaluation["n_truth_sets"]))
     if wanted.nulls:
         with clock.stage("sets under exact nulls"):
             found = evaluate_nulls(plans, setting, wanted)
             warnings += found.warnings
     with clock.stage("size and power tables"):
-        return _tables(judged, found, setting), warnings
+        for name, table in _tables(judged, found, setting).items():
+            write_table(table, out / f"{name}.csv")
+    return warnings
 
 
 def _tables(

@@ -11,8 +11,6 @@ from harness.balance import Balance, Categories
 from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
-from harness.evaluation.rejections import Setting
-from harness.evaluation.under_nulls import NullSettings
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
 from harness.results.folder import Results
 from harness.run.evaluation import check_grid, evaluate_all
@@ -95,16 +93,8 @@ def run_study(
                 source, training["models"], balances, pairs, seed, device, stage_run, run.clock, out
             )
         write_outcomes(populations, out / "outcomes.csv")
-        common = {key: evaluation[key] for key in ("tests", "alphas", "sizes", "n_sets", "replacement")}
-        described = {key: config[key] for key in ("test", "truth", "degenerate", "n_replicates")}
-        setting = Setting(**common, seed=seed, make_run=stage_run, describe=described)
-        rules, n_truth_sets = evaluation["rules"], evaluation["n_truth_sets"]
-        tables, more = evaluate_all(
-            populations, balances, setting, rules, n_truth_sets, NullSettings(**nulls), run.clock
-        )
-        for name, table in tables.items():
-            write_table(table, out / f"{name}.csv")
-        run.note(warnings=warnings + more)
+        warnings += evaluate_all(populations, balances, config, evaluation, nulls, stage_run, run.clock, out)
+        run.note(warnings=warnings)
         results = Results(out)
         with run.clock.stage("figures and summary"):
             drawn = draw_figures(results, workers=workers, **figure)

@@ -165,7 +165,9 @@ def count_populations(
         truth = label_documents(documents.topics_true, members)
         retrain = name == NATURAL or balances[name].retrain
 
-        def decide(model: str, name=name, members=members, retrain=retrain) -> NDArray[np.bool_]:
+        def decide(
+            model: str, name: str = name, members: Categories = members, retrain: bool = retrain
+        ) -> NDArray[np.bool_]:
             if retrain:
                 return trained[name, model].decisions
             return unite(trained[NATURAL, model].decisions, categories[NATURAL], members)

@@ -189,7 +189,7 @@ def _inches(axes: Any, sizes: Sequence[float], x_axis: str, width: float) -> np.
     """Return how far right of the axes' edge each N stands."""
     at = np.log if x_axis == "log" else np.asarray
     low, high = at(axes.get_xlim())
-    return (at(sizes) - low) / (high - low) * width
+    return np.asarray((at(sizes) - low) / (high - low) * width)
 
 
 def draw_spread(
