@@ -29,8 +29,7 @@ from harness.run.training import (
     train,
 )
 from harness.runtime.parallel import Workers, make_run
-from harness.runtime.provenance import Clock
-from harness.runtime.run_folder import Say, open_run
+from harness.runtime.run_folder import RunFolder, Say, open_run
 from harness.runtime.store import Store, digest, hash_file
 from harness.split import split_documents
 
@@ -90,7 +89,7 @@ def run_study(
         run.begin(config, evaluation["n_sets"], facts, warnings)
         if population_file is None:
             populations = train_all(
-                source, training["models"], balances, pairs, seed, device, stage_run, run.clock, out
+                source, training["models"], balances, pairs, seed, device, stage_run, run
             )
         write_outcomes(populations, out / "outcomes.csv")
         warnings += evaluate_all(populations, balances, config, evaluation, nulls, stage_run, run.clock, out)
@@ -162,8 +161,7 @@ def train_all(
     seed: int,
     device: str,
     stage_run: Callable[..., Any],
-    clock: Clock,
-    out: Path,
+    run: RunFolder,
 ) -> list[Population]:
     """Train every model that a pair names on every list of categories; count outcomes on D_true."""
     chosen = pair_models(pairs, models)
@@ -181,10 +179,10 @@ def train_all(
                 make_run=stage_run,
                 seed=seed,
                 device=device,
-                stage=clock.steps(f"{name} on {len(categories.names)} {categories_name} categories"),
+                stage=run.clock.steps(f"{name} on {len(categories.names)} {categories_name} categories"),
             )
-    write_table(tabulate_models(trained, source.documents, source.categories), out / "models.csv")
-    write_table(tabulate_categories(source.categories, source.topic_names), out / "categories.csv")
+    write_table(tabulate_models(trained, source.documents, source.categories), run.out / "models.csv")
+    write_table(tabulate_categories(source.categories, source.topic_names), run.out / "categories.csv")
     return count_populations(trained, source.documents, source.categories, balances, chosen)
 
 

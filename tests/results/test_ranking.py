@@ -258,11 +258,11 @@ def test_the_first_finding_counts_places_of_the_ranking():
 def test_where_nothing_can_be_told_one_line_a_measure_says_so():
     table = fake_nulls.size_power(prevalences=()).assign(n_sets=500)
     lines = told(fake_nulls.with_categories(table))
-    assert told[:2] == [
+    assert lines[:2] == [
         f"{name} at alpha = 0.05: cannot tell by category (500 sets a category, 2,000 are needed)."
         for name in ("ΔF1", "ΔCerr")
     ]
-    assert not any("near N" in text for text in told)
+    assert not any("near N" in text for text in lines)
 
 
 def test_dead_categories_are_counted_from_the_live_ones():
