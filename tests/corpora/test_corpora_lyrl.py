@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.corpora import lyrl_files, opening, svmlight_text
+from harness.corpora import lyrl, opening, svmlight_text
 from harness.corpora.lyrl import load_lyrl
 from harness.corpora.opening import open_checked, read_blocks
 from harness.corpora.svmlight_text import read_vectors
@@ -121,7 +121,7 @@ def test_block_boundaries_change_nothing(tmp_path, monkeypatch):
     def small_blocks(path, *, cut=b"\n", n_bytes=0):
         return read_blocks(path, cut=cut, n_bytes=7)
 
-    monkeypatch.setattr(lyrl_files, "read_blocks", small_blocks)
+    monkeypatch.setattr(lyrl, "read_blocks", small_blocks)
     assert load_lyrl(tmp_path).fingerprint() == expected
     file = tmp_path / "v"
     file.write_text(vector_lines(simulate(30, 40, 1, 30)[1]))

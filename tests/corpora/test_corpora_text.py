@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from harness.corpora import text
-from harness.corpora.archives import Limits, read_files
+from harness.corpora.opening import Limits, read_files
 from harness.errors import UserError
 
 

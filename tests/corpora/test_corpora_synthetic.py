@@ -22,7 +22,7 @@ from harness.seeding import rng
 
 FALSE_ALARM = 1e-6
 WIDTH = norm.isf(FALSE_ALARM / 2)
-YAML = Path(__file__).parents[1] / "conf" / "corpus" / "synthetic.yaml"
+YAML = Path(__file__).parents[2] / "conf" / "corpus" / "synthetic.yaml"
 
 
 def outside(counts, n, p, n_tests=1):
