@@ -11,9 +11,10 @@ from scipy import special
 
 from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overlap
 from harness.category_sets.ratios import measure
-from harness.category_sets.replicates import replicate
+from harness.category_sets.resampling import replicate
 from harness.category_sets.variants import DCF_VARIANCES, Population, Variant, dcf_statistic
-from harness.runtime.parallel import Arrays, Run
+from harness.runtime.parallel import Run
+from harness.runtime.store import Arrays
 from harness.seeding import rng
 
 if TYPE_CHECKING:
@@ -30,18 +31,7 @@ def resample_sets(
 ) -> dict[tuple[str, str], Arrays]:
     """Draw the bootstrap replicates of D_te and the subsets of D_true, both as large as D_te.
 
-    Parameters
-    ----------
-    populations : mapping of str to (Population, Population)
-        D_te and D_true of each set.
-    n_replicates, n_subsets : int
-    seed : int
-    run : callable
-
-    Returns
-    -------
-    dict of (set, "te" or "true") to dict
-        What :func:`harness.category_sets.replicates.replicate` returns.
+    Returns what :func:`harness.category_sets.resampling.replicate` does, for each (set, "te" or "true").
     """
     units = [
         (name, source, n_draws, seed)
@@ -76,16 +66,6 @@ def tabulate(
 
     Confidence and share are those of A minus B being above 0; a tie counts for neither side. As z they are
     cut where fewer than half a resample would lie beyond.
-
-    Parameters
-    ----------
-    populations : mapping
-        As in :func:`resample_sets`.
-    resampled : mapping
-        What it returned.
-    variants : sequence of Variant
-    costs : mapping
-        Of the detection cost.
     """
     import pandas as pd
 
