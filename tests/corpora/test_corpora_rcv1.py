@@ -96,18 +96,22 @@ def test_an_absent_cache_is_refused_and_nothing_is_written(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_incomplete_cache_is_refused(tmp_path):
-    write_cache(tmp_path, simulate()[1])
-    (tmp_path / "RCV1" / "sample_topics_py3.pkl").unlink()
-    with pytest.raises(UserError, match="no sample_topics_py3.pkl"):
-        load_rcv1(tmp_path, download_if_missing=False)
-
-
-def test_a_damaged_cache_is_refused(tmp_path):
-    write_cache(tmp_path, simulate()[1])
-    file = tmp_path / "RCV1" / "samples_py3.pkl"
+def cut(file):
     file.write_bytes(file.read_bytes()[:1000])
-    with pytest.raises(UserError, match="cache of RCV1 cannot be read"):
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("sample_topics", lambda file: file.unlink(), "no sample_topics_py3.pkl"),
+        ("samples", cut, "cache of RCV1 cannot be read"),
+        ("samples", lambda file: file.write_bytes(b"\x80\x04no pickle"), "cache of RCV1 cannot be read"),
+    ],
+)
+def test_a_damaged_cache_is_refused(tmp_path, name, damage, said):
+    write_cache(tmp_path, simulate()[1])
+    damage(tmp_path / "RCV1" / f"{name}_py3.pkl")
+    with pytest.raises(UserError, match=said):
         load_rcv1(tmp_path, download_if_missing=False)
 
 
