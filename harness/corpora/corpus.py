@@ -40,6 +40,29 @@ class Corpus:
     chronological: bool = False
     notes: tuple[str, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        """Prove that the parts fit together; UserError names the first that does not."""
+        shape, names = self.terms.shape, self.topic_names
+        lengths = (len(self.document_ids), len(self.term_names))
+        if min(*shape, len(names)) == 0:
+            wrong = f"{shape[0]} documents, {shape[1]} terms, {len(names)} topics; one of each is needed"
+        elif self.topics.shape != (shape[0], len(names)):
+            wrong = f"the topics have shape {self.topics.shape}, ({shape[0]}, {len(names)}) is needed"
+        elif lengths != shape:
+            wrong = f"{lengths[0]} ids and {lengths[1]} term names do not match the matrix of shape {shape}"
+        elif twice := _find_repeated(self.document_ids):
+            wrong = f"document id {twice[0]} occurs more than once"
+        elif twice := _find_repeated(np.asarray(names)):
+            wrong = f"topic {twice[0]} occurs more than once"
+        # NaN is neither; no array of flags, which would take 60 MB on all of RCV1
+        elif self.terms.nnz and not (self.terms.data.min() >= 0 and self.terms.data.max() < np.inf):
+            wrong = "a term value is negative or not finite; values >= 0 are allowed"
+        elif self.topics.nnz == 0:
+            wrong = "no document carries a topic; at least one positive is needed"
+        else:
+            return
+        raise UserError(f"corpus {self.name}: {wrong}")
+
     @property
     def n_documents(self) -> int:
         """Number of documents."""
@@ -55,30 +78,6 @@ class Corpus:
         for names in (self.document_ids, self.term_names, self.topic_names):
             digest.update("\n".join(map(str, names)).encode())
         return digest.hexdigest()
-
-
-def check_corpus(corpus: Corpus) -> Corpus:
-    """Return `corpus` after proving that its parts fit together; UserError names the first that does not."""
-    shape, names = corpus.terms.shape, corpus.topic_names
-    lengths = (len(corpus.document_ids), len(corpus.term_names))
-    if min(*shape, len(names)) == 0:
-        wrong = f"{shape[0]} documents, {shape[1]} terms, {len(names)} topics; at least one of each is needed"
-    elif corpus.topics.shape != (shape[0], len(names)):
-        wrong = f"the topics have shape {corpus.topics.shape}, ({shape[0]}, {len(names)}) is needed"
-    elif lengths != shape:
-        wrong = f"{lengths[0]} ids and {lengths[1]} term names do not match the matrix of shape {shape}"
-    elif twice := _find_repeated(corpus.document_ids):
-        wrong = f"document id {twice[0]} occurs more than once"
-    elif twice := _find_repeated(np.asarray(names)):
-        wrong = f"topic {twice[0]} occurs more than once"
-    # NaN is neither; no array of flags, which would take 60 MB on all of RCV1
-    elif corpus.terms.nnz and not (corpus.terms.data.min() >= 0 and corpus.terms.data.max() < np.inf):
-        wrong = "a term value is negative or not finite; values >= 0 are allowed"
-    elif corpus.topics.nnz == 0:
-        wrong = "no document carries a topic; at least one positive is needed"
-    else:
-        return corpus
-    raise UserError(f"corpus {corpus.name}: {wrong}")
 
 
 def _find_repeated(names: NDArray[np.str_]) -> list[str]:

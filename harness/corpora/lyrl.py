@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, check_corpus, ids_as_text, note_empty
+from harness.corpora.corpus import Corpus, check_choice, ids_as_text, note_empty
 from harness.corpora.opening import check_lines, line_of_record, open_checked, read_blocks, shorten
 from harness.corpora.svmlight_text import Rows, join_files, join_rows, read_vector_blocks
 from harness.corpora.term_counts import recover_counts
@@ -66,17 +66,15 @@ def load_lyrl(path: str | Path, source: str = "auto") -> Corpus:
     n_repeated = len(assignments.topics) - topics.nnz
     if n_repeated:
         remarks.append(f"{n_repeated:,} topic assignments stand in the qrels more than once.")
-    return check_corpus(
-        Corpus(
-            name="lyrl",
-            terms=counts,
-            topics=topics,
-            document_ids=ids_as_text(ids),
-            term_names=term_names,
-            topic_names=assignments.topic_names,
-            chronological=bool((np.diff(ids) > 0).all()),
-            notes=(*remarks, *notes),
-        )
+    return Corpus(
+        name="lyrl",
+        terms=counts,
+        topics=topics,
+        document_ids=ids_as_text(ids),
+        term_names=term_names,
+        topic_names=assignments.topic_names,
+        chronological=bool((np.diff(ids) > 0).all()),
+        notes=(*remarks, *notes),
     )
 
 

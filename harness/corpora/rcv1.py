@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, check_corpus, csr, ids_as_text
+from harness.corpora.corpus import Corpus, check_choice, csr, ids_as_text
 from harness.corpora.term_counts import recover_counts
 from harness.errors import UserError
 
@@ -55,18 +55,16 @@ def load_rcv1(
         terms, notes = recovered.counts, recovered.notes("scikit-learn's")
     if subset != "all":  # a slice of all would be a copy
         terms = terms[chosen]
-    return check_corpus(
-        Corpus(
-            name="rcv1",
-            terms=terms,
-            topics=_matrix(bunch.target, np.uint8)[chosen],
-            document_ids=ids_as_text(ids),
-            term_names=np.arange(1, terms.shape[1] + 1).astype(str),
-            topic_names=tuple(str(name) for name in bunch.target_names),
-            values=values,
-            chronological=bool((np.diff(ids) > 0).all()),
-            notes=notes,
-        )
+    return Corpus(
+        name="rcv1",
+        terms=terms,
+        topics=_matrix(bunch.target, np.uint8)[chosen],
+        document_ids=ids_as_text(ids),
+        term_names=np.arange(1, terms.shape[1] + 1).astype(str),
+        topic_names=tuple(str(name) for name in bunch.target_names),
+        values=values,
+        chronological=bool((np.diff(ids) > 0).all()),
+        notes=notes,
     )
 
 

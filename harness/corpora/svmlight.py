@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, check_corpus, check_whole, csr, note_empty
+from harness.corpora.corpus import Corpus, check_choice, check_whole, csr, note_empty
 from harness.corpora.opening import open_checked, shorten
 from harness.corpora.svmlight_text import NUMBER, Rows, join_files, parse_rows
 from harness.errors import UserError
@@ -87,17 +87,15 @@ def load_svmlight(
                     )
         topics = _topics(labels, distinct)
         names = _names([int(label) for label in distinct], topic_names)
-    return check_corpus(
-        Corpus(
-            name="svmlight",
-            terms=terms,
-            topics=topics,
-            document_ids=np.arange(1, len(labels) + 1).astype(str),
-            term_names=term_names,
-            topic_names=names,
-            values=values,
-            notes=note_empty(terms, _topics(labels, distinct)),
-        )
+    return Corpus(
+        name="svmlight",
+        terms=terms,
+        topics=topics,
+        document_ids=np.arange(1, len(labels) + 1).astype(str),
+        term_names=term_names,
+        topic_names=names,
+        values=values,
+        notes=note_empty(terms, _topics(labels, distinct)),
     )
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
-from harness.corpora.corpus import Corpus, check_corpus, check_whole, ids_as_text
+from harness.corpora.corpus import Corpus, check_whole, ids_as_text
 from harness.corpora.rcv1_topics import NAMES, ROOT, TOPICS, children, keep_frequent, topic_frequencies
 from harness.corpora.svmlight_text import Rows, join_rows
 from harness.errors import UserError
@@ -116,16 +116,14 @@ def generate_synthetic(
             topics.append(sparse.csr_array(carried[:n_kept, columns].astype(np.uint8)))
             yield draw_terms(carried, language, float(topical_share), generator, n_kept)
 
-    return check_corpus(
-        Corpus(
-            name="synthetic",
-            terms=join_rows(draw_chunks()).matrix(N_TERMS),
-            topics=sparse.vstack(topics, format="csr"),
-            document_ids=ids_as_text(np.arange(1, n_documents + 1)),
-            term_names=np.array([f"t{i}" for i in range(1, N_TERMS + 1)]),
-            topic_names=kept,
-            notes=(NOTE,),
-        )
+    return Corpus(
+        name="synthetic",
+        terms=join_rows(draw_chunks()).matrix(N_TERMS),
+        topics=sparse.vstack(topics, format="csr"),
+        document_ids=ids_as_text(np.arange(1, n_documents + 1)),
+        term_names=np.array([f"t{i}" for i in range(1, N_TERMS + 1)]),
+        topic_names=kept,
+        notes=(NOTE,),
     )
 
 

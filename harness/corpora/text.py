@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, check_corpus, csr, note_empty
+from harness.corpora.corpus import Corpus, check_choice, csr, note_empty
 from harness.errors import UserError
 
 MAX_TOKEN = 40
@@ -188,15 +188,13 @@ class TextCorpus:
         order = np.lexsort((numbers, times))
         if (np.diff(order) != 1).any():  # moving rows costs a second copy of the counts
             terms, topics, numbers = terms[order], topics[order], numbers[order]
-        return check_corpus(
-            Corpus(
-                name=self.name,
-                terms=terms,
-                topics=topics,
-                document_ids=np.array(list(map(str, numbers)), dtype=np.str_),
-                term_names=term_names,
-                topic_names=tuple(map(str, topic_names)),
-                chronological=True,
-                notes=(*notes, *note_empty(terms, topics)),
-            )
+        return Corpus(
+            name=self.name,
+            terms=terms,
+            topics=topics,
+            document_ids=np.array(list(map(str, numbers)), dtype=np.str_),
+            term_names=term_names,
+            topic_names=tuple(map(str, topic_names)),
+            chronological=True,
+            notes=(*notes, *note_empty(terms, topics)),
         )

@@ -160,7 +160,7 @@ def test_wrong_arguments(tmp_path, files):
 
 def test_no_document_with_a_topic(tmp_path):
     (tmp_path / "1newsML.xml").write_bytes(newsml(1, topics=()))
-    refused("0 topics; at least one of each is needed", tmp_path)
+    refused("0 topics; one of each is needed", tmp_path)
 
 
 def test_an_itemid_that_occurs_twice(zips):

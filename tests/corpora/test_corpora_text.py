@@ -119,5 +119,5 @@ def test_no_term_and_no_topic():
     for words, topics in (("the of", ["t"]), ("gold", [])):
         texts = text.TextCorpus("c", "sklearn")
         texts.add(1, 1, words, topics, "a")
-        with pytest.raises(UserError, match="at least one of each is needed"):
+        with pytest.raises(UserError, match="one of each is needed"):
             texts.finish(notes=())
