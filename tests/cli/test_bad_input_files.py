@@ -7,8 +7,9 @@ import gzip
 import os
 
 import pytest
-from bad_input import COMMON, FULL, STORED, bad, refuse, text
+from bad_input import COMMON, FULL, LEARNERS, STORED, bad, refuse, text
 
+from harness.compare.datasets import read_csv
 from harness.errors import UserError
 from harness.outcomes import read_outcomes
 
@@ -17,7 +18,7 @@ ROW = "T,a-b,natural,1,2,3,4,5,6,7,8"
 
 
 def table(what, content, *said):
-    """Return the case of an outcomes table."""
+    """Return the case of a table."""
     return pytest.param(content if isinstance(content, bytes) else content.encode(), said, id=what)
 
 
@@ -43,9 +44,9 @@ TABLES = [
     table("without a name", f"{HEAD}\n,a-b,natural,1,2,3,4,5,6,7,8\n", "line 2: category ''"),
     table("with a tab in a name", f"{HEAD}\nT\tU,a-b,natural,1,2,3,4,5,6,7,8\n", "category 'T\\tU'"),
     table("in Latin-1", f"{HEAD}\né{ROW}\n".encode("latin-1"), "is no CSV table in UTF-8"),
-    table("in UTF-16", f"{HEAD}\n{ROW}\n".encode("utf-16"), "t.csv"),
+    table("in UTF-16", f"{HEAD}\n{ROW}\n".encode("utf-16")),
     table("of random bytes", bytes(range(256)) * 40, "is no CSV table"),
-    table("with a NUL", f"{HEAD}\n{ROW[:-1]}\0\n", "t.csv"),
+    table("with a NUL", f"{HEAD}\n{ROW[:-1]}\0\n"),
     table("with an open quote", f'{HEAD}\n"{ROW}\n', "is no CSV table"),
     table("with a long field", f"{HEAD}\n{'x' * 200_000}\n", "is no CSV table"),
     table("packed with gzip", gzip.compress(f"{HEAD}\n{ROW}\n".encode()), "is no CSV table"),
@@ -54,10 +55,48 @@ TABLES = [
 
 @pytest.mark.parametrize(("content", "said"), TABLES)
 def test_outcomes_tables(content, said, tmp_path):
-    (tmp_path / "t.csv").write_bytes(content)
+    check_table(lambda: read_outcomes(tmp_path / "d.csv"), tmp_path, content, said)
+
+
+def check_table(read, folder, content, said):
+    (folder / "d.csv").write_bytes(content)
     with pytest.raises(UserError) as caught:
-        read_outcomes(tmp_path / "t.csv")
-    assert all(part in str(caught.value) for part in ("t.csv", *said)), caught.value
+        read()
+    assert all(part in str(caught.value) for part in ("d.csv", *said)), caught.value
+
+
+DATA = [
+    table("empty", "", "d.csv"),
+    table("without the target", "x,z\n1,a\n", "'y' is no column"),
+    table("of one column", "y\na\nb\n", "at least one feature"),
+    table("with a missing value", "x,y\n1,a\n,b\n", "row 3 has no value in column 'x'"),
+    table("with inf", "x,y\n1,a\ninf,b\n", "column 'x' holds 'inf' in row 3"),
+    table("with 1e400", "x,y\n1,a\n1e400,b\n", "column 'x' holds '1e400' in row 3"),
+    table("with text", "x,y\n1,a\nred,b\n", "column 'x' holds 'red' in row 3"),
+    table("with a long row", "x,y\n1,a\n1,2,3\n", "d.csv"),
+    table("in Latin-1", "x,y\n1,\xe9\n2,b\n".encode("latin-1"), "d.csv"),
+    table("of random bytes", bytes(range(256)) * 9, "d.csv"),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), DATA)
+def test_data_sets(content, said, tmp_path):
+    check_table(lambda: read_csv(tmp_path / "d.csv", "y"), tmp_path, content, said)
+
+
+CSV = "compare data=csv data.csv.path=../d.csv data.csv.target=y"
+COMMANDS = [
+    bad(CSV, "holds one class only", make=text("d.csv", "x,y\n1,a\n2,a\n3,a\n"), name="of one class"),
+    bad(CSV, "class 'b'", make=text("d.csv", "x,y\n1,a\n2,a\n3,b\n"), name="with a class of one"),
+    bad("compare data=csv", "data.csv.path"),
+    bad("compare data=csv data.csv.path=../absent.csv data.csv.target=y", "absent.csv"),
+    bad("compare data=csv data.csv.path=.. data.csv.target=y", "no regular file"),
+]
+
+
+@pytest.mark.parametrize("case", COMMANDS, ids=lambda case: case.name)
+def test_files_of_data(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + LEARNERS, tmp_path, monkeypatch, capfd)
 
 
 POPULATIONS = [
