@@ -13,6 +13,8 @@ from scipy import sparse
 
 from harness.errors import UserError
 
+PART_SIZE = 2**20
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -106,6 +108,13 @@ def csr(
         starts = starts.astype(np.int32, copy=False)
         columns = columns.astype(np.int32, copy=False)
     return sparse.csr_array((values, columns, starts), shape=(len(starts) - 1, n_columns))
+
+
+def renumber(columns: NDArray[np.int32], numbers: NDArray[np.int32]) -> None:
+    """Give columns new numbers in place, a part at a time: of all of RCV1 a copy takes 250 MB."""
+    for start in range(0, len(columns), PART_SIZE):
+        part = columns[start : start + PART_SIZE]
+        part[:] = numbers[part]
 
 
 def count_empty(corpus: Corpus) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, ids_as_text, note_empty
+from harness.corpora.corpus import PART_SIZE, Corpus, check_choice, csr, ids_as_text, note_empty, renumber
 from harness.corpora.opening import check_lines, line_of_record, open_checked, read_blocks, shorten
 from harness.corpora.svmlight_text import Rows, join_files, join_rows, read_vector_blocks
 from harness.corpora.term_counts import recover_counts
@@ -20,7 +20,6 @@ from harness.errors import UserError
 SOURCES = ("auto", "tokens", "vectors")
 QRELS = "rcv1-v2.topics.qrels"
 HIERARCHY = "rcv1.topics.hier.orig"
-ENTRIES_AT_ONCE = 2**20
 MAX_TERM = 10_000_000
 """RCV1 has 47,236 terms; far larger numbers are damage, and would take memory by their size."""
 
@@ -50,11 +49,16 @@ def load_lyrl(path: str | Path, source: str = "auto") -> Corpus:
     if not folder.is_dir():
         raise UserError(f"corpus.path={path}: there is no such folder; it must hold the LYRL2004 files")
     check_choice("source", source, SOURCES)
-    files, kind = _document_files(folder, source)
-    qrels, hierarchy = _find(folder, QRELS), _find(folder, HIERARCHY)
-    known = read_hierarchy(hierarchy)
+    # a plain file goes before its .gz
+    files = {path.name.removesuffix(".gz"): path for path in sorted(folder.iterdir(), reverse=True)}
+    kind, documents = _document_files(folder, files, source)
+    for name in (QRELS, HIERARCHY):
+        if name not in files:
+            raise UserError(f"{folder}: holds neither {name} nor {name}.gz, the name of the LYRL2004 file")
+    qrels = files[QRELS]
+    known = read_hierarchy(files[HIERARCHY])
     assignments = read_qrels(qrels)
-    ids, counts, term_names, notes = (_load_tokens if kind == "tokens" else _load_vectors)(files)
+    ids, counts, term_names, notes = (_load_tokens if kind == "tokens" else _load_vectors)(documents)
     topics = _topic_matrix(qrels, assignments, known, ids)
     remarks = list(note_empty(counts, topics))
     unused = sorted(set(known) - set(assignments.topic_names))
@@ -78,37 +82,26 @@ def load_lyrl(path: str | Path, source: str = "auto") -> Corpus:
     )
 
 
-def _find(folder: Path, name: str) -> Path:
-    """Return the path of a required file, plain or .gz."""
-    for candidate in (folder / name, folder / f"{name}.gz"):
-        if candidate.is_file():
-            return candidate
-    raise UserError(
-        f"{folder}: holds neither {name} nor {name}.gz; the LYRL2004 files are needed under their own names"
-    )
-
-
-def _parts(folder: Path, kind: str) -> list[Path]:
+def _parts(folder: Path, files: dict[str, Path], kind: str) -> list[Path]:
     """Return the train file and the test parts that the folder holds; [] without a train file."""
     stem = f"lyrl2004_{kind}_"
-    names = {p.name.removesuffix(".gz") for p in folder.glob(f"{stem}*.dat*")}
-    if f"{stem}train.dat" not in names:
+    if f"{stem}train.dat" not in files:
         return []
-    parts = [n for n in range(100) if f"{stem}test_pt{n}.dat" in names]
+    parts = [n for n in range(100) if f"{stem}test_pt{n}.dat" in files]
     if parts != list(range(len(parts))):
         missing = next(n for n, part in enumerate(parts) if n != part)
         raise UserError(f"{folder}: {stem}test_pt{missing}.dat is missing between parts that are there")
-    return [_find(folder, f"{stem}train.dat"), *(_find(folder, f"{stem}test_pt{n}.dat") for n in parts)]
+    return [files[f"{stem}train.dat"], *(files[f"{stem}test_pt{n}.dat"] for n in parts)]
 
 
-def _document_files(folder: Path, source: str) -> tuple[list[Path], str]:
-    """Return the files to read and their kind."""
-    found = {kind: _parts(folder, kind) for kind in SOURCES[1:] if source in ("auto", kind)}
+def _document_files(folder: Path, files: dict[str, Path], source: str) -> tuple[str, list[Path]]:
+    """Return the kind of the files to read, and the files."""
+    found = {kind: _parts(folder, files, kind) for kind in SOURCES[1:] if source in ("auto", kind)}
     kind = max(found, key=lambda kind: len(found[kind]))
     if not found[kind]:
         wanted = f"lyrl2004_{kind}_train.dat (or .gz) is needed, and its test parts"
         raise UserError(f"{folder}: holds no {' or '.join(found)}; {wanted}")
-    return found[kind], kind
+    return kind, found[kind]
 
 
 _Documents = tuple[NDArray[np.int64], sparse.csr_array, NDArray[np.str_], tuple[str, ...]]
@@ -120,9 +113,8 @@ def _load_tokens(files: list[Path]) -> _Documents:
     vocabulary = Vocabulary()
     rows, _ = join_files(files, lambda file: [read_tokens(file, vocabulary)])
     words = sorted(vocabulary, key=lambda word: (len(word), word))
-    column = np.empty(len(words), dtype=np.int32)
-    column[[vocabulary[word] for word in words]] = np.arange(len(words), dtype=np.int32)
-    counts = rows._replace(terms=column[rows.terms]).matrix(len(words))
+    renumber(rows.terms, np.argsort([vocabulary[word] for word in words]).astype(np.int32))
+    counts = rows.matrix(len(words))
     counts.sort_indices()
     return rows.ids, counts, np.array([word.decode("utf-8", "replace") for word in words], dtype=str), ()
 
@@ -139,23 +131,14 @@ def _load_vectors(files: list[Path]) -> _Documents:
     weights.eliminate_zeros()
     if not weights.nnz:
         raise UserError(f"{files[0]}: no document has a weight above 0")
-    terms = _renumber(weights.indices, weights.shape[1])
-    parts = (weights.data, weights.indices, weights.indptr)
-    renamed = sparse.csr_array(parts, shape=(len(rows.ids), len(terms)))
+    occurs = np.zeros(weights.shape[1], dtype=bool)
+    for start in range(0, weights.nnz, PART_SIZE):
+        occurs[weights.indices[start : start + PART_SIZE]] = True
+    renumber(weights.indices, (np.cumsum(occurs) - 1).astype(np.int32))
+    terms = np.flatnonzero(occurs)
+    renamed = csr(weights.data, weights.indices, weights.indptr, len(terms))
     recovered = recover_counts(renamed, int(ends[0]), in_place=True)
     return rows.ids, recovered.counts, terms.astype(str), recovered.notes("the vectors'")
-
-
-def _renumber(indices: NDArray[np.int32], n_columns: int) -> NDArray[np.int64]:
-    """Give the columns that occur new numbers, in place and a part at a time; return their old ones."""
-    parts = [indices[start : start + ENTRIES_AT_ONCE] for start in range(0, len(indices), ENTRIES_AT_ONCE)]
-    occurs = np.zeros(n_columns, dtype=bool)
-    for part in parts:
-        occurs[part] = True
-    column = (np.cumsum(occurs) - 1).astype(np.int32)
-    for part in parts:
-        part[:] = column[part]
-    return np.flatnonzero(occurs)
 
 
 class Vocabulary(dict[bytes, int]):

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, csr, ids_as_text
+from harness.corpora.corpus import PART_SIZE, Corpus, check_choice, csr, ids_as_text
 from harness.corpora.term_counts import recover_counts
 from harness.errors import UserError
 
 N_TRAIN = 23_149
 SUBSETS = ("all", "train", "test")
 VALUES = ("counts", "weights")
-ENTRIES_AT_ONCE = 2**20
 CACHE_FILES = ("samples", "sample_id", "sample_topics", "topics_names")
 
 
@@ -121,8 +120,8 @@ def _narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
         return values.astype(np.float32, copy=False)
     n_values = len(values)
     narrow = values.view(np.float32)
-    for start in range(0, n_values, ENTRIES_AT_ONCE):
-        part = values[start : start + ENTRIES_AT_ONCE].astype(np.float32)
+    for start in range(0, n_values, PART_SIZE):
+        part = values[start : start + PART_SIZE].astype(np.float32)
         narrow[start : start + len(part)] = part  # always behind what is still to be read
     del narrow
     values.resize((n_values + 1) // 2, refcheck=False)

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, check_whole, csr, note_empty
+from harness.corpora.corpus import Corpus, check_choice, check_whole, csr, ids_as_text, note_empty
 from harness.corpora.opening import open_checked, shorten
 from harness.corpora.svmlight_text import NUMBER, Rows, join_files, parse_rows
 from harness.errors import UserError
@@ -91,7 +90,7 @@ def load_svmlight(
         name="svmlight",
         terms=terms,
         topics=topics,
-        document_ids=np.arange(1, len(labels) + 1).astype(str),
+        document_ids=ids_as_text(np.arange(1, len(labels) + 1)),
         term_names=term_names,
         topic_names=names,
         values=values,
@@ -186,20 +185,18 @@ def _columns(
     rows: Rows, n_terms: int | None, zero_based: bool | str
 ) -> tuple[sparse.csr_array, NDArray[np.str_]]:
     """Return the rows on the columns asked for, and these columns' names: the indices."""
-    if n_terms is None:
-        used = np.unique(rows.terms)
-        columns: NDArray[Any] = np.searchsorted(used, rows.terms)
-    else:
-        largest = int(rows.terms.max(initial=-1))
-        first = int(zero_based is False or (zero_based == "auto" and rows.terms.min(initial=largest) > 0))
-        columns = rows.terms - first
-        used = np.arange(first, first + n_terms)
+    used = np.unique(rows.terms)
+    if n_terms is not None:
+        largest = int(used.max(initial=-1))
+        first = int(zero_based is False or (zero_based == "auto" and used.min(initial=largest) > 0))
+        used = np.arange(first, first + n_terms, dtype=np.int32)
         if largest > used[-1]:
             raise UserError(
                 f"corpus.n_terms={n_terms}: the files hold index {largest}; "
                 f"indices from {first} to {used[-1]} are allowed"
             )
-    terms = rows._replace(terms=columns.astype(np.int32)).matrix(len(used))
+    columns = np.searchsorted(used, rows.terms).astype(np.int32)
+    terms = rows._replace(terms=columns).matrix(len(used))
     terms.eliminate_zeros()
     return terms, used.astype(str)
 
@@ -219,15 +216,15 @@ def _names(labels: list[int], topic_names: Names) -> tuple[str, ...]:
         return tuple(str(label) for label in labels)
     if isinstance(topic_names, str) or not isinstance(topic_names, Sequence | Mapping):
         raise UserError(f"corpus.topic_names={topic_names!r} is not allowed; a list or label: name pairs are")
-    if isinstance(topic_names, Mapping):
-        known = {str(label): str(name) for label, name in topic_names.items()}
-        absent = [label for label in labels if str(label) not in known]
-        if absent:
-            raise UserError(f"corpus.topic_names: label {absent[0]} has no name; each label needs one")
-        return tuple(known[str(label)] for label in labels)
-    if len(topic_names) != len(labels):
-        raise UserError(
-            f"corpus.topic_names: {len(topic_names)} names for {len(labels)} labels; "
-            "one for each label that occurs is needed, in ascending order of labels"
-        )
-    return tuple(str(name) for name in topic_names)
+    if not isinstance(topic_names, Mapping):
+        if len(topic_names) != len(labels):
+            raise UserError(
+                f"corpus.topic_names: {len(topic_names)} names for {len(labels)} labels; "
+                "one for each label that occurs is needed, in ascending order of labels"
+            )
+        topic_names = dict(zip(labels, topic_names, strict=True))
+    known = {str(label): str(name) for label, name in topic_names.items()}
+    absent = [label for label in labels if str(label) not in known]
+    if absent:
+        raise UserError(f"corpus.topic_names: label {absent[0]} has no name; each label needs one")
+    return tuple(known[str(label)] for label in labels)

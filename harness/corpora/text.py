@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, csr, note_empty
+from harness.corpora.corpus import Corpus, check_choice, csr, note_empty, renumber
 from harness.errors import UserError
 
 MAX_TOKEN = 40
@@ -18,7 +18,6 @@ MAX_TOKEN = 40
 STOP_WORDS = ("sklearn", "nltk", "none")
 
 _ASCII_WORD = re.compile("[a-z]+")
-_BATCH = 1 << 20
 
 
 def tokenise(text: str) -> list[str]:
@@ -124,11 +123,8 @@ class _SparseRows:
     def matrix(self, names: list[str]) -> tuple[sparse.csr_array, NDArray[np.str_]]:
         """Return the canonical matrix with its columns sorted by name, in the memory of the rows."""
         order = sorted(range(len(names)), key=names.__getitem__)
-        rank = np.empty(len(names), dtype=np.int32)
-        rank[order] = np.arange(len(names), dtype=np.int32)
         indices = np.asarray(memoryview(self._indices), dtype=np.int32)
-        for start in range(0, len(indices), _BATCH):  # a second copy of everything is not needed
-            indices[start : start + _BATCH] = rank[indices[start : start + _BATCH]]
+        renumber(indices, np.argsort(order).astype(np.int32))
         ends = np.asarray(memoryview(self._ends))
         matrix = csr(np.asarray(memoryview(self._values)), indices, ends, len(names))
         matrix.sort_indices()

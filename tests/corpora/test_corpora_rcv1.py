@@ -215,7 +215,7 @@ def test_recover_counts_refuses_weights_that_are_none():
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
 @pytest.mark.parametrize("owned", ["own", "view", "part"])
 def test_weights_are_narrowed_within_their_own_memory(monkeypatch, n, owned):
-    monkeypatch.setattr(rcv1, "ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr(rcv1, "PART_SIZE", 3)
     whole = np.random.default_rng(n).random(n)
     values = {"own": whole, "view": whole[:], "part": whole[1:]}[owned]
     expected = values.astype(np.float32)
