@@ -151,17 +151,7 @@ class Vocabulary(dict[bytes, int]):
 
 
 def read_tokens(path: Path, vocabulary: Vocabulary) -> Rows:
-    r"""Read records of ``.I id``, ``.W`` and the document's tokens on any number of lines, as term counts.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "a.dat"
-    ...     _ = file.write_bytes(b".I 7\n.W\nbank rate\nbank\n\n.I 9\n.W\n")
-    ...     read_tokens(file, Vocabulary()).matrix(2).toarray().tolist()
-    [[2.0, 1.0], [0.0, 0.0]]
-    """
+    r"""Read records of ``.I id``, ``.W`` and the document's tokens on any number of lines, as term counts."""
     # Blocks end before a record's ".I" line.
     blocks = read_blocks(path, cut=b"\n.I ", n_bytes=2**22)
     return join_rows([_parse_tokens(path, first_line, block, vocabulary) for first_line, block in blocks])

@@ -110,15 +110,6 @@ def read_blocks(
     r"""Yield blocks of about `n_bytes`, each with the number of its first line (from 1).
 
     A block ends after the newline of its last `cut`, which begins with a newline.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "a"
-    ...     _ = file.write_bytes(b"1\n2\n3")
-    ...     list(read_blocks(file, n_bytes=3))
-    [(1, b'1\n'), (2, b'2\n'), (3, b'3')]
     """
     first_line, rest = 1, b""
     with closing(open_checked(path)) as stream:
@@ -200,13 +191,7 @@ class Limits:
 
 
 def natural_key(name: str) -> str:
-    """Return a sort key that puts ``2newsML.xml`` before ``10newsML.xml``.
-
-    Examples
-    --------
-    >>> sorted(["10newsML.xml", "2newsML.xml"], key=natural_key)
-    ['2newsML.xml', '10newsML.xml']
-    """
+    """Return a sort key that puts ``2newsML.xml`` before ``10newsML.xml``."""
     return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name)
 
 

@@ -70,14 +70,6 @@ def parse_newsitem(data: bytes, where: str) -> NewsItem:
 
     A document type declaration is refused when it opens, before any entity in it is read: RCV1 has none,
     and without one there is neither an entity to expand nor an external file to fetch.
-
-    Examples
-    --------
-    >>> item = parse_newsitem(b'''<newsitem itemid="2286" date="1996-08-20"><title>MEXICO: Gold up.</title>
-    ... <headline>Gold up.</headline><text><p>It rose.</p></text><metadata><codes class="bip:topics:1.0">
-    ... <code code="M14"/></codes></metadata></newsitem>''', "2286newsML.xml")
-    >>> item.item_id, item.topics, item.text.split("\n")
-    (2286, ('M14',), ['Gold up.', 'It rose.'])
     """
     parser = ElementTree.XMLParser(target=_Builder(where))
     try:

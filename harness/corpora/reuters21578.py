@@ -129,15 +129,6 @@ def scan_stories(text: str, where: str) -> Iterator[Story]:
     A scanner, not an SGML parser: it looks for the collection's own tags and takes all else as it comes
     (its files hold control characters and bare ``>``). The document type line is ignored, so nothing it
     names is ever opened. A story that is not closed or lacks a part is refused, with its line.
-
-    Examples
-    --------
-    >>> sgml = '''<REUTERS TOPICS="YES" LEWISSPLIT="TEST" OLDID="1" NEWID="7">
-    ... <TOPICS><D>gold</D></TOPICS>
-    ... <TEXT><TITLE>AT&amp;T</TITLE><BODY>Gold fell.</BODY></TEXT>
-    ... </REUTERS>'''
-    >>> next(scan_stories(sgml, "reut2-000.sgm"))
-    Story(number=7, part='test', topics=('gold',), text='AT&T\nGold fell.', has_body=True)
     """
     before, *pieces = re.split("(?=<REUTERS)", text)
     if not pieces:

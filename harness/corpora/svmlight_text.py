@@ -74,16 +74,6 @@ def read_vectors(path: str | Path) -> Rows:
 
     About four times as fast as scikit-learn's ``load_svmlight_file``, and stricter: an id is a whole
     number, a weight a finite decimal number >= 0, no comments.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "a"
-    ...     _ = file.write_bytes(b"7  1:0.5 3:0.25\n9\n")
-    ...     read_vectors(file).matrix(4).toarray()
-    array([[0.  , 0.5 , 0.  , 0.25],
-           [0.  , 0.  , 0.  , 0.  ]], dtype=float32)
     """
     return join_rows(read_vector_blocks(path))
 

@@ -65,26 +65,11 @@ def generate_synthetic(
 ) -> Corpus:
     """Draw documents that resemble RCV1-v2 in what a linear or Gaussian-kernel SVM can use.
 
-    What it keeps of RCV1:
-
-    - the 103 topics in their hierarchy; a document carries its topics' ancestors, and one topic at least;
-    - how often each topic occurs: a topic's count is Binomial(n_documents, its share of RCV1-v2), exactly;
-    - topics per document (mean 3.24), and that siblings share documents as often as the counts demand;
-    - lengths: lognormal tokens, mean 125, standard deviation 100, at least 8 (stop-words left out);
-    - a vocabulary of 47,236 terms with Zipf's law, bursts of repeated terms, about 78 distinct a document;
-    - how hard the topics are: at 27,613 documents, 7,982 of them for training, untuned SVMs reach a micro F1
-      of .779 (linear, C = 1), .790 (linear, C = 3) and .786 (Gaussian, gamma = .3, C = 10) with seed 0;
-      the same code on as many real documents (labels MCAT and M143 missing, rare topics over-sampled)
-      gives .783, .788 and .788. Macro F1 is .46, .50 and .48 against
-      .45, .49 and .48. With seeds 1 and 2 the linear SVM's micro F1 is higher by .003 to .012.
-
-    What it does not keep: which words go together (tokens of a topic are independent but for bursts),
-    stop-words, morphology, names and phrases, topics of different branches that attract each other, events
-    and drift in time, duplicates, and Reuters's indexing errors (documents some of whose words speak
-    of a topic drawn at random stand in for them). The linear (C = 3) and the Gaussian SVM
-    disagree on .5 per thousand of the cells (document, topic), on real documents on .8; precision is higher
-    (.94, real .89) and recall lower (.68, real .71); topics equally frequent differ less in F1. The order
-    of the documents means nothing.
+    Topics are as frequent as in RCV1-v2 (each count is Binomial(n_documents, its share)), a document carries
+    its topics' ancestors, and siblings share documents as often as the counts demand; lengths, vocabulary and
+    bursts are RCV1's. Which words go together, drift in time and Reuters's indexing errors are not kept.
+    docs/corpora.md compares how hard its topics are with real documents. The order of the documents means
+    nothing.
 
     The documents of a smaller corpus with the same seed are the first of a larger one. The `n_topics` most
     frequent topics are kept, which always include the ancestors of each; documents and words are the same as

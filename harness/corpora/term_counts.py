@@ -66,15 +66,6 @@ def recover_counts(weights: sparse.csr_array, n_idf_rows: int, *, in_place: bool
     References
     ----------
     Lewis, Yang, Rose & Li (2004), JMLR 5, 361-397, section 7 (the weights of RCV1-v2).
-
-    Examples
-    --------
-    >>> counts = np.array([[1, 2, 0, 0], [3, 0, 1, 0], [0, 1, 0, 4], [2, 5, 0, 0], [0, 0, 1, 1.0]])
-    >>> idf = np.log(5 / (counts > 0).sum(axis=0))
-    >>> w = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
-    >>> w = sparse.csr_array(w / np.linalg.norm(w, axis=1, keepdims=True))
-    >>> recover_counts(w, 5).counts.toarray().astype(int).tolist()
-    [[1, 2, 0, 0], [3, 0, 1, 0], [0, 1, 0, 4], [2, 5, 0, 0], [0, 0, 1, 1]]
     """
     n_documents = weights.shape[0]
     if not 1 <= n_idf_rows <= n_documents:

@@ -135,19 +135,6 @@ class TextCorpus:
     """Documents gathered one by one; their text is turned to counts at once and forgotten.
 
     Memory is that of the counts (8 bytes for each distinct stem of each document) and of the vocabulary.
-
-    Examples
-    --------
-    >>> texts = TextCorpus("tiny", "sklearn")
-    >>> texts.add(7, 2, "Gold prices rose, and gold shares rose.", ("gold",), "a.xml")
-    >>> texts.add(9, 1, "The price of cocoa", ("cocoa",), "b.xml")
-    >>> corpus = texts.finish(notes=())
-    >>> corpus.document_ids.tolist(), corpus.topic_names
-    (['9', '7'], ('cocoa', 'gold'))
-    >>> corpus.term_names.tolist()
-    ['cocoa', 'gold', 'price', 'rose', 'share']
-    >>> corpus.terms.toarray().astype(int).tolist()
-    [[1, 0, 1, 0, 0], [0, 2, 1, 2, 1]]
     """
 
     def __init__(self, name: str, stop_words: str) -> None:

@@ -28,11 +28,6 @@ def check_grid(name: str, values: Sequence[float]) -> tuple[float, ...]:
     """Return the values of a grid, finite numbers above 0, in ascending order, once each.
 
     The tie rule relies on the order: the first of equals is the smaller parameter.
-
-    Examples
-    --------
-    >>> check_grid("C_grid", [3, 1, 10, 3])
-    (1.0, 3.0, 10.0)
     """
     grid = tuple(sorted({float(value) for value in values}))
     if not grid:
@@ -94,11 +89,6 @@ def choose(scores: NDArray[np.float64], criterion: str) -> NDArray[np.int64]:
     """Return the index of the best score along the first axis, the first (the smaller parameter) of equals.
 
     F1 is maximised, the error minimised; NaN (not tuned) is never better than a number.
-
-    Examples
-    --------
-    >>> choose(np.array([0.2, 0.7, 0.7]), "f1").item(), choose(np.array([0.2, 0.7, 0.2]), "error").item()
-    (1, 0)
     """
     gain = scores if criterion == "f1" else -scores
     return np.asarray(np.argmax(np.where(np.isnan(gain), -np.inf, gain), axis=0))
@@ -118,13 +108,7 @@ def choose_values(
 
 
 def chunks(n_items: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of consecutive pieces; a constant `size` keeps results free of the workers' number.
-
-    Examples
-    --------
-    >>> list(chunks(5, 2))
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Yield the bounds of consecutive pieces; a constant `size` keeps results free of the workers' number."""
     for start in range(0, n_items, size):
         yield start, min(start + size, n_items)
 

@@ -35,14 +35,6 @@ class RBFSVM:
     References
     ----------
     Chang & Lin (2011), LIBSVM, ACM TIST 2(3):27. Keller, Bengio & Wong (2005), section 3.
-
-    Examples
-    --------
-    >>> x = sparse.csr_array(np.array([[1, 0], [0.8, 0.6], [0, 1], [0.6, 0.8]], dtype=np.float32))
-    >>> model = RBFSVM(tune=False)
-    >>> fitted = model.fit(x, np.array([[1], [1], [0], [0]]), seed=0)
-    >>> model.predict(fitted, x).ravel().tolist()
-    [True, True, False, False]
     """
 
     C: float = 3.0
