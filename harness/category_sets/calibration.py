@@ -102,12 +102,13 @@ def calibrate_random(
     import pandas as pd
 
     variants = [Variant("f1", average, "delta") for average in averages] + [Variant("dcf", "micro", "delta")]
-    units = [
-        (name, members, variants, costs, n_documents, n_draws, n_truth_sets, seed)
-        for name, members in sets.items()
-    ]
+    shared = (codes, variants, costs, n_documents, n_draws, n_truth_sets, seed)
     parts = run(
-        _judge_random_set, units, list(sets), shared=lambda: codes, description="random category sets"
+        _judge_random_set,
+        list(sets.items()),
+        list(sets),
+        shared=lambda: shared,
+        description="random category sets",
     )
     rows = []
     for name, part in zip(sets, parts, strict=True):
@@ -159,18 +160,9 @@ def judge(
     return d, sd, d - Z95 * sd, d + Z95 * sd
 
 
-def _judge_random_set(
-    codes: NDArray[np.uint8],
-    name: str,
-    members: NDArray[np.int64],
-    variants: Sequence[Variant],
-    costs: Mapping[str, float],
-    n_documents: int,
-    n_draws: int,
-    n_truth_sets: int,
-    seed: int,
-) -> Arrays:
+def _judge_random_set(shared: tuple[Any, ...], name: str, members: NDArray[np.int64]) -> Arrays:
     """Judge all draws of one random set by the delta method."""
+    codes, variants, costs, n_documents, n_draws, n_truth_sets, seed = shared
     population = make_population(find_patterns(codes[:, members]), costs)
     spread = _spread_of_truth({name: population}, name, n_documents, n_truth_sets, seed)
     generator = rng(seed, "category set", name, "draws")
