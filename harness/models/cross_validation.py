@@ -64,6 +64,16 @@ def usable_folds(y: ArrayLike, fold: NDArray[np.int64], n_folds: int) -> NDArray
     return np.asarray((in_test > 0) & (in_test < y.sum(axis=0)))
 
 
+def draw_folds(
+    y: NDArray[np.bool_], n_folds: int, seed: int, tune: bool
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the fold of each document and which folds tune which category: none without `tune`."""
+    if not tune:
+        return np.zeros(len(y), dtype=np.int64), np.zeros((0, y.shape[1]), dtype=bool)
+    fold = partition(len(y), n_folds, seed)
+    return fold, usable_folds(y, fold, n_folds)
+
+
 def count_cells(y: ArrayLike, decisions: ArrayLike) -> NDArray[np.int64]:
     """Count true positives, false positives, false negatives and true negatives, shape (n_categories, 4)."""
     y, decisions = np.asarray(y, dtype=bool), np.asarray(decisions, dtype=bool)

@@ -1,6 +1,6 @@
 """What every model returns from training, and how every model decides."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +41,7 @@ class Fold(NamedTuple):
     test: Any
     y_train: NDArray[np.bool_]
     y_test: NDArray[np.bool_]
-    grid: tuple[float, ...]
+    grid: Sequence[float]
 
 
 def over_categories(

@@ -63,37 +63,31 @@ class LinearSVM:
         y = np.asarray(y, dtype=bool)
         n_categories = y.shape[1]
         cv.load_solvers()
-        c = np.full(n_categories, float(self.C))
-        cv_score, n_used = np.full(n_categories, np.nan), np.zeros(n_categories, dtype=np.int64)
         x = sparse.csr_matrix(x, dtype=np.float64)  # liblinear would make this copy at every fit
-        if self.tune:
-            c, cv_score, n_used = self._tune(x, y, seed, run)
+        fold, usable = cv.draw_folds(y, self.n_folds, seed, self.tune)
+        cells = np.zeros((len(self.C_grid), n_categories, 4), dtype=np.int64)
+
+        def hold_out(held: NDArray[np.bool_]) -> Fold:
+            return Fold(x[~held], x[held], y[~held], y[held], self.C_grid)
+
+        for k, used in enumerate(usable):
+            for piece, part in over_categories(
+                run,
+                _tune_chunk,
+                np.flatnonzero(used),
+                f"tune fold {k}",
+                partial(hold_out, fold == k),
+                f"linear SVM: tuning C (fold {k + 1} of {self.n_folds})",
+            ):
+                cells[:, piece] += part["cells"]
+        n_used = usable.sum(axis=0)
+        c, cv_score = cv.choose_values(cells, self.C_grid, self.C, n_used, self.criterion)
         coef, intercept = np.empty((x.shape[1], n_categories)), np.empty(n_categories)
         for piece, part in over_categories(
             run, _fit_chunk, np.arange(n_categories), "fit", lambda: (x, y, c), "linear SVM: training"
         ):
             coef[:, piece], intercept[piece] = part["coef"], part["intercept"]
         return Fitted({"coef": coef, "intercept": intercept}, {"C": c}, cv_score, n_used)
-
-    def _tune(
-        self, x: sparse.csr_matrix, y: NDArray[np.bool_], seed: int, run: Run
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return C, its cross-validated score and the number of folds, per category."""
-        fold = cv.partition(len(y), self.n_folds, seed)
-        usable = cv.usable_folds(y, fold, self.n_folds)
-        cells = np.zeros((len(self.C_grid), y.shape[1], 4), dtype=np.int64)
-        for k in range(self.n_folds):
-            for piece, part in over_categories(
-                run,
-                _tune_chunk,
-                np.flatnonzero(usable[k]),
-                f"tune fold {k}",
-                partial(_make_fold, x, y, fold == k, tuple(self.C_grid)),
-                f"linear SVM: tuning C (fold {k + 1} of {self.n_folds})",
-            ):
-                cells[:, piece] += part["cells"]
-        n_used = usable.sum(axis=0)
-        return *cv.choose_values(cells, self.C_grid, self.C, n_used, self.criterion), n_used
 
     def predict(
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
@@ -111,13 +105,6 @@ class LinearSVM:
             lambda: (sparse.csr_array(x), np.ascontiguousarray(coef), intercept, device),
             "linear SVM: prediction",
         )
-
-
-def _make_fold(
-    x: sparse.csr_matrix, y: NDArray[np.bool_], held: NDArray[np.bool_], grid: tuple[float, ...]
-) -> Fold:
-    """Part documents and labels into the fold that is held out and the others."""
-    return Fold(x[~held], x[held], y[~held], y[held], grid)
 
 
 def _fit_machines(

@@ -63,15 +63,10 @@ class RBFSVM:
         """
         y, x = np.asarray(y, dtype=bool), sparse.csr_array(x)
         x.sort_indices()
-        n_categories = y.shape[1]
         cv.load_solvers()
-        c, gamma = np.full(n_categories, float(self.C)), np.full(n_categories, float(self.gamma))
-        cv_score, n_used = np.full(n_categories, np.nan), np.zeros(n_categories, dtype=np.int64)
-        if self.tune:
-            fold = cv.partition(len(y), self.n_folds, seed)
-            usable = cv.usable_folds(y, fold, self.n_folds)
-            n_used = usable.sum(axis=0)
-            c, gamma, cv_score = self._tune(_Tuning(x, y, fold, usable), n_used, run)
+        tuning = _Tuning(x, y, *cv.draw_folds(y, self.n_folds, seed, self.tune))
+        n_used = tuning.usable.sum(axis=0)
+        c, gamma, cv_score = self._tune(tuning, n_used, run)
         dual, intercept = _train_all(x, y, c, gamma, run)
         support = np.flatnonzero((dual != 0).any(axis=1))
         kept = x[support]
