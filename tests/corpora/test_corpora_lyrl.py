@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated_counts import simulate
 
 from harness.corpora import lyrl, opening, svmlight_text
 from harness.corpora.lyrl import load_lyrl
 from harness.corpora.opening import open_checked, read_blocks
 from harness.corpora.svmlight_text import read_vectors
 from harness.errors import UserError
-from harness.seeding import rng
 
 TOKENS_TRAIN = ".I 2\n.W\nbank rate bank\nrate bank\n\n.I 3\n.W\noil\n\n"
 TOKENS_TEST = ".I 5\n.W\nrate oil oil gas\n\n.I 8\n.W\n\n"
@@ -43,22 +43,6 @@ def write(folder: Path, **changes: str | None) -> Path:
         if text is not None:
             (folder / name).write_text(text)
     return folder
-
-
-def simulate(n_documents, n_terms, seed, n_idf_rows):
-    """Return counts, and their log tf-idf weights, cosine-normalised, with six decimals."""
-    generator = rng(seed, "simulated weights")
-    share = 1 / (np.arange(n_terms) + 3.0)
-    share /= share.sum()
-    counts = np.zeros((n_documents, n_terms), dtype=np.int64)
-    for row in counts:
-        chosen = generator.choice(n_terms, size=generator.integers(8, 40), replace=False, p=share)
-        row[chosen] = generator.geometric(0.7, size=len(chosen))
-    n_t = (counts[:n_idf_rows] > 0).sum(axis=0)
-    counts[:, n_t == 0] = 0
-    idf = np.log(n_idf_rows / np.maximum(n_t, 1))
-    weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
-    return counts, np.round(weights / np.linalg.norm(weights, axis=1, keepdims=True), 6)
 
 
 def vector_lines(weights, first_id=1):
@@ -119,7 +103,7 @@ def test_block_boundaries_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(lyrl, "read_blocks", small_blocks)
     assert load_lyrl(tmp_path).fingerprint() == expected
     file = tmp_path / "v"
-    file.write_text(vector_lines(simulate(30, 40, 1, 30)[1]))
+    file.write_text(vector_lines(simulate(30, 40, 1, 30, 40)[1]))
     whole = read_vectors(file)
     monkeypatch.setattr(svmlight_text, "read_blocks", small_blocks)
     for one, other in zip(whole, read_vectors(file), strict=True):
@@ -141,7 +125,7 @@ def test_repeated_assignment_counts_once(tmp_path):
 
 
 def test_vectors_give_the_counts_back(tmp_path):
-    counts, weights = simulate(900, 300, 3, 600)
+    counts, weights = simulate(900, 300, 3, 600, 40)
     write(tmp_path, tokens=None, qrels="GCAT 1 1\nCCAT 900 1\n")
     (tmp_path / "lyrl2004_vectors_train.dat").write_text(vector_lines(weights[:600]))
     (tmp_path / "lyrl2004_vectors_test_pt0.dat").write_text(vector_lines(weights[600:800], 601))
@@ -155,7 +139,7 @@ def test_vectors_give_the_counts_back(tmp_path):
 
 
 def test_source_is_chosen(tmp_path):
-    counts, weights = simulate(60, 40, 5, 60)
+    counts, weights = simulate(60, 40, 5, 60, 40)
     write(tmp_path, qrels="GCAT 2 1\n")
     (tmp_path / "lyrl2004_vectors_train.dat").write_text(vector_lines(weights))
     assert load_lyrl(tmp_path).n_documents == 4
