@@ -15,7 +15,7 @@ from scipy import sparse
 from harness.balance import Balance
 from harness.cli.arguments import compare_arguments, run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers, try_out
-from harness.corpora.corpus import Corpus, check_corpus
+from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.evaluation.questions import Question
 from harness.evaluation.rejections import decide, families
@@ -241,7 +241,7 @@ def test_corpora_name_a_loader_and_its_arguments(name):
 def corpus():
     training = arguments("corpus.n_documents=300")["training"]
     loaded = training["load_corpus"]()
-    assert check_corpus(loaded) is loaded
+    assert isinstance(loaded, Corpus)
     return loaded
 
 

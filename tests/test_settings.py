@@ -250,7 +250,7 @@ def test_targets_of_their_own_group(plain):
 SIDE_EFFECTS = [
     "harness.runtime.store.write_atomically", "harness.writing.page.write_page",
     "harness.runtime.store.hash_file",
-    "harness.corpora.opening.open_checked", "harness.corpora.corpus.check_corpus.__globals__",
+    "harness.corpora.opening.open_checked", "harness.corpora.corpus.note_empty.__globals__",
     "harness.significance.mcnemar.np.load", "harness.significance.result.as_counts",
     "harness.cli.main", "harness.runtime.parallel.make_run", "harness.models.device.resolve_device",
     "harness.runtime.store.remove_leftovers", "os.system", "pandas.read_pickle", "numpy.load", "joblib.load",

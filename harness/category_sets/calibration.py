@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.category_sets.patterns import find_patterns
 from harness.category_sets.ratios import measure, standard_error
-from harness.category_sets.replicates import replicate
-from harness.category_sets.resampling import draw_documents
+from harness.category_sets.resampling import draw_documents, replicate
 from harness.category_sets.variants import Population, Variant, dcf_statistic, make_population
 from harness.category_sets.verdicts import Z95, summarise
-from harness.runtime.parallel import Arrays, Run
+from harness.runtime.parallel import Run
+from harness.runtime.store import Arrays
 from harness.seeding import rng
 
 if TYPE_CHECKING:
@@ -37,20 +37,16 @@ def calibrate(
     seed: int,
     run: Run,
 ) -> DataFrame:
-    """Draw sets with replacement from each population and compare ``d / sd*`` with the truth.
+    """Return ``calibration.csv``: sets drawn from each D_true, their ``d / sd*`` against the truth.
 
     Null hypothesis (no bias): over the draws ``z_te - z_true`` has mean 0 and variance 1, with z_te = d / sd*
     of the draw and z_true = d_true / sd_N of the population; differences are A minus B throughout, never
-    turned towards the winner.
-
-    Returns
-    -------
-    DataFrame
-        Rows of ``calibration.csv``; see :func:`summarise`.
+    turned towards the winner. sd* is the standard deviation of `n_replicates` bootstrap replicates of the
+    draw; it errs by 1/sqrt(2 n_replicates) of itself, which adds z^2/(2 n_replicates) to the variance: .011
+    at |z| = 3 with 400. sd_N is that of `n_truth_sets` draws apart from the others.
     """
     import pandas as pd
 
-    blocks = [(start, min(start + DRAWS_PER_UNIT, n_draws)) for start in range(0, n_draws, DRAWS_PER_UNIT)]
     truths = run(
         _spread_of_truth,
         [(name, n_documents, n_truth_sets, seed) for name in populations],
@@ -58,38 +54,33 @@ def calibrate(
         shared=lambda: populations,
         description="spread on D_true",
     )
-    units = [
-        (name, tuple(variants), dict(costs), n_documents, n_replicates, start, stop, seed)
-        for name in populations
-        for start, stop in blocks
-    ]
+    starts = range(0, n_draws, DRAWS_PER_UNIT)
+    units = [(name, start, min(start + DRAWS_PER_UNIT, n_draws)) for name in populations for start in starts]
+    shared = (populations, variants, costs, n_documents, n_replicates, seed)
     parts = run(
         _judge_draws,
         units,
-        [f"{name} {start}-{stop}" for name in populations for start, stop in blocks],
-        shared=lambda: populations,
+        [f"{name} {start}-{stop}" for name, start, stop in units],
+        shared=lambda: shared,
         description="calibration",
     )
     rows = []
-    for place, (name, population) in enumerate(populations.items()):
-        mine = parts[place * len(blocks) : (place + 1) * len(blocks)]
-        judged = {key: np.concatenate([part[key] for part in mine], axis=1) for key in mine[0]}
-        for number, variant in enumerate(variants):
+    for (name, population), spread in zip(populations.items(), truths, strict=True):
+        mine = [part["judged"] for (own, *_), part in zip(units, parts, strict=True) if own == name]
+        for variant, judged in zip(variants, np.concatenate(mine, axis=2), strict=True):
             d_true = float(measure(population.ratios[variant.quantity], population.frequencies))
-            summary = summarise(
-                judged["d"][number],
-                judged["sd"][number],
-                judged["low"][number],
-                judged["high"][number],
-                d_true,
-                float(truths[place][variant.quantity]),
-            )
-            bootstrap = variant.method in ("document", "event")
-            rows.append(
-                {"set": name, "kind": "disjoint", **variant._asdict(), "n_draws": n_draws}
-                | {"n_replicates": n_replicates if bootstrap else np.nan, **summary}
-            )
+            d, sd, low, high = judged
+            summary = summarise(d, sd, low, high, d_true, float(spread[variant.quantity]))
+            resampled = n_replicates if variant.method in ("document", "event") else np.nan
+            rows.append(_row(name, "disjoint", variant, n_draws, resampled, summary))
     return pd.DataFrame(rows)
+
+
+def _row(
+    name: str, kind: str, variant: Variant, n_draws: int, n_replicates: float, summary: dict[str, Any]
+) -> dict[str, Any]:
+    sizes = {"n_draws": n_draws, "n_replicates": n_replicates}
+    return {"set": name, "kind": kind, **variant._asdict(), **sizes, **summary}
 
 
 def calibrate_random(
@@ -104,41 +95,27 @@ def calibrate_random(
     seed: int,
     run: Run,
 ) -> DataFrame:
-    """Do the same for many random category sets, with the delta method's standard error as sd*.
+    """Do the same for random sets of categories, with the delta method's standard error as sd*.
 
     It is what the bootstrap's tends to; that the two agree is seen on the sets that have both.
-
-    Parameters
-    ----------
-    codes : uint8 array, shape (n_documents, n_categories)
-        Cells of all of D_true.
     """
     import pandas as pd
 
     variants = [Variant("f1", average, "delta") for average in averages] + [Variant("dcf", "micro", "delta")]
-    units = [
-        (name, members, tuple(variants), dict(costs), n_documents, n_draws, n_truth_sets, seed)
-        for name, members in sets.items()
-    ]
+    shared = (codes, variants, costs, n_documents, n_draws, n_truth_sets, seed)
     parts = run(
-        _judge_random_set, units, list(sets), shared=lambda: codes, description="random category sets"
+        _judge_random_set,
+        list(sets.items()),
+        list(sets),
+        shared=lambda: shared,
+        description="random category sets",
     )
     rows = []
     for name, part in zip(sets, parts, strict=True):
-        for number, variant in enumerate(variants):
-            d, sd = part["d"][number], part["sd"][number]
-            summary = summarise(
-                d,
-                sd,
-                d - Z95 * sd,
-                d + Z95 * sd,
-                float(part["d_true"][number]),
-                float(part["sd_true"][number]),
-            )
-            rows.append(
-                {"set": name, "kind": "random", **variant._asdict(), "n_draws": n_draws}
-                | {"n_replicates": np.nan, **summary}
-            )
+        for i, variant in enumerate(variants):
+            d, sd, d_true, sd_true = (part[key][i] for key in ("d", "sd", "d_true", "sd_true"))
+            summary = summarise(d, sd, d - Z95 * sd, d + Z95 * sd, float(d_true), float(sd_true))
+            rows.append(_row(name, "random", variant, n_draws, np.nan, summary))
     return pd.DataFrame(rows)
 
 
@@ -146,40 +123,29 @@ def _spread_of_truth(
     populations: Mapping[str, Population], name: str, n_documents: int, n_sets: int, seed: int
 ) -> Arrays:
     """Return the standard deviation of every quantity over sets drawn from the population."""
-    population = populations[name]
     generator = rng(seed, "category set", name, "spread on D_true")
-    found = replicate(population, n_documents, n_sets, rng=generator)
-    return {quantity: found[f"{quantity} document"].std(ddof=1) for quantity in population.ratios}
+    found = replicate(populations[name], n_documents, n_sets, rng=generator)
+    return {quantity: found[f"{quantity} document"].std(ddof=1) for quantity in populations[name].ratios}
 
 
-def _judge_draws(
-    populations: Mapping[str, Population],
-    name: str,
-    variants: Sequence[Variant],
-    costs: Mapping[str, float],
-    n_documents: int,
-    n_replicates: int,
-    start: int,
-    stop: int,
-    seed: int,
-) -> Arrays:
-    """Judge a block of draws: d, sd* and the 95 % interval, each of shape (n_variants, n)."""
-    population = populations[name]
-    judged = np.empty((4, len(variants), stop - start))
+def _judge_draws(shared: tuple[Any, ...], name: str, start: int, stop: int) -> Arrays:
+    """Judge a block of draws: d, sd* and the 95 % interval, shape (n_variants, 4, n)."""
+    populations, variants, costs, n_documents, n_replicates, seed = shared
+    judged = np.empty((len(variants), 4, stop - start))
     for draw in range(start, stop):
         generator = rng(seed, "category set", name, "draw", draw)
-        (drawn,) = draw_documents(population.frequencies, n_documents, 1, rng=generator)
-        test = population.keep(drawn[0])
+        (drawn,) = draw_documents(populations[name].frequencies, n_documents, 1, rng=generator)
+        test = populations[name].keep(drawn[0])
         replicates = replicate(test, n_documents, n_replicates, rng=generator)
         for number, variant in enumerate(variants):
-            judged[:, number, draw - start] = judge(test, variant, costs, replicates)
-    return dict(zip(("d", "sd", "low", "high"), judged, strict=True))
+            judged[number, :, draw - start] = judge(test, variant, costs, replicates)
+    return {"judged": judged}
 
 
 def judge(
     test: Population, variant: Variant, costs: Mapping[str, float], replicates: Mapping[str, Floats]
 ) -> tuple[float, float, float, float]:
-    """Return d, its standard deviation as the variant has it, and the ends of its 95 % interval."""
+    """Return d of one D_te, its standard deviation as the variant has it, and its 95 % interval."""
     ratios = test.ratios[variant.quantity]
     d = float(measure(ratios, test.frequencies))
     if variant.method in ("document", "event"):
@@ -194,33 +160,20 @@ def judge(
     return d, sd, d - Z95 * sd, d + Z95 * sd
 
 
-def _judge_random_set(
-    codes: NDArray[np.uint8],
-    name: str,
-    members: NDArray[np.int64],
-    variants: Sequence[Variant],
-    costs: Mapping[str, float],
-    n_documents: int,
-    n_draws: int,
-    n_truth_sets: int,
-    seed: int,
-) -> Arrays:
+def _judge_random_set(shared: tuple[Any, ...], name: str, members: NDArray[np.int64]) -> Arrays:
     """Judge all draws of one random set by the delta method."""
+    codes, variants, costs, n_documents, n_draws, n_truth_sets, seed = shared
     population = make_population(find_patterns(codes[:, members]), costs)
     spread = _spread_of_truth({name: population}, name, n_documents, n_truth_sets, seed)
     generator = rng(seed, "category set", name, "draws")
-    d: list[list[Floats]] = [[] for _ in variants]
-    sd: list[list[Floats]] = [[] for _ in variants]
-    for batch in draw_documents(population.frequencies, n_documents, n_draws, rng=generator):
-        for number, variant in enumerate(variants):
-            ratios = population.ratios[variant.quantity]
-            d[number].append(measure(ratios, batch))
-            sd[number].append(standard_error(ratios, batch))
+    ratios = [population.ratios[variant.quantity] for variant in variants]
+    batches = [
+        ([measure(each, batch) for each in ratios], [standard_error(each, batch) for each in ratios])
+        for batch in draw_documents(population.frequencies, n_documents, n_draws, rng=generator)
+    ]
     return {
-        "d": np.array([np.concatenate(parts) for parts in d]),
-        "sd": np.array([np.concatenate(parts) for parts in sd]),
-        "d_true": np.array(
-            [measure(population.ratios[v.quantity], population.frequencies) for v in variants]
-        ),
-        "sd_true": np.array([spread[v.quantity] for v in variants]),
+        "d": np.concatenate([d for d, _ in batches], axis=1),
+        "sd": np.concatenate([sd for _, sd in batches], axis=1),
+        "d_true": np.array([measure(each, population.frequencies) for each in ratios]),
+        "sd_true": np.array([spread[variant.quantity] for variant in variants]),
     }

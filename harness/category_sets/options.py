@@ -8,7 +8,7 @@ from harness.errors import UserError
 def check_run(
     pairs: Sequence[str], n_test: int, n_replicates: int | None, balances: Sequence[str], stored: bool
 ) -> None:
-    """Refuse settings of the whole run that leave nothing to compare."""
+    """Refuse settings of the whole run with nothing to compare; `stored`: it starts from a stored table."""
     if stored:
         raise UserError(
             "population: a stored outcomes table does not hold single documents, which experiment=rr0434 "

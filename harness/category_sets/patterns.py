@@ -11,12 +11,7 @@ _CODES_AT_ONCE = 12  # 36 bits beside up to 2**27 documents in one 64-bit number
 class Patterns(NamedTuple):
     """The distinct documents of a population, as far as a set of categories can tell them apart.
 
-    Attributes
-    ----------
-    codes : uint8 array, shape (n_patterns, n_categories)
-        Cell of the pattern in each category: 0 for e1 to 7 for e8.
-    frequencies : int64 array, shape (n_patterns,)
-        Documents of each pattern.
+    `codes` are the cells of each pattern, 0 for e1 to 7 for e8, shape (n_patterns, n_categories).
     """
 
     codes: NDArray[np.uint8]
@@ -30,11 +25,6 @@ class Patterns(NamedTuple):
 
 def outcome_codes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.uint8]:
     """Return the cell of every document in every category: 0 for e1 to 7 for e8.
-
-    Parameters
-    ----------
-    y_true, a, b : bool array, equal shapes
-        Truth, decisions of A, decisions of B.
 
     Examples
     --------
@@ -57,15 +47,7 @@ def outcome_codes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.u
 def find_patterns(codes: ArrayLike) -> Patterns:
     """Count the distinct rows of `codes`.
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (n_documents, n_categories)
-        From :func:`outcome_codes`.
-
-    Returns
-    -------
-    Patterns
-        In an order that depends on the rows alone, not on how they are arranged.
+    Their order depends on the rows alone, not on how they are arranged.
 
     Examples
     --------
@@ -91,11 +73,5 @@ def find_patterns(codes: ArrayLike) -> Patterns:
 
 
 def pooled_cells(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return in how many categories each pattern falls into each cell, shape (n_patterns, 8).
-
-    Examples
-    --------
-    >>> pooled_cells(np.array([[0, 7, 7]], dtype=np.uint8))
-    array([[1, 0, 0, 0, 0, 0, 0, 2]])
-    """
+    """Return in how many categories each pattern falls into each cell, shape (n_patterns, 8)."""
     return np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)

@@ -22,11 +22,7 @@ _ROUNDING = 1e-12  # sums of ratios that are equal may differ by this
 class Ratios(NamedTuple):
     """``sum_j weights_j top_j / bottom_j``, each top and bottom a sum over documents; 0/0 counts as 0.
 
-    Attributes
-    ----------
-    tops, bottoms : float arrays of whole numbers, shape (n_patterns, n_ratios)
-        What a document of each pattern adds.
-    weights : float array, shape (n_ratios,)
+    `tops` and `bottoms` are what a document of each pattern adds, whole numbers, (n_patterns, n_ratios).
     """
 
     tops: Floats
@@ -34,13 +30,15 @@ class Ratios(NamedTuple):
     weights: Floats
 
 
+F1_OF_CELLS = Ratios(F1_TOPS.astype(float), F1_BOTTOMS.astype(float), np.array([1.0, -1.0]))
+"""``F1_A - F1_B`` of single decisions, whose patterns are the cells."""
+
+
 def f1_ratios(codes: NDArray[np.uint8], average: str) -> Ratios:
     """Return ``F1_A - F1_B`` over a set of categories.
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (n_patterns, n_categories)
-        Cells of the patterns; see :func:`harness.category_sets.patterns.outcome_codes`.
+    F1 is that of the cells pooled over the categories (micro), or the mean of the categories' F1 (macro), as
+    ``sklearn.metrics.f1_score(average=..., zero_division=0)``.
 
     Examples
     --------
@@ -50,9 +48,7 @@ def f1_ratios(codes: NDArray[np.uint8], average: str) -> Ratios:
     """
     if average == "micro":
         cells = pooled_cells(codes)
-        return Ratios(
-            (cells @ F1_TOPS).astype(float), (cells @ F1_BOTTOMS).astype(float), np.array([1.0, -1.0])
-        )
+        return Ratios(cells @ F1_OF_CELLS.tops, cells @ F1_OF_CELLS.bottoms, F1_OF_CELLS.weights)
     if average == "macro":
         n_patterns, n_categories = codes.shape
         tops, bottoms = (
@@ -64,31 +60,17 @@ def f1_ratios(codes: NDArray[np.uint8], average: str) -> Ratios:
 
 
 def dcf_ratios(codes: NDArray[np.uint8], costs: Mapping[str, float]) -> Ratios:
-    """Return ``DCF_A - DCF_B`` of the cells pooled over the categories.
-
-    Parameters
-    ----------
-    codes : uint8 array, shape (n_patterns, n_categories)
-    """
+    """Return ``DCF_A - DCF_B`` of the cells pooled over the categories."""
     cells = pooled_cells(codes)
     c1, c2 = costs["cost_fn"] * costs["prior"], costs["cost_fp"] * (1 - costs["prior"])
     return Ratios((cells @ DCF_TOPS).astype(float), (cells @ DCF_BOTTOMS).astype(float), np.array([c1, c2]))
 
 
 def measure(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
-    """Return A minus B for documents drawn `frequencies` times each.
-
-    Parameters
-    ----------
-    frequencies : int array, shape (..., n_patterns)
-
-    Returns
-    -------
-    float array, shape (...)
-        Equal measures give 0 exactly.
-    """
+    """Return A minus B for documents drawn `frequencies` times each; equal measures give 0 exactly."""
     counts = frequencies.astype(float)  # whole numbers below 2**53: products and sums are exact
-    return _weigh(ratios.weights, counts @ ratios.tops, counts @ ratios.bottoms)
+    total = (ratios.weights * _divide(counts @ ratios.tops, counts @ ratios.bottoms)).sum(axis=-1)
+    return np.where(np.abs(total) < _ROUNDING, 0.0, total)
 
 
 def standard_error(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
@@ -98,14 +80,6 @@ def standard_error(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
     ``psi_i = sum_j weights_j (top_ij - r_j bottom_ij) / b_j``,
     the influence of pattern i, r_j the ratio and b_j its mean bottom. With more documents the bootstrap's
     standard deviation tends to it.
-
-    Parameters
-    ----------
-    frequencies : int array, shape (..., n_patterns)
-
-    Returns
-    -------
-    float array, shape (...)
 
     Examples
     --------
@@ -118,25 +92,9 @@ def standard_error(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
     tops, bottoms = counts @ ratios.tops, counts @ ratios.bottoms
     slopes = _divide(ratios.weights * n_documents[..., None], bottoms)
     influence = slopes @ ratios.tops.T - (slopes * _divide(tops, bottoms)) @ ratios.bottoms.T
-    return np.sqrt((counts * influence**2).sum(axis=-1)) / n_documents
+    return np.asarray(np.sqrt((counts * influence**2).sum(axis=-1)) / n_documents)
 
 
-def event_measure(weights: Floats, tops: NDArray[np.integer], bottoms: NDArray[np.integer], cells) -> Floats:
-    """Return the sum of ratios for pooled cells, ``tops`` and ``bottoms`` of shape (8, n_ratios).
-
-    Examples
-    --------
-    >>> float(event_measure(np.array([1.0, -1.0]), F1_TOPS, F1_BOTTOMS, np.array([2, 0, 2, 0, 0, 0, 0, 5])))
-    0.33333333333333337
-    """
-    return _weigh(weights, cells @ tops, cells @ bottoms)
-
-
-def _weigh(weights: Floats, tops, bottoms) -> Floats:
-    total = (weights * _divide(tops, bottoms)).sum(axis=-1)
-    return np.where(np.abs(total) < _ROUNDING, 0.0, total)
-
-
-def _divide(top, bottom) -> Floats:
+def _divide(top: Floats, bottom: Floats) -> Floats:
     """Divide; 0/0 is 0."""
     return np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=bottom > 0)

@@ -11,9 +11,10 @@ from scipy import special
 
 from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overlap
 from harness.category_sets.ratios import measure
-from harness.category_sets.replicates import replicate
+from harness.category_sets.resampling import replicate
 from harness.category_sets.variants import DCF_VARIANCES, Population, Variant, dcf_statistic
-from harness.runtime.parallel import Arrays, Run
+from harness.runtime.parallel import Run
+from harness.runtime.store import Arrays
 from harness.seeding import rng
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ def resample_sets(
 ) -> dict[tuple[str, str], Arrays]:
     """Draw the bootstrap replicates of D_te and the subsets of D_true, both as large as D_te.
 
-    Returns
-    -------
-    dict of (set, "te" or "true") to dict
-        What :func:`harness.category_sets.replicates.replicate` returns.
+    Returns what :func:`harness.category_sets.resampling.replicate` does, for each (set, "te" or "true").
     """
     units = [
         (name, source, n_draws, seed)

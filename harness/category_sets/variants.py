@@ -26,13 +26,7 @@ DCF_VARIANCES = {"eq8": "independent", "eq9": "eq9", "paired": "paired"}
 
 
 class Variant(NamedTuple):
-    """One row of Table 3 for every set.
-
-    Attributes
-    ----------
-    method : str
-        One of :data:`METHODS`.
-    """
+    """One row of Table 3 for every set: "f1" or "dcf", "micro" or "macro", one of :data:`METHODS`."""
 
     measure: str
     average: str
@@ -55,13 +49,7 @@ class Variant(NamedTuple):
 
 
 def quantity_words(measure: str, average: str) -> str:
-    """Return the name of what is measured.
-
-    Examples
-    --------
-    >>> quantity_words("f1", "macro"), quantity_words("dcf", "micro")
-    ('macro F1', 'DCF')
-    """
+    """Return the name of what is measured."""
     return "DCF" if measure == "dcf" else f"{average} F1"
 
 
@@ -86,13 +74,8 @@ def records(table: "pd.DataFrame") -> list[Any]:
 class Population(NamedTuple):
     """A category set's documents, with all that is measured on them.
 
-    Attributes
-    ----------
-    frequencies : int64 array, shape (n_patterns,)
-    cells : int64 array, shape (n_patterns, 8)
-        Pooled cells of each pattern.
-    ratios : dict of str to Ratios
-        ``"f1 micro"``, ``"f1 macro"``, ``"dcf micro"``: A minus B by document.
+    `cells` are the pooled cells of each pattern, (n_patterns, 8); `ratios` are A minus B by document, named
+    ``"f1 micro"``, ``"f1 macro"``, ``"dcf micro"``.
     """
 
     frequencies: NDArray[np.int64]
@@ -111,7 +94,7 @@ class Population(NamedTuple):
 
 
 def make_population(patterns: Patterns, costs: Mapping[str, float]) -> Population:
-    """Prepare the patterns of one category set."""
+    """Prepare the patterns of one category set; the costs are those of the detection cost."""
     ratios = {f"f1 {average}": f1_ratios(patterns.codes, average) for average in ("micro", "macro")}
     ratios["dcf micro"] = dcf_ratios(patterns.codes, costs)
     return Population(patterns.frequencies, pooled_cells(patterns.codes), ratios, patterns.codes.shape[1])

@@ -1,13 +1,19 @@
 """The one form in which every corpus reaches the study."""
 
 import hashlib
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from harness.errors import UserError
+
+PART_SIZE = 2**20
 
 
 @dataclass(frozen=True)
@@ -16,22 +22,14 @@ class Corpus:
 
     Attributes
     ----------
-    name : str
-        The source's name, as in ``corpus=NAME``.
-    terms : scipy.sparse.csr_array, shape (n_documents, n_terms), float32
+    terms : csr_array, shape (n_documents, n_terms), float32
         Term counts, or weights where `values` says so. Canonical (sorted, no duplicates, no stored 0).
-    topics : scipy.sparse.csr_array, shape (n_documents, n_topics), uint8
+    topics : csr_array, shape (n_documents, n_topics), uint8
         1 where the document carries the topic. Canonical.
-    document_ids : str array, shape (n_documents,)
-    term_names : str array, shape (n_terms,)
-    topic_names : tuple of str, length n_topics
-    values : {"counts", "weights"}
-        What `terms` holds.
     chronological : bool
         True where the documents' order is their order in time.
     notes : tuple of str
-        What a reader of results must know of this corpus (known biases, documents left out), one
-        sentence each.
+        What a reader of results must know of this corpus, one sentence each.
     """
 
     name: str
@@ -44,10 +42,33 @@ class Corpus:
     chronological: bool = False
     notes: tuple[str, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        """Prove that the parts fit together; UserError names the first that does not."""
+        shape, names = self.terms.shape, self.topic_names
+        lengths = (len(self.document_ids), len(self.term_names))
+        if min(*shape, len(names)) == 0:
+            wrong = f"{shape[0]} documents, {shape[1]} terms, {len(names)} topics; one of each is needed"
+        elif self.topics.shape != (shape[0], len(names)):
+            wrong = f"the topics have shape {self.topics.shape}, ({shape[0]}, {len(names)}) is needed"
+        elif lengths != shape:
+            wrong = f"{lengths[0]} ids and {lengths[1]} term names do not match the matrix of shape {shape}"
+        elif twice := _find_repeated(self.document_ids):
+            wrong = f"document id {twice[0]} occurs more than once"
+        elif twice := _find_repeated(np.asarray(names)):
+            wrong = f"topic {twice[0]} occurs more than once"
+        # NaN is neither; no array of flags, which would take 60 MB on all of RCV1
+        elif self.terms.nnz and not (self.terms.data.min() >= 0 and self.terms.data.max() < np.inf):
+            wrong = "a term value is negative or not finite; values >= 0 are allowed"
+        elif self.topics.nnz == 0:
+            wrong = "no document carries a topic; at least one positive is needed"
+        else:
+            return
+        raise UserError(f"corpus {self.name}: {wrong}")
+
     @property
     def n_documents(self) -> int:
         """Number of documents."""
-        return self.terms.shape[0]
+        return int(self.terms.shape[0])
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of all that the study uses: counts, topics, ids, names."""
@@ -61,56 +82,10 @@ class Corpus:
         return digest.hexdigest()
 
 
-def check_corpus(corpus: Corpus) -> Corpus:
-    """Return `corpus` after proving that its parts fit together.
-
-    Raises
-    ------
-    UserError
-        If shapes disagree, an id or a topic name occurs twice, a value is negative or not finite, or
-        there is no document, no term or no topic. Names the first offender.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> tiny = Corpus(
-    ...     "tiny",
-    ...     sparse.csr_array(np.array([[1, 0], [2, 1]], dtype=np.float32)),
-    ...     sparse.csr_array(np.array([[1], [0]], dtype=np.uint8)),
-    ...     np.array(["1", "2"]), np.array(["a", "b"]), ("GCAT",))
-    >>> check_corpus(tiny).n_documents
-    2
-    """
-    n_documents, n_terms = corpus.terms.shape
-    if min(n_documents, n_terms, len(corpus.topic_names)) == 0:
-        raise UserError(
-            f"corpus {corpus.name}: {n_documents} documents, {n_terms} terms, "
-            f"{len(corpus.topic_names)} topics; at least one of each is needed"
-        )
-    if corpus.topics.shape != (n_documents, len(corpus.topic_names)):
-        raise UserError(
-            f"corpus {corpus.name}: the topics have shape {corpus.topics.shape}, "
-            f"({n_documents}, {len(corpus.topic_names)}) is needed"
-        )
-    if len(corpus.term_names) != n_terms or len(corpus.document_ids) != n_documents:
-        raise UserError(
-            f"corpus {corpus.name}: {len(corpus.document_ids)} ids and {len(corpus.term_names)} term names "
-            f"do not match the matrix of shape {corpus.terms.shape}"
-        )
-    for what, names in (("document id", corpus.document_ids), ("topic", np.asarray(corpus.topic_names))):
-        different, n_times = np.unique(names, return_counts=True)
-        if (n_times > 1).any():
-            twice = different[n_times > 1][0]
-            raise UserError(f"corpus {corpus.name}: {what} {twice} occurs more than once")
-    values = corpus.terms.data  # NaN is neither; no array of flags, which would take 60 MB on all of RCV1
-    if values.size and not (values.min() >= 0 and values.max() < np.inf):
-        raise UserError(
-            f"corpus {corpus.name}: a term value is negative or not finite; values >= 0 are allowed"
-        )
-    if corpus.topics.nnz == 0:
-        raise UserError(f"corpus {corpus.name}: no document carries a topic; at least one positive is needed")
-    return corpus
+def _find_repeated(names: NDArray[np.str_]) -> list[str]:
+    """Return the names that occur more than once."""
+    different, n_times = np.unique(names, return_counts=True)
+    return [str(name) for name in different[n_times > 1]]
 
 
 def ids_as_text(ids: NDArray[np.int64]) -> NDArray[np.str_]:
@@ -125,6 +100,49 @@ def ids_as_text(ids: NDArray[np.int64]) -> NDArray[np.str_]:
     return ids.astype(f"U{len(str(ids.max(initial=0)))}")
 
 
+def csr(
+    values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], n_columns: int
+) -> sparse.csr_array:
+    """Return sparse rows; 32-bit columns stay so only beside 32-bit starts, which are used where they do."""
+    if starts[-1] < 2**31:
+        starts = starts.astype(np.int32, copy=False)
+        columns = columns.astype(np.int32, copy=False)
+    return sparse.csr_array((values, columns, starts), shape=(len(starts) - 1, n_columns))
+
+
+def renumber(columns: NDArray[np.int32], numbers: NDArray[np.int32]) -> None:
+    """Give columns new numbers in place, a part at a time: of all of RCV1 a copy takes 250 MB."""
+    for start in range(0, len(columns), PART_SIZE):
+        part = columns[start : start + PART_SIZE]
+        part[:] = numbers[part]
+
+
 def count_empty(corpus: Corpus) -> int:
     """Return the number of documents without a term."""
     return int((np.diff(corpus.terms.indptr) == 0).sum())
+
+
+def note_empty(terms: sparse.csr_array, topics: sparse.csr_array) -> tuple[str, ...]:
+    """Return a sentence on documents without a topic and one on those without a term, if there are any."""
+    bare, empty = (int((np.diff(matrix.indptr) == 0).sum()) for matrix in (topics, terms))
+    told = (
+        (bare, "carry no topic; they are kept, as negatives of all topics."),
+        (empty, "have no term; they are kept."),
+    )
+    return tuple(f"{n:,} of {terms.shape[0]:,} documents {what}" for n, what in told if n)
+
+
+def check_choice(setting: str, value: object, allowed: Sequence[object]) -> None:
+    """Refuse a value of ``corpus.SETTING`` that is not among those allowed."""
+    if value not in allowed:
+        choices = ", ".join(map(str, allowed))
+        raise UserError(f"corpus.{setting}={value!r} is not allowed; choose one of {choices}")
+
+
+def check_whole(setting: str, value: Any, low: int, high: float = math.inf) -> int:
+    """Return a value of ``corpus.SETTING`` as an int, or refuse it."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    if not whole or not low <= int(value) <= high:
+        allowed = f"from {low:,} to {high:,}" if high < math.inf else f">= {low}"
+        raise UserError(f"corpus.{setting}={value!r} is not allowed; whole numbers {allowed} are")
+    return int(value)

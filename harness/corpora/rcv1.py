@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_corpus, ids_as_text
+from harness.corpora.corpus import PART_SIZE, Corpus, check_choice, csr, ids_as_text
 from harness.corpora.term_counts import recover_counts
 from harness.errors import UserError
 
 N_TRAIN = 23_149
 SUBSETS = ("all", "train", "test")
 VALUES = ("counts", "weights")
-ENTRIES_AT_ONCE = 2**20
 CACHE_FILES = ("samples", "sample_id", "sample_topics", "topics_names")
 
 
@@ -29,51 +28,33 @@ def load_rcv1(
 
     Download, checksums and cache are :func:`sklearn.datasets.fetch_rcv1`'s. Its cache is made of pickle
     files, which run code when they are read: give only a `data_home` that you trust. The weights that it
-    holds are log tf-idf with an idf from the first 23,149 documents; term counts are recovered from
-    them (see :func:`harness.corpora.term_counts.recover_counts`), so that a dictionary and an idf can be
-    fitted on other documents.
-
-    Parameters
-    ----------
-    data_home : str or pathlib.Path, optional
-        Folder whose ``RCV1`` folder is the cache; default scikit-learn's own.
-    download_if_missing : bool
-        False: use the cache or say that it is absent; nothing is written.
-    subset : {"all", "train", "test"}
-        All documents, the first 23,149, or the rest.
-    values : {"counts", "weights"}
-        "weights" leaves scikit-learn's weights as they are.
-
-    Returns
-    -------
-    Corpus
-        Terms are named by their number in the LYRL2004 files (column + 1). Documents carry no dates, but
-        their ids were given in time: `chronological` is True where they increase.
-
-    Raises
-    ------
-    UserError
-        If the cache is absent and may not be downloaded, the download fails, or the cache is damaged.
+    holds are log tf-idf with an idf from the first 23,149 documents ("train"); with ``values="counts"`` term
+    counts are recovered from them (see :func:`harness.corpora.term_counts.recover_counts`), so that a
+    dictionary and an idf can be fitted on other documents. Terms are named by their number in the LYRL2004
+    files. Documents carry no dates, but their ids were given in time.
 
     References
     ----------
     Lewis, Yang, Rose & Li (2004), JMLR 5, 361-397.
     """
-    for name, value, allowed in (("subset", subset, SUBSETS), ("values", values, VALUES)):
-        if value not in allowed:
-            raise UserError(f"corpus.{name}={value!r} is not allowed; choose one of {', '.join(allowed)}")
+    check_choice("subset", subset, SUBSETS)
+    check_choice("values", values, VALUES)
     bunch = _fetch(data_home, download_if_missing)
-    weights = _matrix(bunch.pop("data"), np.float32)  # seven digits: enough for counts
-    n_train = min(N_TRAIN, weights.shape[0])
+    terms = _matrix(bunch.pop("data"), np.float32)  # seven digits: enough for counts
+    n_train = min(N_TRAIN, terms.shape[0])
     chosen = {"all": slice(None), "train": slice(n_train), "test": slice(n_train, None)}[subset]
     ids = np.asarray(bunch.sample_id).astype(np.int64)[chosen]
-    terms = weights
-    notes = [f"Weights are scikit-learn's log tf-idf; their idf is that of the first {N_TRAIN:,} documents."]
+    notes: tuple[str, ...] = (
+        f"Weights are scikit-learn's log tf-idf; their idf is that of the first {N_TRAIN:,} documents.",
+    )
     if values == "counts":
-        terms, notes = _counts(weights, n_train)
+        if not (terms.data > 0).all():
+            raise UserError("corpus rcv1: a weight in scikit-learn's cache is negative or not a number")
+        recovered = recover_counts(terms, n_train, in_place=True)
+        terms, notes = recovered.counts, recovered.notes("scikit-learn's")
     if subset != "all":  # a slice of all would be a copy
         terms = terms[chosen]
-    corpus = Corpus(
+    return Corpus(
         name="rcv1",
         terms=terms,
         topics=_matrix(bunch.target, np.uint8)[chosen],
@@ -82,9 +63,8 @@ def load_rcv1(
         topic_names=tuple(str(name) for name in bunch.target_names),
         values=values,
         chronological=bool((np.diff(ids) > 0).all()),
-        notes=tuple(notes),
+        notes=notes,
     )
-    return check_corpus(corpus)
 
 
 def _cache(data_home: str | Path | None) -> Path:
@@ -124,10 +104,7 @@ def _matrix(matrix: Any, kind: type) -> sparse.csr_array:
     result.data = _narrowed(result.data) if kind is np.float32 else result.data.astype(kind, copy=False)
     result.sum_duplicates()
     result.eliminate_zeros()
-    if result.nnz < 2**31:
-        result.indices = result.indices.astype(np.int32, copy=False)
-        result.indptr = result.indptr.astype(np.int32, copy=False)
-    return result
+    return csr(result.data, result.indices, result.indptr, result.shape[1])
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
@@ -135,11 +112,6 @@ def _narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
 
     Beside each other they would take 750 MB on all of RCV1. What is given is of no use afterwards, nor is any
     other view of that array.
-
-    Examples
-    --------
-    >>> _narrowed(np.arange(5) / 4)
-    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     base = values.base
     if isinstance(base, np.ndarray) and base.dtype == values.dtype and base.shape == values.shape:
@@ -148,28 +120,9 @@ def _narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
         return values.astype(np.float32, copy=False)
     n_values = len(values)
     narrow = values.view(np.float32)
-    for start in range(0, n_values, ENTRIES_AT_ONCE):
-        part = values[start : start + ENTRIES_AT_ONCE].astype(np.float32)
+    for start in range(0, n_values, PART_SIZE):
+        part = values[start : start + PART_SIZE].astype(np.float32)
         narrow[start : start + len(part)] = part  # always behind what is still to be read
     del narrow
     values.resize((n_values + 1) // 2, refcheck=False)
     return values.view(np.float32)[:n_values]
-
-
-def _counts(weights: sparse.csr_array, n_train: int) -> tuple[sparse.csr_array, list[str]]:
-    """Recover the counts and say how that went."""
-    if not (weights.data > 0).all():
-        raise UserError("corpus rcv1: a weight in scikit-learn's cache is negative or not a number")
-    recovered = recover_counts(weights, n_train, in_place=True)
-    notes = ["Term counts were recovered from scikit-learn's log tf-idf weights."]
-    if not recovered.idf_known:
-        notes.append(
-            f"The document frequencies of the first {n_train:,} documents do not explain the weights: "
-            "idf was estimated from the weights themselves, and a few counts in a thousand may be wrong."
-        )
-    if recovered.n_unresolved:
-        notes.append(
-            f"{recovered.n_unresolved:,} of {weights.shape[0]:,} documents have a weight that fits no whole "
-            "count (the nearest was taken)."
-        )
-    return recovered.counts, notes

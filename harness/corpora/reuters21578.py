@@ -7,22 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.corpora.archives import Limits, read_files
-from harness.corpora.corpus import Corpus
+from harness.corpora.corpus import Corpus, check_choice
+from harness.corpora.opening import Limits, read_files
 from harness.corpora.text import TextCorpus
 from harness.errors import UserError
 
 SPLITS = ("modapte", "all")
-"""Allowed values of ``split=``."""
+SOURCES = ("sgml", "nltk")
 
 FILE_NAMES = tuple(f"reut2-{number:03d}.sgm" for number in range(22))
 """The collection's files (README of the collection, section VI)."""
 
-PUBLISHED = {"all": (21_578,), "modapte": (9_603, 3_299)}
-"""Documents in the collection, and in ModApte's training and test set (its README, section VIII.B)."""
-
-NLTK_PUBLISHED = (7_769, 3_019)
-"""Training and test documents of NLTK's corpus: ModApte's that carry at least one of its 90 topics."""
+PUBLISHED = {"all": (21_578,), "modapte": (9_603, 3_299), "nltk": (7_769, 3_019)}
+"""Documents in the collection, and in ModApte's training and test set (its README, section VIII.B); of these
+NLTK's corpus has those that carry at least one of its 90 topics."""
 
 _LIMITS = Limits(member_bytes=16 << 20, total_bytes=256 << 20, n_members=1_000)
 _ATTRIBUTE = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
@@ -33,18 +31,8 @@ _TAG = re.compile(r"</?[A-Z]+(?:\s[^<>]*)?>")
 class Story(NamedTuple):
     """One REUTERS element.
 
-    Attributes
-    ----------
-    number : int
-        NEWID: 1 to 21578, in chronological order.
-    part : str
-        ModApte's ``"train"`` or ``"test"``, or ``"unused"``.
-    topics : tuple of str
-        The D elements of TOPICS.
-    text : str
-        TITLE and BODY, entities resolved; all of TEXT where it has neither (TYPE="UNPROC").
-    has_body : bool
-        False where there is no BODY or only blanks in it.
+    `number` is NEWID, which is chronological; `part` is ModApte's ``"train"`` or ``"test"``, or ``"unused"``;
+    `text` is TITLE and BODY, entities resolved, or all of TEXT where it has neither (TYPE="UNPROC").
     """
 
     number: int
@@ -63,84 +51,60 @@ def load_reuters21578(
 ) -> Corpus:
     """Load Reuters-21578 as counts of Porter stems, in chronological order (NEWID).
 
-    ModApte's training documents all precede its test documents: with ``split=modapte``, a chronological
-    split whose first 9,603 documents are D_tr is exactly the published one.
+    `path` is a folder with reut2-000.sgm to reut2-021.sgm (at any depth), or a zip or tar.* of it.
+    ``source="nltk"`` takes NLTK's `reuters` corpus instead, 10,788 documents of ModApte with 90 topics, from
+    where NLTK looks (environment variable NLTK_DATA). ``complete=False`` allows a part of the collection.
 
-    Parameters
-    ----------
-    path : str or Path
-        Folder with reut2-000.sgm to reut2-021.sgm (at any depth), or a zip or tar.* of it. Not used, and
-        refused, with ``source="nltk"``, which looks where NLTK looks (environment variable NLTK_DATA).
-    split : {"modapte", "all"}
-        ``modapte``: TOPICS="YES" and LEWISSPLIT "TRAIN" or "TEST", 12,902 documents; the attribute, not
-        the topics a document has: 2,108 of them have none. ``all``: the 21,578 documents; of those
-        outside ModApte many were never indexed.
-    stop_words : {"sklearn", "nltk", "none"}
-        See :func:`harness.corpora.text.stop_word_set`.
-    source : {"sgml", "nltk"}
-        ``nltk``: NLTK's `reuters` corpus, 10,788 documents of ModApte with 90 topics.
-    complete : bool
-        Refuse a collection that lacks a file or whose numbers of documents are not the published ones;
-        False allows a part of the collection.
-
-    Returns
-    -------
-    Corpus
-        Topics are those that occur: 120 of the 135 in the collection's list; 118 in ModApte, of which 115
-        in its training set, 93 in its test set and 90 in both.
-
-    Raises
-    ------
-    UserError
-        If a file is missing, truncated or malformed (named, with the line), an argument is not allowed,
-        numbers of documents are not the published ones, or NLTK's corpus is not installed.
+    ``split="modapte"`` is TOPICS="YES" and LEWISSPLIT "TRAIN" or "TEST", 12,902 documents; the attribute, not
+    the topics a document has: 2,108 of them have none. ModApte's training documents all precede its test
+    documents: a chronological split whose first 9,603 documents are D_tr is exactly the published one. "all"
+    is the 21,578 documents; of those outside ModApte many were never indexed. Topics are those that occur:
+    120 of the 135 in the collection's list; 118 in ModApte, of which 115 in its training set, 93 in its test
+    set and 90 in both.
 
     References
     ----------
     Lewis (1997), README of the Reuters-21578 text categorization test collection, Distribution 1.0.
     """
-    if split not in SPLITS:
-        raise UserError(f"corpus.split={split} is not allowed; choose one of {', '.join(SPLITS)}")
-    if source == "nltk":
-        return _load_nltk(path, split, stop_words, complete)
-    if source != "sgml":
-        raise UserError(f"corpus.source={source} is not allowed; choose one of sgml, nltk")
-    if path is None:
+    check_choice("split", split, SPLITS)
+    check_choice("source", source, SOURCES)
+    if source == "nltk" and path is not None:
+        raise UserError("corpus.source=nltk takes no corpus.path; name NLTK's data folder in NLTK_DATA")
+    if source == "nltk" and split != "modapte":
+        raise UserError(f"corpus.split={split} is not allowed with corpus.source=nltk; it holds ModApte only")
+    if source == "sgml" and path is None:
         raise UserError(f"corpus.path: a folder or archive of {FILE_NAMES[0]} to {FILE_NAMES[-1]} is needed")
     texts = TextCorpus("reuters21578", stop_words)
     parts: Counter[str] = Counter()
     n_bodiless = 0
-    for where, story in _read_stories(path, complete):
+    for where, story in _nltk_stories() if path is None else _read_stories(path, complete):
         if split == "modapte" and story.part == "unused":
             continue
         texts.add(story.number, story.number, story.text, story.topics, where)
         parts[story.part] += 1
         n_bodiless += not story.has_body
-    _check_counts(path, split, parts, complete)
-    return texts.finish(notes=_describe(split, parts, n_bodiless))
-
-
-def _describe(split: str, parts: Counter[str], n_bodiless: int) -> tuple[str, ...]:
-    bodiless = (
-        f"Documents without a body: {n_bodiless:,}; briefs, whose title is the text, and unprocessed ones, "
-        "of which all that stands in TEXT is."
-    )
-    if split == "modapte":
-        n_train = f"{parts['train']:,}"
-        return bodiless, f"The first {n_train} documents are ModApte's training set, the rest its test set."
-    return bodiless, "Not all documents outside ModApte were indexed: there a missing topic may mean nothing."
-
-
-def _check_counts(path: str | Path, split: str, parts: Counter[str], complete: bool) -> None:
-    found = (parts.total(),) if split == "all" else (parts["train"], parts["test"])
-    needed = PUBLISHED[split]
     if parts.total() == 0:
         raise UserError(f"{path}: no document of split={split} in it; at least one is needed")
+    found = (parts.total(),) if split == "all" else (parts["train"], parts["test"])
+    needed = PUBLISHED[split if source == "sgml" else source]
     if complete and found != needed:
         raise UserError(
-            f"{path}: {_sum(found)} documents, the published split={split} has {_sum(needed)}; "
-            "corpus.complete=false allows a part of the collection"
+            f"{path or 'corpus.source=nltk'}: {_sum(found)} documents, the published split={split} has "
+            f"{_sum(needed)}; corpus.complete=false allows a part of the collection"
         )
+    if source == "nltk":
+        first = (
+            "NLTK's selection: the documents of ModApte with at least one topic that both of its parts have."
+        )
+    else:
+        first = (
+            f"Documents without a body: {n_bodiless:,}; briefs, whose title is the text, and unprocessed "
+            "ones, of which all that stands in TEXT is."
+        )
+    second = f"The first {parts['train']:,} documents are ModApte's training set, the rest its test set."
+    if split == "all":
+        second = "Not all documents outside ModApte were indexed: there a missing topic may mean nothing."
+    return texts.finish(notes=(first, second))
 
 
 def _sum(numbers: tuple[int, ...]) -> str:
@@ -164,37 +128,20 @@ def scan_stories(text: str, where: str) -> Iterator[Story]:
 
     A scanner, not an SGML parser: it looks for the collection's own tags and takes all else as it comes
     (its files hold control characters and bare ``>``). The document type line is ignored, so nothing it
-    names is ever opened.
-
-    Raises
-    ------
-    UserError
-        If a story is not closed, or lacks an attribute or its TOPICS or TEXT; names `where` and the line.
-
-    Examples
-    --------
-    >>> sgml = '''<REUTERS TOPICS="YES" LEWISSPLIT="TEST" OLDID="1" NEWID="7">
-    ... <TOPICS><D>gold</D></TOPICS>
-    ... <TEXT><TITLE>AT&amp;T</TITLE><BODY>Gold fell.</BODY></TEXT>
-    ... </REUTERS>'''
-    >>> next(scan_stories(sgml, "reut2-000.sgm"))
-    Story(number=7, part='test', topics=('gold',), text='AT&T\nGold fell.', has_body=True)
+    names is ever opened. A story that is not closed or lacks a part is refused, with its line.
     """
-    line, done = 1, 0
-    start = text.find("<REUTERS")
-    if start < 0:
+    before, *pieces = re.split("(?=<REUTERS)", text)
+    if not pieces:
         raise UserError(f"{where}: no <REUTERS> in it; a file of the Reuters-21578 collection is needed")
-    while start >= 0:
-        line += text.count("\n", done, start)
-        done = start
-        end = text.find("</REUTERS>", start)
-        following = text.find("<REUTERS", start + 1)
-        if end < 0 or 0 <= following < end:
+    line = 1 + before.count("\n")
+    for piece in pieces:
+        element, *after = piece.split("</REUTERS>")
+        if not after:
             raise UserError(f"{where}, line {line}: this <REUTERS> is not closed; is the file truncated?")
-        yield _parse_story(text[start:end], f"{where}, line {line}")
-        start = following
-    if text.find("</REUTERS>", end + 1) >= 0:
-        raise UserError(f"{where}: a </REUTERS> without its <REUTERS> after line {line}")
+        if len(after) > 1:
+            raise UserError(f"{where}: a </REUTERS> without its <REUTERS> after line {line}")
+        yield _parse_story(element, f"{where}, line {line}")
+        line += piece.count("\n")
 
 
 def _parse_story(element: str, where: str) -> Story:
@@ -228,38 +175,20 @@ def _content(text: str, tag: str, start: int = 0) -> str | None:
     return text[opened.end() : end] if opened and end >= 0 else None
 
 
-def _load_nltk(path: str | Path | None, split: str, stop_words: str, complete: bool) -> Corpus:
+def _nltk_stories() -> Iterator[tuple[str, Story]]:
     from nltk.corpus.reader import CategorizedPlaintextCorpusReader
     from nltk.corpus.util import LazyCorpusLoader
 
-    if path is not None:
-        raise UserError("corpus.source=nltk takes no corpus.path; name NLTK's data folder in NLTK_DATA")
-    if split != "modapte":
-        raise UserError(f"corpus.split={split} is not allowed with corpus.source=nltk; it holds ModApte only")
-    texts = TextCorpus("reuters21578", stop_words)
+    options = {"cat_file": "cats.txt", "encoding": "latin-1"}
     files = "(training|test)/[0-9]+"
-    reader = LazyCorpusLoader(
-        "reuters", CategorizedPlaintextCorpusReader, files, cat_file="cats.txt", encoding="latin-1"
-    )
-    parts: Counter[str] = Counter()
+    reader = LazyCorpusLoader("reuters", CategorizedPlaintextCorpusReader, files, **options)
     try:
         for name in reader.fileids():
-            part, number = name.split("/")
-            parts[part] += 1
+            part, number = name.removeprefix("training/").rpartition("/")[::2]
             text = html.unescape(reader.raw(name))  # NLTK's files keep the SGML's entities
-            texts.add(int(number), int(number), text, reader.categories(name), name)
+            yield name, Story(int(number), part or "train", tuple(reader.categories(name)), text, True)
     except (LookupError, OSError) as error:
         raise UserError(
             "corpus.source=nltk: NLTK's reuters corpus is not installed or incomplete; get it by "
             "`python -m nltk.downloader reuters`, or give the SGML files as corpus.path"
         ) from error
-    found = (parts["training"], parts["test"])
-    if complete and found != NLTK_PUBLISHED:
-        raise UserError(
-            f"corpus.source=nltk: {_sum(found)} documents in NLTK's folder, {_sum(NLTK_PUBLISHED)} are needed"
-        )
-    notes = (
-        "NLTK's selection: the documents of ModApte with at least one topic that both of its parts have.",
-        f"The first {found[0]:,} documents are ModApte's training documents.",
-    )
-    return texts.finish(notes=notes)

@@ -1,7 +1,8 @@
 """A generator of documents that look like RCV1 to a bag-of-words classifier: ``corpus=synthetic``."""
 
+from collections.abc import Iterator
 from functools import lru_cache
-from numbers import Integral, Real
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
-from harness.corpora.corpus import Corpus, check_corpus
+from harness.corpora.corpus import Corpus, check_whole, ids_as_text
 from harness.corpora.rcv1_topics import NAMES, ROOT, TOPICS, children, keep_frequent, topic_frequencies
+from harness.corpora.svmlight_text import Rows, join_rows
 from harness.errors import UserError
 from harness.seeding import rng
 
@@ -52,15 +54,7 @@ class _Branch(NamedTuple):
 
 
 class Language(NamedTuple):
-    """How each topic is spoken of.
-
-    Attributes
-    ----------
-    terms : int32 array, shape (103, 2000)
-        Each topic's terms, most frequent first.
-    voices : float array, shape (103,)
-        A topic's weight among the topics of a document when a token chooses one.
-    """
+    """How each topic is spoken of: its terms, most frequent first, and its weight beside other topics."""
 
     terms: NDArray[np.int32]
     voices: NDArray[np.float64]
@@ -71,99 +65,59 @@ def generate_synthetic(
 ) -> Corpus:
     """Draw documents that resemble RCV1-v2 in what a linear or Gaussian-kernel SVM can use.
 
-    What it keeps of RCV1:
+    Topics are as frequent as in RCV1-v2 (each count is Binomial(n_documents, its share)), a document carries
+    its topics' ancestors, and siblings share documents as often as the counts demand; lengths, vocabulary and
+    bursts are RCV1's. Which words go together, drift in time and Reuters's indexing errors are not kept.
+    docs/corpora.md compares how hard its topics are with real documents. The order of the documents means
+    nothing.
 
-    - the 103 topics in their hierarchy; a document carries its topics' ancestors, and one topic at least;
-    - how often each topic occurs: a topic's count is Binomial(n_documents, its share of RCV1-v2), exactly;
-    - topics per document (mean 3.24), and that siblings share documents as often as the counts demand;
-    - lengths: lognormal tokens, mean 125, standard deviation 100, at least 8 (stop-words left out);
-    - a vocabulary of 47,236 terms with Zipf's law, bursts of repeated terms, about 78 distinct a document;
-    - how hard the topics are: at 27,613 documents, 7,982 of them for training, untuned SVMs reach a micro F1
-      of .779 (linear, C = 1), .790 (linear, C = 3) and .786 (Gaussian, gamma = .3, C = 10) with seed 0;
-      the same code on as many real documents (labels MCAT and M143 missing, rare topics over-sampled)
-      gives .783, .788 and .788. Macro F1 is .46, .50 and .48 against
-      .45, .49 and .48. With seeds 1 and 2 the linear SVM's micro F1 is higher by .003 to .012.
-
-    What it does not keep: which words go together (tokens of a topic are independent but for bursts),
-    stop-words, morphology, names and phrases, topics of different branches that attract each other, events
-    and drift in time, duplicates, and Reuters's indexing errors (documents some of whose words speak
-    of a topic drawn at random stand in for them). The linear (C = 3) and the Gaussian SVM
-    disagree on .5 per thousand of the cells (document, topic), on real documents on .8; precision is higher
-    (.94, real .89) and recall lower (.68, real .71); topics equally frequent differ less in F1. The order
-    of the documents means nothing.
-
-    Parameters
-    ----------
-    n_documents : int
-        1 to 20,000,000. The documents of a smaller corpus with the same seed are the first of a larger one.
-    n_topics : int
-        1 to 103. The most frequent topics are kept, which always include the ancestors of each. The
-        documents and their words are the same as with 103; only labels are left out, so that with few
-        topics some documents carry none.
-    seed : int
-        The same seed gives the same bytes (on one machine type, with the same numpy); >= 0.
-    topical_share : float
-        Mean share of tokens drawn from a document's topics, between 0 and 1 (exclusive); the rest are
-        background. The dial of how hard the task is: more is easier.
-
-    Returns
-    -------
-    Corpus
-        Term counts. About 700 bytes a document; 804,414 took 16 seconds of one core and 1.1 GiB.
-
-    Raises
-    ------
-    UserError
-        If an argument is of the wrong type or out of range, or no document carries any of the kept topics.
+    The documents of a smaller corpus with the same seed are the first of a larger one. The `n_topics` most
+    frequent topics are kept, which always include the ancestors of each; documents and words are the same as
+    with 103, so that with few topics some documents carry none. `topical_share` is the mean share of tokens
+    drawn from a document's topics (the rest are background): more is easier. A document takes about 700
+    bytes; 804,414 took 16 seconds of one core and 1.1 GiB.
 
     References
     ----------
     Lewis, Yang, Rose & Li (2004), JMLR 5, 361-397. The hierarchy and the counts: `rcv1_topics`.
-
-    Examples
-    --------
-    >>> corpus = generate_synthetic(n_documents=500, seed=1)
-    >>> corpus.terms.shape, corpus.topics.shape, int(corpus.terms.sum(axis=1).min()) >= 8
-    ((500, 47236), (500, 103), True)
     """
-    n_documents = _as_int("n_documents", n_documents, 1, MAX_DOCUMENTS)
-    n_topics = _as_int("n_topics", n_topics, 1, len(NAMES))
-    seed = _as_int("seed", seed, 0, None)
-    topical_share = _as_share(topical_share)
+    n_documents = check_whole("n_documents", n_documents, 1, MAX_DOCUMENTS)
+    n_topics = check_whole("n_topics", n_topics, 1, len(NAMES))
+    seed = check_whole("seed", seed, 0)
+    if not isinstance(topical_share, Real) or isinstance(topical_share, bool) or not 0 < topical_share < 1:
+        raise UserError(
+            f"corpus.topical_share={topical_share!r} is not allowed; numbers between 0 and 1 (exclusive) are"
+        )
     language = draw_language(seed)
-    terms, topics = [], []
-    for chunk, first in enumerate(range(0, n_documents, CHUNK)):
-        n_kept = min(CHUNK, n_documents - first)
-        generator = rng(seed, "synthetic", chunk)
-        carried = draw_topics(CHUNK, generator)
-        terms.append(draw_terms(carried, language, topical_share, generator, n_kept))
-        topics.append(carried[:n_kept])
     kept = keep_frequent(n_topics)
     columns = [NAMES.index(name) for name in kept]
-    return check_corpus(
-        Corpus(
-            name="synthetic",
-            terms=_join(terms),
-            topics=sparse.vstack([_as_labels(part[:, columns]) for part in topics], format="csr"),
-            document_ids=np.arange(1, n_documents + 1).astype(f"U{len(str(n_documents))}"),
-            term_names=np.array([f"t{i}" for i in range(1, N_TERMS + 1)]),
-            topic_names=kept,
-            notes=(NOTE,),
-        )
+    topics: list[sparse.csr_array] = []
+
+    def draw_chunks() -> Iterator[Rows]:
+        for chunk, first in enumerate(range(0, n_documents, CHUNK)):
+            n_kept = min(CHUNK, n_documents - first)
+            generator = rng(seed, "synthetic", chunk)
+            carried = draw_topics(CHUNK, generator)
+            topics.append(sparse.csr_array(carried[:n_kept, columns].astype(np.uint8)))
+            yield draw_terms(carried, language, float(topical_share), generator, n_kept)
+
+    return Corpus(
+        name="synthetic",
+        terms=join_rows(draw_chunks()).matrix(N_TERMS),
+        topics=sparse.vstack(topics, format="csr"),
+        document_ids=ids_as_text(np.arange(1, n_documents + 1)),
+        term_names=np.array([f"t{i}" for i in range(1, N_TERMS + 1)]),
+        topic_names=kept,
+        notes=(NOTE,),
     )
 
 
 def draw_topics(n_documents: int, generator: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw which topics each document carries, from the root of the hierarchy down.
+    """Draw which topics of `NAMES` each document carries, from the root of the hierarchy down.
 
     A document that carries a topic makes 1 + Poisson(excess) picks, with replacement, among its
     children and "none of them". Excess and chances follow from the children's frequencies (see
     `solve_branch`), so that every topic has exactly its share of RCV1-v2.
-
-    Returns
-    -------
-    bool array, shape (n_documents, 103)
-        Columns in the order of `rcv1_topics.NAMES`; closed under ancestors.
     """
     carried = np.zeros((n_documents, len(NAMES)), dtype=bool)
     for branch in _branches():
@@ -185,30 +139,12 @@ def solve_branch(shares: NDArray[np.float64]) -> tuple[float, NDArray[np.float64
     to 1 - share this gives 1-q = W(x (1-share) exp(x)) / x with Lambert's W. Where the shares add up to
     more than 1 the excess is the x for which the q add up to 1 (each document of the parent then carries
     a child); otherwise it is 0, q is the share, and what is left to 1 is the chance of no child.
-
-    Parameters
-    ----------
-    shares : float array, shape (n_children,)
-        Share of the parent's documents that carry each child, in [0, 1].
-
-    Returns
-    -------
-    excess : float
-    chances : float array, shape (n_children,)
-
-    Examples
-    --------
-    >>> excess, chances = solve_branch(np.array([0.6, 0.6]))
-    >>> print(round(excess, 3), chances.round(3))
-    0.446 [0.5 0.5]
-    >>> solve_branch(np.array([0.2, 0.3]))
-    (0.0, array([0.2, 0.3]))
     """
     if shares.sum() <= 1:
         return 0.0, shares
 
     def chances(x: float) -> NDArray[np.float64]:
-        return 1 - lambertw(x * (1 - shares) * np.exp(x)).real / x
+        return np.asarray(1 - lambertw(x * (1 - shares) * np.exp(x)).real / x)
 
     excess = brentq(lambda x: chances(x).sum() - 1, 1e-9, 20.0, xtol=1e-12)
     return float(excess), chances(excess)
@@ -248,14 +184,7 @@ def draw_language(seed: int) -> Language:
 
 
 def draw_lengths(n_documents: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Draw documents' tokens: lognormal with mean 125 and standard deviation 100, from 8 to 5,000.
-
-    Examples
-    --------
-    >>> lengths = draw_lengths(100_000, rng(0, "example"))
-    >>> print(round(float(lengths.mean()) / 125, 1), round(float(lengths.std()) / 100, 1), lengths.min() >= 8)
-    1.0 1.0 True
-    """
+    """Draw documents' tokens: lognormal with mean 125 and standard deviation 100, from 8 to 5,000."""
     variance = np.log1p((LENGTH_SD / LENGTH_MEAN) ** 2)
     lengths = generator.lognormal(np.log(LENGTH_MEAN) - variance / 2, np.sqrt(variance), n_documents)
     return np.clip(np.rint(lengths), LENGTH_MIN, LENGTH_MAX).astype(np.int64)
@@ -267,17 +196,12 @@ def draw_terms(
     topical_share: float,
     generator: np.random.Generator,
     n_kept: int,
-) -> sparse.csr_array:
-    """Draw the words of documents and count them.
+) -> Rows:
+    """Draw the words of documents and count them; the first `n_kept` do not depend on how many are kept.
 
     A fresh token is topical with the document's own probability, Beta with mean `topical_share`, and
     then belongs to one of the document's topics, each as likely as the others; else it is background.
     Both follow Zipf's law with a shift. A token that is not fresh repeats the one before.
-
-    Returns
-    -------
-    scipy.sparse.csr_array, shape (n_kept, 47236), uint16 data
-        The first `n_kept` documents; what they are does not depend on `n_kept`.
     """
     n_documents = len(carried)
     lengths = draw_lengths(n_documents, generator)
@@ -328,62 +252,17 @@ def zipf_rank(position: NDArray[np.float32], n_terms: int, shift: float) -> NDAr
 
     These are the Zipf-Mandelbrot weights 1/(rank + shift + 1/2) to second order; unlike theirs, this
     distribution function has an inverse in closed form.
-
-    Examples
-    --------
-    >>> zipf_rank(np.array([0.0, 0.5, 0.9999999], dtype=np.float32), 1000, 2.7)
-    array([  0,  49, 999], dtype=int32)
     """
     base, low = np.float32(np.log1p(n_terms / shift)), np.float32(shift)
-    rank = (np.exp(position * base) * low - low).astype(np.int32)
+    rank: NDArray[np.int32] = (np.exp(position * base) * low - low).astype(np.int32)
     return np.clip(rank, 0, n_terms - 1, out=rank)
 
 
-def _count(key: NDArray[np.uint32], n_documents: int) -> sparse.csr_array:
+def _count(key: NDArray[np.uint32], n_documents: int) -> Rows:
     """Count equal tokens, each given as document * N_TERMS + term."""
     key.sort()
     start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
     document, term = np.divmod(key[start], np.uint32(N_TERMS))
-    count = np.diff(np.r_[start, key.size]).astype(np.uint16)
-    indptr = np.r_[0, np.cumsum(np.bincount(document, minlength=n_documents))].astype(np.int32)
-    return sparse.csr_array((count, term.astype(np.int32), indptr), shape=(n_documents, N_TERMS))
-
-
-def _as_labels(carried: NDArray[np.bool_]) -> sparse.csr_array:
-    """Return labels as the corpus keeps them."""
-    return sparse.csr_array(carried.astype(np.uint8))
-
-
-def _join(parts: list[sparse.csr_array]) -> sparse.csr_array:
-    """Stack chunks into one float32 matrix, letting go of each as it is copied."""
-    sizes = np.concatenate([np.diff(part.indptr) for part in parts])
-    indptr = np.r_[0, np.cumsum(sizes, dtype=np.int64)].astype(np.int32)
-    data = np.empty(indptr[-1], dtype=np.float32)
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    end = len(indices)
-    while parts:
-        part = parts.pop()
-        data[end - part.nnz : end], indices[end - part.nnz : end] = part.data, part.indices
-        end -= part.nnz
-    joined = sparse.csr_array((data, indices, indptr), shape=(sizes.size, N_TERMS))
-    joined.has_sorted_indices = joined.has_canonical_format = True
-    return joined
-
-
-def _as_int(name: str, value: object, low: int, high: int | None) -> int:
-    """Return `value` as an int, or say what is allowed."""
-    allowed = f"whole numbers from {low:,} to {high:,}" if high is not None else f"whole numbers >= {low}"
-    whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
-    if not whole or int(value) < low or (high is not None and int(value) > high):  # type: ignore[call-overload]
-        raise UserError(f"corpus synthetic: {name}={value!r} is not allowed; {allowed} are")
-    return int(value)  # type: ignore[call-overload]
-
-
-def _as_share(value: object) -> float:
-    """Return `value` as a float between 0 and 1, or say what is allowed."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:
-        raise UserError(
-            f"corpus synthetic: topical_share={value!r} is not allowed; "
-            "numbers between 0 and 1 (exclusive) are"
-        )
-    return float(value)
+    count = np.diff(np.r_[start, key.size]).astype(np.float32)
+    documents = np.arange(n_documents)
+    return Rows(documents, np.bincount(document, minlength=n_documents), term.astype(np.int32), count)

@@ -1,7 +1,7 @@
 """Recover term counts from cosine-normalised log tf-idf weights."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,10 @@ MAX_SMALLEST = 8
 
 
 class Recovered(NamedTuple):
-    """Term counts and how far they can be trusted.
+    """Term counts, whole numbers >= 1 where the weights have an entry, and how far they can be trusted.
 
     Attributes
     ----------
-    counts : scipy.sparse.csr_array, shape (n_documents, n_terms), float32
-        Whole numbers >= 1 where the weights have an entry.
     n_unresolved : int
         Documents with at least one weight that fits no whole count (rounded to the nearest all the same).
     idf_known : bool
@@ -34,6 +32,21 @@ class Recovered(NamedTuple):
     counts: sparse.csr_array
     n_unresolved: int
     idf_known: bool
+
+    def notes(self, source: str) -> tuple[str, ...]:
+        """Return what a reader must know of counts that were recovered from the weights of `source`."""
+        notes = [f"Term counts were recovered from {source} log tf-idf weights."]
+        if not self.idf_known:
+            notes.append(
+                "The train documents' frequencies do not explain the weights: idf was estimated from the "
+                "weights themselves, and a few counts in a thousand may be wrong."
+            )
+        if self.n_unresolved:
+            notes.append(
+                f"{self.n_unresolved:,} of {self.counts.shape[0]:,} documents have a weight that fits no "
+                "whole count (the nearest was taken)."
+            )
+        return tuple(notes)
 
 
 def recover_counts(weights: sparse.csr_array, n_idf_rows: int, *, in_place: bool = False) -> Recovered:
@@ -48,37 +61,11 @@ def recover_counts(weights: sparse.csr_array, n_idf_rows: int, *, in_place: bool
     weights themselves (most counts are 1, and all are whole), which leaves about 4 counts in 1000 unsure.
 
     A document is known up to what its weights distinguish: {2, 2, 2} and {1, 1, 1} have the same weights.
-
-    Parameters
-    ----------
-    weights : scipy.sparse.csr_array, shape (n_documents, n_terms)
-        Entries > 0, float32 or float64.
-    n_idf_rows : int
-        Rows whose document frequencies made the idf; the file's train documents.
-    in_place : bool
-        Put the counts where the weights were, float32: of 800,000 documents either takes 250 MB.
-
-    Returns
-    -------
-    Recovered
-
-    Raises
-    ------
-    ValueError
-        If `n_idf_rows` is not in [1, n_documents], or a weight is not > 0.
+    Weights are > 0; `in_place` puts the counts where the weights were (of RCV1 either takes 250 MB).
 
     References
     ----------
     Lewis, Yang, Rose & Li (2004), JMLR 5, 361-397, section 7 (the weights of RCV1-v2).
-
-    Examples
-    --------
-    >>> counts = np.array([[1, 2, 0, 0], [3, 0, 1, 0], [0, 1, 0, 4], [2, 5, 0, 0], [0, 0, 1, 1.0]])
-    >>> idf = np.log(5 / (counts > 0).sum(axis=0))
-    >>> w = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
-    >>> w = sparse.csr_array(w / np.linalg.norm(w, axis=1, keepdims=True))
-    >>> recover_counts(w, 5).counts.toarray().astype(int).tolist()
-    [[1, 2, 0, 0], [3, 0, 1, 0], [0, 1, 0, 4], [2, 5, 0, 0], [0, 0, 1, 1]]
     """
     n_documents = weights.shape[0]
     if not 1 <= n_idf_rows <= n_documents:
@@ -116,7 +103,7 @@ class _Chunk(NamedTuple):
     rows: NDArray[np.int64]
     """Index into `documents` of each entry."""
 
-    def sums(self, values: NDArray) -> Floats:
+    def sums(self, values: NDArray[Any]) -> Floats:
         """Return the sum of `values` over each document's entries."""
         return np.asarray(np.bincount(self.rows, values, len(self.documents)), dtype=np.float64)
 
@@ -216,7 +203,8 @@ def _first_scale(chunk: _Chunk, log_ratios: Floats) -> Floats:
     # One sort for all documents: each has its own stretch of numbers, wider than the ratios' range.
     keys = np.sort(chunk.rows * 128.0 + np.clip(log_ratios, -60, 60))
     n_entries = np.bincount(chunk.rows)
-    return keys[chunk.starts() + (0.36 * n_entries).astype(np.int64)] - np.arange(len(n_entries)) * 128.0
+    first: Floats = keys[chunk.starts() + (0.36 * n_entries).astype(np.int64)]
+    return first - np.arange(len(n_entries)) * 128.0
 
 
 def _complete(idf: Floats, weights: sparse.csr_array, scales: Floats) -> Floats:

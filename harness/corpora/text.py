@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_corpus
+from harness.corpora.corpus import Corpus, check_choice, csr, note_empty, renumber
 from harness.errors import UserError
 
 MAX_TOKEN = 40
 """Longest token kept: what is longer is no word (rules of letters, encoded attachments)."""
 
 STOP_WORDS = ("sklearn", "nltk", "none")
-"""Allowed values of ``stop_words=``."""
 
 _ASCII_WORD = re.compile("[a-z]+")
-_BATCH = 1 << 20
 
 
 def tokenise(text: str) -> list[str]:
@@ -28,11 +26,6 @@ def tokenise(text: str) -> list[str]:
     A token is a maximal run of 2 to 40 letters (of any script) in the lower-cased text; digits,
     punctuation, apostrophes and hyphens separate. So ``"Coca-Cola's 3.5 pct"`` gives ``coca``, ``cola``,
     ``pct``: the possessive s is a single letter and goes, and of ``don't`` remains ``don``.
-
-    Examples
-    --------
-    >>> tokenise("Coca-Cola's 3.5 pct rise, São Paulo")
-    ['coca', 'cola', 'pct', 'rise', 'são', 'paulo']
     """
     text = text.lower()
     words = _ASCII_WORD.findall(text) if text.isascii() else _letter_runs(text)
@@ -53,31 +46,18 @@ def stop_word_set(name: str) -> frozenset[str]:
     it has ``cant`` and ``hasnt`` but not the ``don``, ``ve``, ``ll`` that our tokeniser leaves. ``nltk``
     is NLTK's English list (its data must be installed). ``none`` is the empty list.
 
-    Raises
-    ------
-    UserError
-        If `name` is not one of the three, or NLTK's list is not installed.
-
     References
     ----------
     Nothman, Qin & Yurchak (2018), Stop word lists in free open-source software packages, Proc. NLP-OSS.
-
-    Examples
-    --------
-    >>> "the" in stop_word_set("sklearn"), len(stop_word_set("none"))
-    (True, 0)
     """
-    words: Iterable[str]
-    if name == "none":
-        words = ()
-    elif name == "sklearn":
+    check_choice("stop_words", name, STOP_WORDS)
+    words: Iterable[str] = ()
+    if name == "sklearn":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         words = ENGLISH_STOP_WORDS
     elif name == "nltk":
         words = _nltk_stop_words()
-    else:
-        raise UserError(f"stop_words={name} is not allowed; choose one of {', '.join(STOP_WORDS)}")
     return frozenset(token for word in words for token in tokenise(word))
 
 
@@ -86,7 +66,8 @@ def _nltk_stop_words() -> list[str]:
     from nltk.corpus.util import LazyCorpusLoader
 
     try:  # a loader of our own: nltk.corpus.stopwords remembers the first folder it was found in
-        return LazyCorpusLoader("stopwords", WordListCorpusReader, r"(?!README|\.).*").words("english")
+        reader = LazyCorpusLoader("stopwords", WordListCorpusReader, r"(?!README|\.).*")
+        return list(reader.words("english"))
     except (LookupError, OSError) as error:
         raise UserError(
             "stop_words=nltk: NLTK's English stop-word list is not installed; get it by "
@@ -104,16 +85,11 @@ def porter_stemmer() -> Callable[[str], str]:
     References
     ----------
     Porter (1980), An algorithm for suffix stripping, Program 14, 130-137.
-
-    Examples
-    --------
-    >>> stem = porter_stemmer()
-    >>> stem("oscillators"), stem("technology"), stem("skies")
-    ('oscil', 'technolog', 'ski')
     """
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS).stem
+    stem: Callable[[str], str] = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS).stem
+    return stem
 
 
 class _TermColumns(dict[str, int]):
@@ -122,16 +98,12 @@ class _TermColumns(dict[str, int]):
     def __init__(self, stop_words: str) -> None:
         super().__init__(dict.fromkeys(stop_word_set(stop_words), -1))
         self._stem = porter_stemmer()
-        self._columns: dict[str, int] = {}
+        self.stems: dict[str, int] = {}
 
     def __missing__(self, token: str) -> int:
         stem = self._stem(token)
-        column = self[token] = self._columns.setdefault(stem, len(self._columns))
+        column = self[token] = self.stems.setdefault(stem, len(self.stems))
         return column
-
-    def stems(self) -> list[str]:
-        """Return the stems in the order of their columns."""
-        return list(self._columns)
 
 
 class _SparseRows:
@@ -151,16 +123,10 @@ class _SparseRows:
     def matrix(self, names: list[str]) -> tuple[sparse.csr_array, NDArray[np.str_]]:
         """Return the canonical matrix with its columns sorted by name, in the memory of the rows."""
         order = sorted(range(len(names)), key=names.__getitem__)
-        rank = np.empty(len(names), dtype=np.int32)
-        rank[order] = np.arange(len(names), dtype=np.int32)
         indices = np.asarray(memoryview(self._indices), dtype=np.int32)
-        for start in range(0, len(indices), _BATCH):  # a second copy of everything is not needed
-            indices[start : start + _BATCH] = rank[indices[start : start + _BATCH]]
+        renumber(indices, np.argsort(order).astype(np.int32))
         ends = np.asarray(memoryview(self._ends))
-        if len(indices) < 2**31:  # with 8-byte row ends scipy widens all indices to 8 bytes
-            ends = ends.astype(np.int32)
-        parts = (np.asarray(memoryview(self._values)), indices, ends)
-        matrix = sparse.csr_array(parts, shape=(len(self), len(names)))
+        matrix = csr(np.asarray(memoryview(self._values)), indices, ends, len(names))
         matrix.sort_indices()
         return matrix, np.array([names[column] for column in order], dtype=np.str_)
 
@@ -169,31 +135,6 @@ class TextCorpus:
     """Documents gathered one by one; their text is turned to counts at once and forgotten.
 
     Memory is that of the counts (8 bytes for each distinct stem of each document) and of the vocabulary.
-
-    Parameters
-    ----------
-    name : str
-        The corpus' name, also in messages.
-    stop_words : {"sklearn", "nltk", "none"}
-        See :func:`stop_word_set`.
-
-    Raises
-    ------
-    UserError
-        If `stop_words` is not allowed or not installed.
-
-    Examples
-    --------
-    >>> texts = TextCorpus("tiny", "sklearn")
-    >>> texts.add(7, 2, "Gold prices rose, and gold shares rose.", ("gold",), "a.xml")
-    >>> texts.add(9, 1, "The price of cocoa", ("cocoa",), "b.xml")
-    >>> corpus = texts.finish(notes=())
-    >>> corpus.document_ids.tolist(), corpus.topic_names
-    (['9', '7'], ('cocoa', 'gold'))
-    >>> corpus.term_names.tolist()
-    ['cocoa', 'gold', 'price', 'rose', 'share']
-    >>> corpus.terms.toarray().astype(int).tolist()
-    [[1, 0, 1, 0, 0], [0, 2, 1, 2, 1]]
     """
 
     def __init__(self, name: str, stop_words: str) -> None:
@@ -210,13 +151,7 @@ class TextCorpus:
         return len(self._ids)
 
     def add(self, number: int, time: int, text: str, topics: Iterable[str], where: str) -> None:
-        """Add a document: its number (the id), its place in time, text and topics (repeats are dropped).
-
-        Raises
-        ------
-        UserError
-            If `number` was added before; the message names `where`, the document's file.
-        """
+        """Add a document: its number (the id, not met before), its place in time, text, topics and file."""
         if number in self._seen:
             raise UserError(f"{where}: document {number} occurs a second time in the collection")
         self._seen.add(number)
@@ -229,34 +164,20 @@ class TextCorpus:
         self._topics.append(columns, (1 for _ in columns))
 
     def finish(self, notes: tuple[str, ...]) -> Corpus:
-        """Return the documents in the order of time; nothing can be added afterwards.
-
-        Raises
-        ------
-        UserError
-            If there is no document, no term or no topic.
-        """
-        terms, term_names = self._terms.matrix(self._term_columns.stems())
+        """Return the documents in the order of time; nothing can be added afterwards."""
+        terms, term_names = self._terms.matrix(list(self._term_columns.stems))
         topics, topic_names = self._topics.matrix(list(self._topic_columns))
         numbers, times = np.asarray(memoryview(self._ids)), np.asarray(memoryview(self._times))
         order = np.lexsort((numbers, times))
         if (np.diff(order) != 1).any():  # moving rows costs a second copy of the counts
             terms, topics, numbers = terms[order], topics[order], numbers[order]
-        n_empty = int((np.diff(terms.indptr) == 0).sum())
-        if n_empty:
-            notes += (f"Documents without a term after stop-words: {n_empty:,}; they are kept.",)
-        n_bare = int((np.diff(topics.indptr) == 0).sum())
-        if n_bare:
-            notes += (f"Documents without a topic: {n_bare:,}; they are kept, as negatives of all topics.",)
-        return check_corpus(
-            Corpus(
-                name=self.name,
-                terms=terms,
-                topics=topics,
-                document_ids=np.array(list(map(str, numbers)), dtype=np.str_),
-                term_names=term_names,
-                topic_names=tuple(map(str, topic_names)),
-                chronological=True,
-                notes=notes,
-            )
+        return Corpus(
+            name=self.name,
+            terms=terms,
+            topics=topics,
+            document_ids=np.array(list(map(str, numbers)), dtype=np.str_),
+            term_names=term_names,
+            topic_names=tuple(map(str, topic_names)),
+            chronological=True,
+            notes=(*notes, *note_empty(terms, topics)),
         )

@@ -17,28 +17,7 @@ MAX_BYTES = 2 * 2**30
 
 
 def resolve_device(device: str) -> str:
-    """Return the torch device that ``device=`` asks for.
-
-    Parameters
-    ----------
-    device : {"auto", "cpu", "cuda"}
-        ``"auto"`` is CUDA where torch finds a GPU, else the processor.
-
-    Returns
-    -------
-    str
-        ``"cpu"`` or ``"cuda"``.
-
-    Raises
-    ------
-    UserError
-        If `device` is none of these, or ``"cuda"`` where there is no GPU.
-
-    Examples
-    --------
-    >>> resolve_device("cpu")
-    'cpu'
-    """
+    """Return ``"cpu"`` or ``"cuda"``; ``"auto"`` is CUDA where torch finds a GPU."""
     if device not in DEVICES:
         raise UserError(f"device={device} is unknown; choose one of {', '.join(DEVICES)}")
     if device == "cpu" or (device == "auto" and not may_have_gpu()):
@@ -60,38 +39,24 @@ def may_have_gpu() -> bool:
     return sys.platform != "linux" or any(Path(file).exists() for file in files)
 
 
+def _there(values: ArrayLike, device: Any, kind: type = np.float32) -> Any:
+    """Return a copy of an array as a tensor on the device."""
+    import torch
+
+    return torch.from_numpy(np.array(values, dtype=kind)).to(device)
+
+
 def rows_times(x: sparse.csr_array, matrix: Any) -> Any:
-    """Return the product of sparse rows and a dense tensor, where the tensor is.
+    """Return the product of sparse rows and a dense float32 tensor, where the tensor is.
 
     Each row is a weighted sum of the rows of `matrix` that its entries name; no row is made dense.
-
-    Parameters
-    ----------
-    x : csr_array, shape (n_documents, n_terms)
-    matrix : float32 tensor, shape (n_terms, n_columns)
-
-    Returns
-    -------
-    float32 tensor, shape (n_documents, n_columns)
-
-    Examples
-    --------
-    >>> import torch
-    >>> rows_times(sparse.csr_array(np.array([[0.0, 2.0], [0.0, 0.0]])), torch.eye(2)).tolist()
-    [[0.0, 2.0], [0.0, 0.0]]
     """
     import torch
 
-    def there(values: NDArray[Any], kind: type) -> Any:
-        return torch.from_numpy(values.astype(kind)).to(matrix.device)
-
-    return torch.nn.functional.embedding_bag(
-        there(x.indices, np.int64),
-        matrix,
-        there(x.indptr[:-1], np.int64),
-        mode="sum",
-        per_sample_weights=there(x.data, np.float32),
-    )
+    device = matrix.device
+    terms, starts = _there(x.indices, device, np.int64), _there(x.indptr[:-1], device, np.int64)
+    weights = _there(x.data, device)
+    return torch.nn.functional.embedding_bag(terms, matrix, starts, mode="sum", per_sample_weights=weights)
 
 
 def linear_values(
@@ -100,52 +65,34 @@ def linear_values(
     """Return ``x @ coef + intercept`` in single precision, shape (n_documents, n_categories)."""
     import torch
 
-    weights, bias = (torch.from_numpy(part.astype(np.float32)).to(device) for part in (coef, intercept))
     with torch.no_grad():
-        return (rows_times(x, weights) + bias).cpu().numpy()
+        values = rows_times(x, _there(coef, device)) + _there(intercept, device)
+        return np.asarray(values.cpu().numpy())
 
 
 def kernel_values(
     prepared: Prepared, x: sparse.csr_array, device: str, max_bytes: int = MAX_BYTES
 ) -> NDArray[np.float32]:
-    """Return the decision values of Gaussian-kernel machines in single precision.
+    """Return the decision values of Gaussian-kernel machines in single precision, in the prepared order.
 
-    The supporting documents are taken a part at a time, dense, so that `max_bytes` are enough however
-    many there are.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    x : csr_array, shape (n_documents, n_terms)
-    device : str
-        Of torch.
-    max_bytes : int
-        Of the device's memory.
-
-    Returns
-    -------
-    float32 array, shape (n_documents, n_categories)
-        Columns in the prepared order (sorted by gamma).
+    The supporting documents are taken a part at a time, dense, so that `max_bytes` of the device's memory
+    are enough however many there are.
     """
     import torch
 
-    def there(values: ArrayLike) -> Any:
-        return torch.from_numpy(np.asarray(values, dtype=np.float32)).to(device)
-
     n_documents, n_terms = x.shape
-    n_support = len(prepared.norms)
     at_once = max(1, max_bytes // (4 * (n_terms + 3 * n_documents)))
-    norms = there(squared_norms(x))[:, None]
+    norms = _there(squared_norms(x), device)[:, None]
     values = torch.zeros((n_documents, len(prepared.intercept)), device=device)
     with torch.no_grad():
-        for start in range(0, n_support, at_once):
+        for start in range(0, len(prepared.norms), at_once):
             some = slice(start, start + at_once)
             products = rows_times(x, _dense(prepared.exact[:, some], device))
-            distances = products.mul_(-2).add_(norms).add_(there(prepared.norms[some]))
+            distances = products.mul_(-2).add_(norms).add_(_there(prepared.norms[some], device))
             for gamma, first, last in prepared.gammas:
                 kernel = torch.exp(distances * -gamma)
-                values[:, first:last] += kernel @ there(prepared.dual[some, first:last])
-        return (values + there(prepared.intercept)).cpu().numpy()
+                values[:, first:last] += kernel @ _there(prepared.dual[some, first:last], device)
+        return np.asarray((values + _there(prepared.intercept, device)).cpu().numpy())
 
 
 def _dense(columns: sparse.csr_array, device: str) -> Any:
@@ -154,6 +101,7 @@ def _dense(columns: sparse.csr_array, device: str) -> Any:
 
     entries = columns.tocoo()
     dense = torch.zeros(columns.shape, device=device)
-    places = tuple(torch.from_numpy(part.astype(np.int64)).to(device) for part in (entries.row, entries.col))
-    dense[places] = torch.from_numpy(entries.data.astype(np.float32)).to(device)
+    dense[_there(entries.row, device, np.int64), _there(entries.col, device, np.int64)] = _there(
+        entries.data, device
+    )
     return dense

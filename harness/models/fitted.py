@@ -1,9 +1,16 @@
-"""What every model returns from training."""
+"""What every model returns from training, and how every model decides."""
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from harness.models.cross_validation import chunks
+from harness.runtime.parallel import Run
+from harness.runtime.store import Arrays
+
+CATEGORIES_PER_UNIT = 8
 
 
 class Fitted(NamedTuple):
@@ -19,15 +26,53 @@ class Fitted(NamedTuple):
         Cross-validated criterion at the chosen parameters; NaN where nothing was tuned.
     n_folds : int array, shape (n_categories,)
         Folds that tuned the category; 0 where nothing was tuned.
-
-    Examples
-    --------
-    >>> fitted = Fitted({"w": np.zeros((2, 1))}, {"C": np.ones(1)}, np.array([0.5]), np.array([3]))
-    >>> int(fitted.n_folds[0])
-    3
     """
 
     arrays: dict[str, NDArray[Any]]
     tuned: dict[str, NDArray[Any]]
     cv_score: NDArray[np.float64]
     n_folds: NDArray[np.int64]
+
+
+class Fold(NamedTuple):
+    """What tuning needs of a fold: the other documents, its own, the labels of both, and the values tried."""
+
+    train: Any
+    test: Any
+    y_train: NDArray[np.bool_]
+    y_test: NDArray[np.bool_]
+    grid: Sequence[float]
+
+
+def over_categories(
+    run: Run,
+    function: Callable[..., Arrays],
+    categories: NDArray[np.int64],
+    name: str,
+    shared: Callable[[], Any],
+    description: str,
+) -> Iterator[tuple[list[int], Arrays]]:
+    """Yield some categories at a time with ``function(shared(), these categories)``, a unit of `run` each."""
+    pieces = [categories[a:b].tolist() for a, b in chunks(len(categories), CATEGORIES_PER_UNIT)]
+    if pieces:
+        names = [f"{name} part {i}" for i in range(len(pieces))]
+        parts = run(function, [(piece,) for piece in pieces], names, shared=shared, description=description)
+        yield from zip(pieces, parts, strict=True)
+
+
+def decide_in_batches(
+    run: Run,
+    function: Callable[..., Arrays],
+    shape: tuple[int, int],
+    size: int,
+    shared: Callable[[], Any],
+    description: str,
+) -> NDArray[np.bool_]:
+    """Return decisions of `shape` (n_documents, n_categories), a unit for each `size` documents.
+
+    ``function(shared(), start, stop)`` returns the decisions on these documents under that name.
+    """
+    units = list(chunks(shape[0], size))
+    names = [f"predict documents {start}-{stop}" for start, stop in units]
+    parts = run(function, units, names, shared=shared, description=description)
+    return np.concatenate([np.empty((0, shape[1]), dtype=bool), *(part["decisions"] for part in parts)])

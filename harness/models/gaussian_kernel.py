@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 256
 DENSE_TERMS = 256
 """So many of the most frequent terms are multiplied densely: their columns are full enough to pay for it."""
@@ -15,27 +16,15 @@ CLOSE_TO_ZERO = 1e-4
 CLOSE_ERRORS = 2.0
 
 
-def squared_norms(x: sparse.csr_array) -> NDArray[np.float64]:
-    """Return the squared length of each row, in double precision.
-
-    Examples
-    --------
-    >>> squared_norms(sparse.csr_array(np.array([[3.0, 4.0], [0.0, 0.0]]))).tolist()
-    [25.0, 0.0]
-    """
+def squared_norms(x: sparse.csr_array) -> Floats:
+    """Return the squared length of each row, in double precision."""
     rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
     squares = np.bincount(rows, weights=x.data.astype(np.float64) ** 2, minlength=x.shape[0])
     return squares.astype(np.float64)  # without any entry, numpy returns integers
 
 
 def dot_products(x: sparse.csr_array, dtype: type = np.float64) -> NDArray[Any]:
-    """Return all inner products of the rows of `x`, dense, shape (n, n), made a few rows at a time.
-
-    Examples
-    --------
-    >>> dot_products(sparse.csr_array(np.array([[1.0, 2.0], [0.0, 1.0]]))).tolist()
-    [[5.0, 2.0], [2.0, 1.0]]
-    """
+    """Return all inner products of the rows of `x`, dense, shape (n, n), made a few rows at a time."""
     x = sparse.csr_array(x, dtype=dtype)
     transposed = sparse.csr_array(x.T)
     products = np.empty((x.shape[0], x.shape[0]), dtype=dtype)
@@ -45,27 +34,8 @@ def dot_products(x: sparse.csr_array, dtype: type = np.float64) -> NDArray[Any]:
     return products
 
 
-def gram_in_place(
-    products: NDArray[np.float64],
-    norms_rows: NDArray[np.float64],
-    norms_columns: NDArray[np.float64],
-    gamma: float,
-) -> NDArray[np.float64]:
-    """Turn inner products into kernel values exp(-gamma |a - b|^2), in the same memory.
-
-    Parameters
-    ----------
-    products : float64 array, shape (n_rows, n_columns)
-        Overwritten.
-    norms_rows, norms_columns : float arrays
-        Squared lengths of the documents of rows and of columns.
-    gamma : float
-
-    Examples
-    --------
-    >>> float(gram_in_place(np.array([[0.0]]), np.array([1.0]), np.array([1.0]), 0.5)[0, 0])
-    0.36787944117144233
-    """
+def gram_in_place(products: Floats, norms_rows: Floats, norms_columns: Floats, gamma: float) -> Floats:
+    """Turn inner products into kernel values exp(-gamma |a - b|^2), in the same memory, which is returned."""
     for start in range(0, len(products), ROWS_AT_ONCE):
         block = products[start : start + ROWS_AT_ONCE]
         block *= -2
@@ -76,9 +46,7 @@ def gram_in_place(
     return products
 
 
-def take_block(
-    products: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def take_block(products: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
     """Return ``products[rows][:, columns]`` as float64 without a second matrix of that size."""
     block = np.empty((len(rows), len(columns)))
     for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -88,21 +56,12 @@ def take_block(
 
 
 class Machines(NamedTuple):
-    """Kernel machines of many categories over one list of documents.
-
-    Attributes
-    ----------
-    x : csr_array, shape (n_support, n_terms)
-        The documents that support any machine.
-    dual : float64 array, shape (n_support, n_categories)
-        Dual coefficients; 0 where a document does not support a machine.
-    intercept, gamma : float64 arrays, shape (n_categories,)
-    """
+    """Kernel machines of many categories over one list of documents, those that support any of them."""
 
     x: sparse.csr_array
-    dual: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    gamma: NDArray[np.float64]
+    dual: Floats
+    intercept: Floats
+    gamma: Floats
 
 
 class Prepared(NamedTuple):
@@ -110,16 +69,16 @@ class Prepared(NamedTuple):
 
     order: NDArray[np.int64]
     gammas: tuple[tuple[float, int, int], ...]
-    dual: NDArray[np.float64]
+    dual: Floats
     dual_single: NDArray[np.float32]
-    intercept: NDArray[np.float64]
-    close: NDArray[np.float64]
+    intercept: Floats
+    close: Floats
     frequent: NDArray[np.int64]
     left_out: NDArray[np.bool_]
     dense: NDArray[np.float32]
     rest: sparse.csr_array
     exact: sparse.csr_array
-    norms: NDArray[np.float64]
+    norms: Floats
 
 
 def prepare(machines: Machines) -> Prepared:
@@ -169,12 +128,7 @@ def decide(
     Values near 0 are computed again in double precision, on the processor. A decision value of exactly 0
     counts as positive, as in scikit-learn's ``SVC.predict``.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    x : csr_array, shape (n_documents, n_terms)
-    values : float32 array, optional
-        Decision values in single precision that were computed elsewhere, columns in the prepared order.
+    `values` are decision values in single precision that were computed elsewhere, in the prepared order.
     """
     values = _single_precision(prepared, x) if values is None else values
     near = np.abs(values) < prepared.close
@@ -189,7 +143,7 @@ def decide(
     return decisions
 
 
-def decision_values(prepared: Prepared, x: sparse.csr_array) -> NDArray[np.float64]:
+def decision_values(prepared: Prepared, x: sparse.csr_array) -> Floats:
     """Return decision values in double precision, columns in the prepared order (sorted by gamma)."""
     products = (sparse.csr_array(x, dtype=np.float64) @ prepared.exact).toarray()
     norms = squared_norms(x)

@@ -1,29 +1,20 @@
 """Linear SVM, one per category: scikit-learn's ``LinearSVC``, tuned, applied to all at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from harness.models.cross_validation import (
-    check_grid,
-    check_tuning,
-    choose,
-    chunks,
-    count_cells,
-    load_solvers,
-    partition,
-    score,
-    usable_folds,
-)
+from harness.models import cross_validation as cv
 from harness.models.device import linear_values, resolve_device
-from harness.models.fitted import Fitted
-from harness.runtime.parallel import Arrays, Run, run_here
+from harness.models.fitted import Fitted, Fold, decide_in_batches, over_categories
+from harness.runtime.parallel import Run, run_here
+from harness.runtime.store import Arrays
 
-CATEGORIES_PER_UNIT = 8
 DOCUMENTS_PER_UNIT = 4096
 NEAR_THRESHOLD = 1e-3
 """Single precision errs by some 1e-5 on these documents."""
@@ -36,26 +27,9 @@ class LinearSVM:
     Each category is fitted by ``sklearn.svm.LinearSVC(C=C, dual=False)``; decisions are those of its
     ``decision_function(x) > 0``. The primal solver (trust-region Newton) is chosen because it draws no
     random numbers: liblinear's dual solver shuffles with one generator for the whole process, so that
-    two threads would disturb each other.
-
-    Attributes
-    ----------
-    C : float
-        Used where C is not tuned: everywhere if `tune` is false, else in categories without a usable fold.
-    C_grid : sequence of float
-        Values tried; ties go to the smaller.
-    tune : bool
-        Whether C is tuned by cross-validation.
-    n_folds : int
-        Folds of the one partition that all categories share; see
-        :func:`harness.models.cross_validation.usable_folds` for rare categories.
-    criterion : {"f1", "error"}
-        What is optimised, from cells pooled over the folds.
-
-    Raises
-    ------
-    ValueError
-        If a parameter lies outside what is allowed; the message names it.
+    two threads would disturb each other. `C` is used where it is not tuned: everywhere if `tune` is false,
+    else in categories without a usable fold; `criterion` ("f1" or "error") is optimised from cells pooled
+    over the folds, and ties go to the smaller C.
 
     References
     ----------
@@ -78,159 +52,94 @@ class LinearSVM:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check_tuning(self.criterion, self.n_folds)
-        check_grid("C", [self.C])
-        object.__setattr__(self, "C_grid", check_grid("C_grid", self.C_grid))
+        cv.check_tuning(self.criterion, self.n_folds)
+        cv.check_grid("C", [self.C])
+        object.__setattr__(self, "C_grid", cv.check_grid("C_grid", self.C_grid))
 
     def fit(
         self, x: sparse.csr_array, y: ArrayLike, *, seed: int, run: Run = run_here, device: str = "cpu"
     ) -> Fitted:
-        """Tune and train one machine for each column of `y`.
-
-        Parameters
-        ----------
-        x : scipy.sparse.csr_array, shape (n_documents, n_terms)
-        y : bool or 0/1 array, shape (n_documents, n_categories)
-        seed : int
-            Draws the folds, nothing else.
-        run : callable
-            How units of work are computed.
-        device : str
-            Ignored: training runs on the processor.
-
-        Returns
-        -------
-        Fitted
-            `arrays`: ``coef`` (n_terms, n_categories) and ``intercept`` (n_categories,), float64.
-            `tuned`: ``C``.
-        """
+        """Tune and train one machine for each column of `y`, on the processor whatever the device."""
         y = np.asarray(y, dtype=bool)
         n_categories = y.shape[1]
-        load_solvers()
-        c = np.full(n_categories, float(self.C))
-        cv_score, n_used = np.full(n_categories, np.nan), np.zeros(n_categories, dtype=np.int64)
+        cv.load_solvers()
         x = sparse.csr_matrix(x, dtype=np.float64)  # liblinear would make this copy at every fit
-        if self.tune:
-            c, cv_score, n_used = self._tune(x, y, seed, run)
-        units = list(chunks(n_categories, CATEGORIES_PER_UNIT))
-        parts = run(
-            _fit_chunk,
-            units,
-            [f"fit categories {start}-{stop}" for start, stop in units],
-            shared=lambda: (x, y, c),
-            threads=True,
-            description="linear SVM: training",
-        )
-        arrays = {
-            "coef": np.concatenate([part["coef"] for part in parts], axis=1),
-            "intercept": np.concatenate([part["intercept"] for part in parts]),
-        }
-        return Fitted(arrays, {"C": c}, cv_score, n_used)
+        fold, usable = cv.draw_folds(y, self.n_folds, seed, self.tune)
+        cells = np.zeros((len(self.C_grid), n_categories, 4), dtype=np.int64)
 
-    def _tune(
-        self, x: sparse.csr_matrix, y: NDArray[np.bool_], seed: int, run: Run
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return C, its cross-validated score and the number of folds, per category."""
-        grid = np.array(self.C_grid)
-        fold = partition(len(y), self.n_folds, seed)
-        usable = usable_folds(y, fold, self.n_folds)
-        tuning = _Tuning(x, y, fold, usable, tuple(self.C_grid))
-        pieces = list(chunks(y.shape[1], CATEGORIES_PER_UNIT))
-        units = [(k, *piece) for k in range(self.n_folds) for piece in pieces]
-        parts = run(
-            _tune_chunk,
-            units,
-            [f"tune fold {k} categories {start}-{stop}" for k, start, stop in units],
-            shared=lambda: tuning,
-            threads=True,
-            description="linear SVM: tuning C",
-        )
-        cells = np.zeros((len(grid), y.shape[1], 4), dtype=np.int64)
-        for (_, start, stop), part in zip(units, parts, strict=True):
-            cells[:, start:stop] += part["cells"]
-        scores = score(cells, self.criterion)
+        def hold_out(held: NDArray[np.bool_]) -> Fold:
+            return Fold(x[~held], x[held], y[~held], y[held], self.C_grid)
+
+        for k, used in enumerate(usable):
+            for piece, part in over_categories(
+                run,
+                _tune_chunk,
+                np.flatnonzero(used),
+                f"tune fold {k}",
+                partial(hold_out, fold == k),
+                f"linear SVM: tuning C (fold {k + 1} of {self.n_folds})",
+            ):
+                cells[:, piece] += part["cells"]
         n_used = usable.sum(axis=0)
-        best = choose(scores, self.criterion)
-        cv_score = np.take_along_axis(scores, best[None], axis=0)[0]
-        return np.where(n_used > 0, grid[best], self.C), cv_score, n_used
+        c, cv_score = cv.choose_values(cells, self.C_grid, self.C, n_used, self.criterion)
+        coef, intercept = np.empty((x.shape[1], n_categories)), np.empty(n_categories)
+        for piece, part in over_categories(
+            run, _fit_chunk, np.arange(n_categories), "fit", lambda: (x, y, c), "linear SVM: training"
+        ):
+            coef[:, piece], intercept[piece] = part["coef"], part["intercept"]
+        return Fitted({"coef": coef, "intercept": intercept}, {"C": c}, cv_score, n_used)
 
     def predict(
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
     ) -> NDArray[np.bool_]:
-        """Decide every category for every document.
+        """Decide every category for every document: True where the decision value is above 0.
 
-        Returns
-        -------
-        bool array, shape (n_documents, n_categories)
-            True where the decision value is above 0, in double precision: on a GPU, values within 1e-3
-            of 0 in single precision are computed again on the processor.
-
-        Raises
-        ------
-        UserError
-            If `device` is unknown or absent.
+        On a GPU, values near 0 in single precision are computed again in double, on the processor.
         """
         coef, intercept, device = fitted.arrays["coef"], fitted.arrays["intercept"], resolve_device(device)
-        units = list(chunks(x.shape[0], DOCUMENTS_PER_UNIT))
-        parts = run(
+        return decide_in_batches(
+            run,
             _predict_batch,
-            units,
-            [f"predict documents {start}-{stop}" for start, stop in units],
-            shared=lambda: (sparse.csr_array(x), np.ascontiguousarray(coef), intercept, device),
-            threads=True,
-            description="linear SVM: prediction",
+            (x.shape[0], len(intercept)),
+            DOCUMENTS_PER_UNIT,
+            lambda: (sparse.csr_array(x), np.ascontiguousarray(coef), intercept, device),
+            "linear SVM: prediction",
         )
-        decisions = np.empty((x.shape[0], len(intercept)), dtype=bool)
-        for (start, stop), part in zip(units, parts, strict=True):
-            decisions[start:stop] = part["decisions"]
-        return decisions
 
 
-class _Tuning(NamedTuple):
-    """What the tuning units share."""
-
-    x: sparse.csr_matrix
-    y: NDArray[np.bool_]
-    fold: NDArray[np.int64]
-    usable: NDArray[np.bool_]
-    grid: tuple[float, ...]
-
-
-def _fit_one(x: sparse.csr_matrix, y: NDArray[np.bool_], c: float) -> tuple[NDArray[np.float64], float]:
-    """Return weights (n_terms,) and intercept; a constant decision where only one class is present."""
+def _fit_machines(
+    x: sparse.csr_matrix, y: NDArray[np.bool_], c: Iterable[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weights (n_terms, n_categories) and intercepts; a constant decision for a single class."""
     from sklearn import config_context
     from sklearn.svm import LinearSVC
 
-    if y.all() or not y.any():
-        return np.zeros(x.shape[1]), 1.0 if y.all() else -1.0
-    with config_context(assume_finite=True):
-        machine = LinearSVC(C=c, dual=False).fit(x, y)
-    return machine.coef_[0], float(machine.intercept_[0])
+    coef, intercept = np.zeros((x.shape[1], y.shape[1])), np.where(y.all(axis=0), 1.0, -1.0)
+    for j, value in enumerate(c):
+        if y[:, j].any() and not y[:, j].all():
+            with config_context(assume_finite=True):
+                machine = LinearSVC(C=value, dual=False).fit(x, y[:, j])
+            coef[:, j], intercept[j] = machine.coef_[0], machine.intercept_[0]
+    return coef, intercept
 
 
-def _tune_chunk(tuning: _Tuning, k: int, start: int, stop: int) -> Arrays:
-    """Count the cells of test fold `k` for a chunk of categories and every C; zeros where it is not used."""
-    train, test = np.flatnonzero(tuning.fold != k), np.flatnonzero(tuning.fold == k)
-    x_train, x_test = tuning.x[train], tuning.x[test]
-    cells = np.zeros((len(tuning.grid), stop - start, 4), dtype=np.int64)
-    for j in np.flatnonzero(tuning.usable[k, start:stop]):
-        y = tuning.y[:, start + j]
-        for i, c in enumerate(tuning.grid):
-            coef, intercept = _fit_one(x_train, y[train], c)
-            cells[i, j] = count_cells(y[test, None], (x_test @ coef + intercept > 0)[:, None])[0]
+def _tune_chunk(fold: Fold, categories: list[int]) -> Arrays:
+    """Count the cells of a fold's test part for a chunk of categories and every C."""
+    cells = np.empty((len(fold.grid), len(categories), 4), dtype=np.int64)
+    y_train, y_test = fold.y_train[:, categories], fold.y_test[:, categories]
+    for i, c in enumerate(fold.grid):
+        coef, intercept = _fit_machines(fold.train, y_train, [c] * len(categories))
+        cells[i] = cv.count_cells(y_test, fold.test @ coef + intercept > 0)
     return {"cells": cells}
 
 
 def _fit_chunk(
-    shared: tuple[sparse.csr_matrix, NDArray[np.bool_], NDArray[np.float64]], start: int, stop: int
+    shared: tuple[sparse.csr_matrix, NDArray[np.bool_], NDArray[np.float64]], categories: list[int]
 ) -> Arrays:
     """Train a chunk of categories on all documents."""
     x, y, c = shared
-    machines = [_fit_one(x, y[:, j], float(c[j])) for j in range(start, stop)]
-    return {
-        "coef": np.stack([coef for coef, _ in machines], axis=1),
-        "intercept": np.array([intercept for _, intercept in machines]),
-    }
+    coef, intercept = _fit_machines(x, y[:, categories], c[categories].tolist())
+    return {"coef": coef, "intercept": intercept}
 
 
 def _predict_batch(

@@ -1,36 +1,19 @@
 """Multi-layer perceptron: one network with a sigmoid output per category, in torch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from harness.models.cross_validation import (
-    check_grid,
-    check_tuning,
-    choose,
-    chunks,
-    count_cells,
-    partition,
-    score,
-)
+from harness.models import cross_validation as cv
+from harness.models import mlp_network as network
 from harness.models.device import resolve_device
-from harness.models.fitted import Fitted
-from harness.models.mlp_network import (
-    DOCUMENTS_PER_BATCH,
-    Examples,
-    Settings,
-    Trained,
-    Weights,
-    decision_values,
-    exact_decision_values,
-    initial_weights,
-    train,
-)
-from harness.runtime.parallel import Arrays, Run, run_here
+from harness.models.fitted import Fitted, decide_in_batches
+from harness.runtime.parallel import Run, run_here
+from harness.runtime.store import Arrays
 from harness.seeding import rng
 
 # Single precision erred by 1.5e-5 at most on RCV1; outputs this close to 0 are computed again in double.
@@ -38,14 +21,13 @@ NEAR_THRESHOLD = 1e-3
 
 
 @dataclass(frozen=True)
-class MLP:
+class MLP(network.Settings):
     """A network with one hidden layer of tanh units and one sigmoid output per category.
 
     All outputs share the hidden layer ("one network, 101 outputs", Keller, Bengio & Wong 2005). tanh, as
     in the networks of that time; rectified units came out alike on RCV1 (micro F1 within .01 either way).
-    Trained with lazy Adam (:mod:`harness.models.lazy_adam`) on the binary cross-entropy, summed over
-    outputs, without class weights; an output says yes where p > 1/2. What follows is our reading, the
-    paper gives none of it:
+    Trained with lazy Adam on the binary cross-entropy, summed over outputs, without class weights; an
+    output says yes where p > 1/2. What follows is our reading, the paper gives none of it:
 
     1. *Tuning.* First the learning rate at width `n_hidden`, then the width at the learning rate found.
        For every value tried and every fold of D_tr, a network is trained on the other folds less a random
@@ -59,37 +41,6 @@ class MLP:
     Early stopping looks at the criterion, not at the loss: on RCV1 the smallest loss comes some epochs
     before the best F1, while the rare categories still have hardly any decision above 1/2.
 
-    Attributes
-    ----------
-    tune : bool
-        Whether width and learning rate are tuned; if not, `n_hidden` and `learning_rate` are used.
-    n_hidden_grid, learning_rate_grid : sequence of int, of float
-        Values tried.
-    n_hidden, learning_rate : int, float
-        Used where nothing is tuned; and the learning rate is tuned at width `n_hidden`.
-    n_epochs : int
-        Passes over the training documents, at most.
-    patience : int
-        Epochs without a better criterion after which training stops.
-    batch_size : int
-        Documents a gradient step.
-    n_folds : int
-        Folds of the tuning; as many as there are documents, if these are fewer.
-    held_share : float
-        Share of the training documents, in (0, 1), that early stopping looks at. Where it rounds to no
-        document, training takes all `n_epochs`.
-    refit : bool
-        Whether the final network is trained on all of D_tr.
-    criterion : {"f1", "error"}
-        What tuning and early stopping optimise.
-
-    Raises
-    ------
-    ValueError
-        If a parameter lies outside what is allowed; the message names it.
-
-    Notes
-    -----
     All draws come from :func:`harness.seeding.rng`, none from torch. On the processor the same seed gives
     the same bytes whatever the number of workers; for that, fitting and predicting set torch to one
     thread in the process, and leave it so. On a GPU torch's sums have no fixed order.
@@ -110,61 +61,32 @@ class MLP:
     tune: bool = True
     n_hidden_grid: Sequence[int] = (32, 64, 128)
     learning_rate_grid: Sequence[float] = (0.01, 0.03, 0.1)
-    n_hidden: int = 64
-    learning_rate: float = 0.03
-    n_epochs: int = 30
-    patience: int = 3
-    batch_size: int = 64
     n_folds: int = 3
     held_share: float = 0.1
     refit: bool = True
-    criterion: str = "f1"
 
     def __post_init__(self) -> None:
         """Check the parameters, and sort the grids."""
-        check_tuning(self.criterion, self.n_folds)
+        cv.check_tuning(self.criterion, self.n_folds)
         for name in ("n_hidden", "n_epochs", "patience", "batch_size"):
-            _check_whole(name, getattr(self, name))
-        check_grid("learning_rate", [self.learning_rate])
+            cv.check_whole(name, getattr(self, name))
+        cv.check_grid("learning_rate", [self.learning_rate])
         if not 0 < self.held_share < 1:
             raise ValueError(f"held_share: {self.held_share!r} is not allowed; numbers between 0 and 1 are")
         for width in self.n_hidden_grid:
-            _check_whole("n_hidden_grid", width)
-        widths = tuple(int(width) for width in check_grid("n_hidden_grid", self.n_hidden_grid))
+            cv.check_whole("n_hidden_grid", width)
+        widths = tuple(int(width) for width in cv.check_grid("n_hidden_grid", self.n_hidden_grid))
         object.__setattr__(self, "n_hidden_grid", widths)
-        rates = check_grid("learning_rate_grid", self.learning_rate_grid)
+        rates = cv.check_grid("learning_rate_grid", self.learning_rate_grid)
         object.__setattr__(self, "learning_rate_grid", rates)
 
     def fit(
         self, x: sparse.csr_array, y: ArrayLike, *, seed: int, run: Run = run_here, device: str = "cpu"
     ) -> Fitted:
-        """Tune and train one network for all columns of `y`.
+        """Tune and train one network for all columns of `y`; columns of `x` without an entry are left out.
 
-        Parameters
-        ----------
-        x : scipy.sparse.csr_array, shape (n_documents, n_terms)
-            Columns without an entry are left out of the network.
-        y : bool or 0/1 array, shape (n_documents, n_categories)
-        seed : int
-            Draws the folds, the held-out documents, the starting weights and the order of documents.
-        run : callable
-            How units of work are computed: one a configuration and fold, and one for the final network.
-        device : {"auto", "cpu", "cuda"}
-
-        Returns
-        -------
-        Fitted
-            `arrays`: ``terms`` (columns of `x` that are used) and the four of
-            :class:`harness.models.mlp_network.Weights`. `tuned`: ``n_hidden``, ``learning_rate`` and the
-            number ``n_epochs`` of epochs, the same for all categories. `cv_score`: each category's own
-            criterion, pooled over the folds, at the configuration chosen for all of them together.
-
-        Raises
-        ------
-        UserError
-            If `device` is unknown or absent.
-        ValueError
-            If `x` and `y` differ in length, or have no row or no column.
+        `cv_score` is each category's own criterion, pooled over the folds, at the configuration chosen for
+        all of them together.
         """
         device, y = resolve_device(device), np.asarray(y, dtype=bool)
         _check_shapes(x, y)
@@ -183,10 +105,9 @@ class MLP:
             [(n_hidden, learning_rate)],
             [f"final {n_hidden} {learning_rate}"],
             shared=lambda: task,
-            threads=True,
             description="MLP: training",
         )
-        arrays = {"terms": terms.astype(np.int64), **{name: part[name] for name in Weights._fields}}
+        arrays = {"terms": terms.astype(np.int64), **{name: part[name] for name in network.Weights._fields}}
         chosen = {"n_hidden": n_hidden, "learning_rate": learning_rate, "n_epochs": int(part["n_epochs"])}
         return Fitted(
             arrays,
@@ -203,32 +124,17 @@ class MLP:
         Outputs are computed in single precision; those within 1e-3 of the threshold are computed again
         in double precision, each document on its own. A decision therefore does not depend on which
         documents stand beside it.
-
-        Returns
-        -------
-        bool array, shape (n_documents, n_categories)
-            True where p > 1/2.
-
-        Raises
-        ------
-        UserError
-            If `device` is unknown or absent.
         """
         device = resolve_device(device)
-        weights = Weights(*(fitted.arrays[name] for name in Weights._fields))
-        units = list(chunks(x.shape[0], DOCUMENTS_PER_BATCH))
-        parts = run(
+        weights = network.Weights(*(fitted.arrays[name] for name in network.Weights._fields))
+        return decide_in_batches(
+            run,
             _predict_batch,
-            units,
-            [f"predict documents {start}-{stop}" for start, stop in units],
-            shared=lambda: (weights, fitted.arrays["terms"], sparse.csr_array(x), device),
-            threads=True,
-            description="MLP: prediction",
+            (x.shape[0], len(weights.output_bias)),
+            network.DOCUMENTS_PER_BATCH,
+            lambda: (weights, fitted.arrays["terms"], sparse.csr_array(x), device),
+            "MLP: prediction",
         )
-        decisions = np.empty((x.shape[0], len(weights.output_bias)), dtype=bool)
-        for (start, stop), part in zip(units, parts, strict=True):
-            decisions[start:stop] = part["decisions"]
-        return decisions
 
 
 class _Task(NamedTuple):
@@ -240,11 +146,9 @@ class _Task(NamedTuple):
     seed: int
     device: str
 
-
-def _check_whole(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a whole number of at least 1."""
-    if isinstance(value, bool) or not value >= 1 or value != int(value):
-        raise ValueError(f"{name}: {value!r} is not allowed; whole numbers from 1 are")
+    def using(self, **settings: Any) -> "_Task":
+        """Return the task with a model of other settings."""
+        return self._replace(model=replace(self.model, **settings))
 
 
 def _check_shapes(x: sparse.csr_array, y: NDArray[np.bool_]) -> None:
@@ -269,81 +173,52 @@ def _use_one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _stop_early(
-    task: _Task, documents: NDArray[np.int64], n_hidden: int, learning_rate: float, name: str
-) -> Trained:
+def _stop_early(task: _Task, documents: NDArray[np.int64], name: str) -> network.Trained:
     """Train on `documents` less the share that is held out to stop early."""
-    model = task.model
-    settings = _settings(model, n_hidden, learning_rate, model.n_epochs)
-    n_held = min(round(model.held_share * len(documents)), len(documents) - 1)
+    n_held = min(round(task.model.held_share * len(documents)), len(documents) - 1)
     order = rng(task.seed, "mlp", name, "held").permutation(documents)
     held, rest = np.sort(order[:n_held]), np.sort(order[n_held:])
-    return _train(task, rest, held if n_held else None, settings, name)
+    return _train(task, rest, held, name)
 
 
-def _train(
-    task: _Task,
-    documents: NDArray[np.int64],
-    held: NDArray[np.int64] | None,
-    settings: Settings,
-    name: str,
-) -> Trained:
+def _train(task: _Task, documents: NDArray[np.int64], held: NDArray[np.int64], name: str) -> network.Trained:
     """Train on `documents`; `name` gives the draws their generators."""
-    x = task.x[documents]
-    return train(
-        Examples(x, task.y[documents]),
-        None if held is None else Examples(task.x[held], task.y[held]),
-        settings,
-        start=initial_weights(
-            x, task.y.shape[1], settings.n_hidden, rng(task.seed, "mlp", name, "weights", settings.n_hidden)
-        ),
+    x, n_hidden = task.x[documents], task.model.n_hidden
+    weights = rng(task.seed, "mlp", name, "weights", n_hidden)
+    return network.train(
+        network.Examples(x, task.y[documents]),
+        network.Examples(task.x[held], task.y[held]) if len(held) else None,
+        task.model,
+        start=network.initial_weights(x, task.y.shape[1], n_hidden, weights),
         shuffle=rng(task.seed, "mlp", name, "order"),
         device=task.device,
     )
 
 
-def _settings(model: MLP, n_hidden: int, learning_rate: float, n_epochs: int) -> Settings:
-    """Return how a network of the model is trained."""
-    return Settings(n_hidden, learning_rate, n_epochs, model.patience, model.batch_size, model.criterion)
-
-
 def _tune(task: _Task, n_folds: int, run: Run) -> tuple[int, float, NDArray[np.float64]]:
     """Return width and learning rate, chosen one after the other, and each category's criterion there."""
     model = task.model
-    fold = partition(len(task.y), n_folds, task.seed)
+    fold = cv.partition(len(task.y), n_folds, task.seed)
     cells: dict[tuple[int, float], NDArray[np.int64]] = {}
 
     def best(configurations: list[tuple[int, float]]) -> tuple[int, float]:
         """Return the best configuration, the first of equals; what was counted before is not again."""
-        new = [configuration for configuration in configurations if configuration not in cells]
-        cells.update(_count_folds(task, fold, n_folds, new, run))
+        units = [(*pair, k) for pair in configurations if pair not in cells for k in range(n_folds)]
+        parts = run(
+            _tune_fold,
+            units,
+            [f"tune {width} {rate} fold {k}" for width, rate, k in units],
+            shared=lambda: (task, fold),
+            description="MLP: tuning learning rate and width",
+        )
+        for (width, rate, _), part in zip(units, parts, strict=True):
+            cells[width, rate] = cells.get((width, rate), 0) + part["cells"]
         pooled = np.stack([cells[configuration].sum(axis=0) for configuration in configurations])
-        return configurations[int(choose(score(pooled, model.criterion), model.criterion))]
+        return configurations[int(cv.choose(cv.score(pooled, model.criterion), model.criterion))]
 
     _, learning_rate = best([(model.n_hidden, rate) for rate in model.learning_rate_grid])
     chosen = best([(width, learning_rate) for width in model.n_hidden_grid])
-    return *chosen, score(cells[chosen], model.criterion)
-
-
-def _count_folds(
-    task: _Task, fold: NDArray[np.int64], n_folds: int, configurations: list[tuple[int, float]], run: Run
-) -> dict[tuple[int, float], NDArray[np.int64]]:
-    """Return the cells, (n_categories, 4), of each (width, learning rate), summed over the folds."""
-    units = [(*configuration, k) for configuration in configurations for k in range(n_folds)]
-    parts = run(
-        _tune_fold,
-        units,
-        [f"tune {width} {rate} fold {k}" for width, rate, k in units],
-        shared=lambda: (task, fold),
-        threads=True,
-        description="MLP: tuning learning rate and width",
-    )
-    cells = {
-        configuration: np.zeros((task.y.shape[1], 4), dtype=np.int64) for configuration in configurations
-    }
-    for (width, rate, _), part in zip(units, parts, strict=True):
-        cells[width, rate] += part["cells"]
-    return cells
+    return *chosen, cv.score(cells[chosen], model.criterion)
 
 
 def _tune_fold(
@@ -352,12 +227,13 @@ def _tune_fold(
     """Count the cells, (n_categories, 4), of fold `k` under a network trained on the others."""
     _use_one_thread()
     task, fold = shared
-    trained = _stop_early(task, np.flatnonzero(fold != k), n_hidden, learning_rate, f"fold {k}")
+    task = task.using(n_hidden=n_hidden, learning_rate=learning_rate)
+    trained = _stop_early(task, np.flatnonzero(fold != k), f"fold {k}")
     test = np.flatnonzero(fold == k)
     cells = np.zeros((task.y.shape[1], 4), dtype=np.int64)
-    for start, stop in chunks(len(test), DOCUMENTS_PER_BATCH):
+    for start, stop in cv.chunks(len(test), network.DOCUMENTS_PER_BATCH):
         rows = test[start:stop]
-        cells += count_cells(task.y[rows], _decide(trained.weights, task.x[rows], task.device))
+        cells += cv.count_cells(task.y[rows], _decide(trained.weights, task.x[rows], task.device))
     return {"cells": cells, "n_epochs": np.array(trained.n_epochs)}
 
 
@@ -365,25 +241,25 @@ def _fit_final(task: _Task, n_hidden: int, learning_rate: float) -> Arrays:
     """Train the network that is kept."""
     _use_one_thread()
     documents = np.arange(len(task.y))
-    trained = _stop_early(task, documents, n_hidden, learning_rate, "final")
+    task = task.using(n_hidden=n_hidden, learning_rate=learning_rate)
+    trained = _stop_early(task, documents, "final")
     if task.model.refit and len(trained.scores):
-        settings = _settings(task.model, n_hidden, learning_rate, trained.n_epochs)
-        trained = _train(task, documents, None, settings, "final")
+        trained = _train(task.using(n_epochs=trained.n_epochs), documents, documents[:0], "final")
     return {**trained.weights._asdict(), "n_epochs": np.array(trained.n_epochs)}
 
 
-def _decide(weights: Weights, x: sparse.csr_array, device: str) -> NDArray[np.bool_]:
+def _decide(weights: network.Weights, x: sparse.csr_array, device: str) -> NDArray[np.bool_]:
     """Return the decisions on one batch of documents."""
-    values = decision_values(weights, x, device)
+    values = network.decision_values(weights, x, device)
     decisions = values > 0
     rows, categories = np.nonzero(np.abs(values) < NEAR_THRESHOLD)
     if len(rows):
-        decisions[rows, categories] = exact_decision_values(weights, x[rows], categories) > 0
+        decisions[rows, categories] = network.exact_decision_values(weights, x[rows], categories) > 0
     return decisions
 
 
 def _predict_batch(
-    shared: tuple[Weights, NDArray[np.int64], sparse.csr_array, str], start: int, stop: int
+    shared: tuple[network.Weights, NDArray[np.int64], sparse.csr_array, str], start: int, stop: int
 ) -> Arrays:
     """Decide for the documents from `start` to `stop`."""
     _use_one_thread()

@@ -1,5 +1,7 @@
-"""One hidden layer on sparse documents: forward pass, loss, and training with early stopping."""
+"""One hidden layer on sparse documents: forward pass, loss, Adam, and training with early stopping."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,20 +10,15 @@ from scipy import sparse
 
 from harness.models.cross_validation import chunks, count_cells, score
 from harness.models.device import rows_times
-from harness.models.lazy_adam import LazyAdam
 
 DOCUMENTS_PER_BATCH = 4096
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class Weights(NamedTuple):
     """The network ``output = output_weights @ tanh(x @ hidden_weights + hidden_bias) + output_bias``.
 
-    Attributes
-    ----------
-    hidden_weights : float32 array, shape (n_terms, n_hidden)
-    hidden_bias : float32 array, shape (n_hidden,)
-    output_weights : float32 array, shape (n_outputs, n_hidden)
-    output_bias : float32 array, shape (n_outputs,)
+    Hidden weights are (n_terms, n_hidden), output weights (n_outputs, n_hidden).
     """
 
     hidden_weights: NDArray[np.float32]
@@ -30,15 +27,16 @@ class Weights(NamedTuple):
     output_bias: NDArray[np.float32]
 
 
-class Settings(NamedTuple):
-    """How one network is trained; the attributes are those of :class:`harness.models.mlp.MLP`."""
+@dataclass(frozen=True)
+class Settings:
+    """How one network is trained; see :class:`harness.models.mlp.MLP`."""
 
-    n_hidden: int
-    learning_rate: float
-    n_epochs: int
-    patience: int
-    batch_size: int
-    criterion: str
+    n_hidden: int = 64
+    learning_rate: float = 0.03
+    n_epochs: int = 30
+    patience: int = 3
+    batch_size: int = 64
+    criterion: str = "f1"
 
 
 class Examples(NamedTuple):
@@ -49,21 +47,53 @@ class Examples(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A trained network.
+    """A trained network: the weights after its best epoch (the last where no documents were held out).
 
-    Attributes
-    ----------
-    weights : Weights
-        Those after `n_epochs` epochs.
-    n_epochs : int
-        The best epoch (counted from 1) where documents were held out, else the last.
-    scores : float array, shape (n_epochs_run,)
-        The criterion on the held-out documents after each epoch; empty without such documents.
+    `scores` are the criterion on the held-out documents after each epoch that was run.
     """
 
     weights: Weights
     n_epochs: int
     scores: NDArray[np.float64]
+
+
+class LazyAdam:
+    """Adam (Kingma & Ba 2015, algorithm 1) with lazy rows, also known as sparse Adam.
+
+    Where a step names the rows it has gradients for, only these rows of the parameter and of its moments
+    change; plain Adam would shrink the moments of all others, and move these, at every step. The
+    arithmetic is that of ``torch.optim.SparseAdam`` (named rows) and ``torch.optim.Adam`` (whole
+    parameters), which the tests compare; written out because those two take no part of a parameter
+    without a sparse tensor being built at each step, which costs more than the step. Parameters are changed
+    in place; they must not require gradients.
+    """
+
+    def __init__(self, parameters: Sequence[Any], learning_rate: float) -> None:
+        import torch
+
+        self._parameters = list(parameters)
+        self._moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in self._parameters]
+        self._learning_rate = learning_rate
+        self._n_steps = 0
+
+    def step(self, gradients: Sequence[Any], rows: Sequence[Any]) -> None:
+        """Take one step; a gradient is of its parameter's shape, or of the rows that are named, each once."""
+        self._n_steps += 1
+        step = self._learning_rate / (1 - BETA1**self._n_steps)
+        root = (1 - BETA2**self._n_steps) ** 0.5
+        for parameter, moments, gradient, row in zip(
+            self._parameters, self._moments, gradients, rows, strict=True
+        ):
+            first, second = moments if row is None else (moment.index_select(0, row) for moment in moments)
+            first.lerp_(gradient, 1 - BETA1)
+            second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
+            width = second.sqrt().div_(root).add_(EPSILON)
+            if row is None:
+                parameter.addcdiv_(first, width, value=-step)
+            else:
+                parameter.index_add_(0, row, first / width, alpha=-step)
+                for moment, new in zip(moments, (first, second), strict=True):
+                    moment.index_copy_(0, row, new)
 
 
 def initial_weights(x: sparse.csr_array, n_outputs: int, n_hidden: int, generator: Any) -> Weights:
@@ -72,31 +102,18 @@ def initial_weights(x: sparse.csr_array, n_outputs: int, n_hidden: int, generato
     A term that no document of `x` holds gets weight 0: it never has a gradient, and would otherwise add
     its random start to the documents that hold it later.
 
-    Parameters
-    ----------
-    x : scipy.sparse.csr_array, shape (n_documents, n_terms)
-        The training documents.
-    n_outputs, n_hidden : int
-    generator : numpy.random.Generator
-
     References
     ----------
     Glorot & Bengio (2010), Understanding the difficulty of training deep feedforward neural networks,
     AISTATS, eq. 16.
-
-    Examples
-    --------
-    >>> x = sparse.csr_array(np.array([[0, 1.0]]))
-    >>> weights = initial_weights(x, 3, 4, np.random.default_rng(0))
-    >>> weights.output_weights.shape, np.any(weights.hidden_weights, axis=1).tolist()
-    ((3, 4), [False, True])
     """
     n_terms = x.shape[1]
     unseen = np.bincount(x.indices, minlength=n_terms) == 0
 
     def draw(n_rows: int, n_columns: int) -> NDArray[np.float32]:
         bound = np.sqrt(6 / (n_rows + n_columns))
-        return ((2 * generator.random((n_rows, n_columns), dtype=np.float32) - 1) * bound).astype(np.float32)
+        drawn = 2 * generator.random((n_rows, n_columns), dtype=np.float32) - 1
+        return np.asarray(drawn * bound, dtype=np.float32)
 
     hidden_weights = draw(n_terms, n_hidden)
     hidden_weights[unseen] = 0
@@ -139,15 +156,7 @@ def loss(parameters: list[Any], examples: Examples) -> Any:
 
 
 def gradient(parameters: list[Any], examples: Examples) -> tuple[list[Any], Any]:
-    """Return the loss's gradient, and the rows of `hidden_weights` to which its first part belongs.
-
-    Returns
-    -------
-    list of four torch tensors
-        The first of shape (n_terms_present, n_hidden), the others of their parameters' shapes.
-    int64 torch tensor, shape (n_terms_present,)
-        The terms that the documents hold, ascending; all other rows have gradient 0.
-    """
+    """Return the loss's gradient, the first part for those rows of `hidden_weights` that are returned too."""
     import torch
 
     present, small = _present_terms(examples.x)
@@ -169,29 +178,17 @@ def decision_values(weights: Weights, x: sparse.csr_array, device: str = "cpu") 
     import torch
 
     with torch.no_grad():
-        return outputs(as_parameters(weights, device), x).cpu().numpy()
+        return np.asarray(outputs(as_parameters(weights, device), x).cpu().numpy())
 
 
 def exact_decision_values(
     weights: Weights, x: sparse.csr_array, output: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return one output per document, in double precision, each document on its own.
-
-    Parameters
-    ----------
-    weights : Weights
-    x : scipy.sparse.csr_array, shape (n_documents, n_terms)
-    output : int array, shape (n_documents,)
-        Which output is wanted of each document.
-
-    Returns
-    -------
-    float64 array, shape (n_documents,)
-        Free of the batch: no sum here runs over more than one document.
-    """
+    """Return one output per document, in double precision; no sum here runs over more than one document."""
     terms, small = _present_terms(x.astype(np.float64))
     hidden = np.tanh(small @ weights.hidden_weights[terms].astype(np.float64) + weights.hidden_bias)
-    return (hidden * weights.output_weights[output]).sum(axis=1) + weights.output_bias[output]
+    values: NDArray[np.float64] = (hidden * weights.output_weights[output]).sum(axis=1)
+    return values + weights.output_bias[output]
 
 
 def evaluate(parameters: list[Any], held: Examples, criterion: str) -> tuple[float, float]:
@@ -224,19 +221,8 @@ def train(
     restored. Between equal criteria the smaller loss is better (so that training goes on while every
     output still says "no" and F1 is 0), then the earlier epoch.
 
-    Parameters
-    ----------
-    examples : Examples
-        What the gradient is computed on.
-    held : Examples or None
-        Documents held out, at least one; None trains for all of ``settings.n_epochs``.
-    settings : Settings
-    start : Weights
-        Starting weights; they are copied.
-    shuffle : numpy.random.Generator
-        Draws the order of the documents in each epoch.
-    device : str
-        ``"cpu"`` or ``"cuda"``. On ``"cpu"`` with one thread the same arguments give the same bytes.
+    Without `held` it trains for all of ``settings.n_epochs``. `shuffle` draws the order of the documents in
+    each epoch. On the processor, with one thread, the same arguments give the same bytes.
 
     References
     ----------
@@ -245,8 +231,7 @@ def train(
     """
     parameters = as_parameters(start, device)
     optimizer = LazyAdam(parameters, settings.learning_rate)
-    best = _Best(-np.inf, -np.inf, 0, start)
-    scores = []
+    best, best_epoch, weights, scores = (-np.inf, -np.inf), 0, start, []
     for epoch in range(1, settings.n_epochs + 1):
         order = shuffle.permutation(len(examples.y))
         for first, last in chunks(len(order), settings.batch_size):
@@ -256,23 +241,14 @@ def train(
         if held is not None:
             value, cost = evaluate(parameters, held, settings.criterion)
             scores.append(value)
-            gain = value if settings.criterion == "f1" else -value
-            if epoch == 1 or (gain, -cost) > (best.gain, best.less_loss):
-                best = _Best(gain, -cost, epoch, _as_weights(parameters))
-            if epoch - best.epoch >= settings.patience:
+            gain = (value if settings.criterion == "f1" else -value, -cost)
+            if epoch == 1 or gain > best:
+                best, best_epoch, weights = gain, epoch, _as_weights(parameters)
+            if epoch - best_epoch >= settings.patience:
                 break
     if held is None:
-        best = _Best(np.nan, np.nan, settings.n_epochs, _as_weights(parameters))
-    return Trained(best.weights, best.epoch, np.array(scores, dtype=np.float64))
-
-
-class _Best(NamedTuple):
-    """The best epoch so far."""
-
-    gain: float
-    less_loss: float
-    epoch: int
-    weights: Weights
+        best_epoch, weights = settings.n_epochs, _as_weights(parameters)
+    return Trained(weights, best_epoch, np.array(scores, dtype=np.float64))
 
 
 def _as_weights(parameters: list[Any]) -> Weights:

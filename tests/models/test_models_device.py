@@ -2,22 +2,14 @@
 
 import numpy as np
 import pytest
+from model_cases import MODELS, draw
 from scipy import sparse
-from test_models_svm import draw
 
 from harness.errors import UserError
 from harness.models import linear_svm, rbf_svm
 from harness.models.device import kernel_values, linear_values, rows_times
 from harness.models.gaussian_kernel import decide, decision_values, prepare
-from harness.models.linear_svm import LinearSVM
-from harness.models.mlp import MLP
-from harness.models.rbf_svm import RBFSVM, machines_of
-
-MODELS = {
-    "linear_svm": LinearSVM(tune=False),
-    "rbf_svm": RBFSVM(C_grid=(1.0, 3.0), gamma_grid=(0.1, 1.0), n_folds=2),
-    "mlp": MLP(tune=False, n_hidden=8, n_epochs=3),
-}
+from harness.models.rbf_svm import machines_of
 
 
 @pytest.fixture(scope="module")

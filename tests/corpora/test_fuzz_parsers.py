@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from harness.corpora.lyrl_files import Vocabulary, read_hierarchy, read_qrels, read_tokens
+from harness.corpora.lyrl import Vocabulary, read_hierarchy, read_qrels, read_tokens
 from harness.corpora.rcv1_xml import parse_newsitem
 from harness.corpora.reuters21578 import scan_stories
 from harness.corpora.svmlight import load_svmlight

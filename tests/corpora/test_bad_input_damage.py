@@ -13,8 +13,8 @@ import zipfile
 
 import pytest
 
-from harness.corpora.archives import ARCHIVE_SUFFIXES
 from harness.corpora.lyrl import HIERARCHY, QRELS, load_lyrl
+from harness.corpora.opening import ARCHIVE_SUFFIXES
 from harness.corpora.rcv1_xml import load_rcv1_xml
 from harness.corpora.reuters21578 import load_reuters21578
 from harness.corpora.svmlight import load_svmlight

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from simulated_counts import as_weights, simulate
 
 from harness.corpora import rcv1
 from harness.corpora.rcv1 import load_rcv1
@@ -15,26 +16,6 @@ from harness.seeding import rng
 
 N_TRAIN, N_DOCUMENTS, N_TERMS = 1500, 2000, 400
 TOPICS = ("CCAT", "ECAT", "GCAT")
-
-
-def simulate(seed=1, decimals=6, n_documents=N_DOCUMENTS, n_idf_rows=N_TRAIN):
-    """Return counts, and their weights as RCV1-v2's vectors were made: (1 + ln tf) idf, cosine-normalised."""
-    generator = rng(seed, "simulated weights")
-    share = 1 / (np.arange(N_TERMS) + 3.0)
-    counts = np.zeros((n_documents, N_TERMS), dtype=np.int64)
-    for row in counts:
-        chosen = generator.choice(
-            N_TERMS, size=generator.integers(8, 120), replace=False, p=share / share.sum()
-        )
-        row[chosen] = generator.geometric(0.7, size=len(chosen))
-    n_t = (counts[:n_idf_rows] > 0).sum(axis=0)
-    assert n_t.min() > 0
-    return counts, as_weights(counts, np.log(n_idf_rows / n_t), decimals)
-
-
-def as_weights(counts, idf, decimals=6):
-    weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
-    return np.round(weights / np.linalg.norm(weights, axis=1, keepdims=True), decimals)
 
 
 def write_cache(home, weights, kind=np.float64):
@@ -58,7 +39,7 @@ def small_train(monkeypatch):
 @pytest.mark.usefixtures("small_train")
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_counts_come_back_from_scikit_learns_cache(tmp_path, kind):
-    counts, weights = simulate()
+    counts, weights = simulate(N_DOCUMENTS, N_TERMS, 1, N_TRAIN)
     targets = write_cache(tmp_path, weights, kind)
     corpus = load_rcv1(tmp_path, download_if_missing=False)
     np.testing.assert_array_equal(corpus.terms.toarray(), counts)
@@ -75,7 +56,7 @@ def test_counts_come_back_from_scikit_learns_cache(tmp_path, kind):
 
 @pytest.mark.usefixtures("small_train")
 def test_subsets_and_weights(tmp_path):
-    counts, weights = simulate()
+    counts, weights = simulate(N_DOCUMENTS, N_TERMS, 1, N_TRAIN)
     write_cache(tmp_path, weights)
     train = load_rcv1(tmp_path, subset="train")
     test = load_rcv1(tmp_path, subset="test")
@@ -96,23 +77,27 @@ def test_an_absent_cache_is_refused_and_nothing_is_written(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_incomplete_cache_is_refused(tmp_path):
-    write_cache(tmp_path, simulate()[1])
-    (tmp_path / "RCV1" / "sample_topics_py3.pkl").unlink()
-    with pytest.raises(UserError, match="no sample_topics_py3.pkl"):
-        load_rcv1(tmp_path, download_if_missing=False)
-
-
-def test_a_damaged_cache_is_refused(tmp_path):
-    write_cache(tmp_path, simulate()[1])
-    file = tmp_path / "RCV1" / "samples_py3.pkl"
+def cut(file):
     file.write_bytes(file.read_bytes()[:1000])
-    with pytest.raises(UserError, match="cache of RCV1 cannot be read"):
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("sample_topics", lambda file: file.unlink(), "no sample_topics_py3.pkl"),
+        ("samples", cut, "cache of RCV1 cannot be read"),
+        ("samples", lambda file: file.write_bytes(b"\x80\x04no pickle"), "cache of RCV1 cannot be read"),
+    ],
+)
+def test_a_damaged_cache_is_refused(tmp_path, name, damage, said):
+    write_cache(tmp_path, simulate(N_DOCUMENTS, N_TERMS, 1, N_TRAIN)[1])
+    damage(tmp_path / "RCV1" / f"{name}_py3.pkl")
+    with pytest.raises(UserError, match=said):
         load_rcv1(tmp_path, download_if_missing=False)
 
 
 def test_a_negative_weight_in_the_cache_is_refused(tmp_path):
-    weights = simulate()[1]
+    weights = simulate(N_DOCUMENTS, N_TERMS, 1, N_TRAIN)[1]
     weights[3, 5] = -0.5
     write_cache(tmp_path, weights)
     with pytest.raises(UserError, match="negative or not a number"):
@@ -141,7 +126,7 @@ def test_unknown_choices_are_refused(tmp_path):
 
 
 def test_full_precision_and_chunks_give_the_same_counts(monkeypatch):
-    counts, weights = simulate(seed=4, decimals=16)
+    counts, weights = simulate(N_DOCUMENTS, N_TERMS, n_idf_rows=N_TRAIN, seed=4, decimals=16)
     recovered = recover_counts(sparse.csr_array(weights), N_TRAIN)
     np.testing.assert_array_equal(recovered.counts.toarray(), counts)
     assert recovered.idf_known
@@ -151,7 +136,7 @@ def test_full_precision_and_chunks_give_the_same_counts(monkeypatch):
 
 
 def test_documents_whose_smallest_count_is_not_one():
-    counts, _ = simulate(seed=5)
+    counts, _ = simulate(N_DOCUMENTS, N_TERMS, n_idf_rows=N_TRAIN, seed=5)
     counts[::3] *= 2
     counts[1::50] *= 3
     idf = np.log(N_TRAIN / (counts[:N_TRAIN] > 0).sum(axis=0))
@@ -163,7 +148,7 @@ def test_documents_whose_smallest_count_is_not_one():
 
 
 def test_empty_documents_and_terms_that_the_train_rows_lack():
-    counts, _ = simulate(seed=6)
+    counts, _ = simulate(N_DOCUMENTS, N_TERMS, n_idf_rows=N_TRAIN, seed=6)
     counts[7] = 0
     counts[:N_TRAIN, 390:] = 0
     counts[N_TRAIN:, 390:] = np.where(rng(6, "x").random((N_DOCUMENTS - N_TRAIN, 10)) < 0.3, 2, 0)
@@ -178,7 +163,7 @@ def test_empty_documents_and_terms_that_the_train_rows_lack():
 
 
 def test_a_foreign_idf_is_estimated_from_the_weights():
-    counts, _ = simulate(seed=7)
+    counts, _ = simulate(N_DOCUMENTS, N_TERMS, n_idf_rows=N_TRAIN, seed=7)
     n_t = (counts > 0).sum(axis=0)
     idf = np.log(N_DOCUMENTS / n_t) * np.exp(rng(7, "idf").normal(0, 0.05, N_TERMS))
     recovered = recover_counts(sparse.csr_array(as_weights(counts, idf)), N_TRAIN)
@@ -187,7 +172,7 @@ def test_a_foreign_idf_is_estimated_from_the_weights():
 
 
 def test_documents_that_fit_no_counts_are_counted():
-    counts, weights = simulate(seed=8)
+    counts, weights = simulate(N_DOCUMENTS, N_TERMS, n_idf_rows=N_TRAIN, seed=8)
     broken = np.arange(0, 200, 10)
     weights[broken] *= np.where(weights[broken] > 0, rng(8, "noise").uniform(0.8, 1.2, (20, N_TERMS)), 1)
     recovered = recover_counts(sparse.csr_array(weights), N_TRAIN)
@@ -211,7 +196,7 @@ def test_recover_counts_refuses_weights_that_are_none():
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
 @pytest.mark.parametrize("owned", ["own", "view", "part"])
 def test_weights_are_narrowed_within_their_own_memory(monkeypatch, n, owned):
-    monkeypatch.setattr(rcv1, "ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr(rcv1, "PART_SIZE", 3)
     whole = np.random.default_rng(n).random(n)
     values = {"own": whole, "view": whole[:], "part": whole[1:]}[owned]
     expected = values.astype(np.float32)

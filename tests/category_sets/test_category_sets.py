@@ -19,8 +19,7 @@ from harness.category_sets.expected import (
 )
 from harness.category_sets.patterns import find_patterns, outcome_codes, pooled_cells
 from harness.category_sets.ratios import dcf_ratios, f1_ratios, measure, standard_error
-from harness.category_sets.replicates import replicate
-from harness.category_sets.resampling import draw_documents, draw_events
+from harness.category_sets.resampling import draw_documents, draw_events, replicate
 from harness.category_sets.table3 import PUBLISHED, resample_sets, tabulate, tabulate_histograms
 from harness.category_sets.variants import Variant, calibration_variants, make_population, table_variants
 from harness.category_sets.verdicts import summarise

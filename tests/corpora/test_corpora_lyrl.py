@@ -2,18 +2,17 @@
 
 import gzip
 import os
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated_counts import simulate
 
-from harness.corpora import lyrl_files, opening, svmlight_text
+from harness.corpora import lyrl, opening, svmlight_text
 from harness.corpora.lyrl import load_lyrl
 from harness.corpora.opening import open_checked, read_blocks
 from harness.corpora.svmlight_text import read_vectors
 from harness.errors import UserError
-from harness.seeding import rng
 
 TOKENS_TRAIN = ".I 2\n.W\nbank rate bank\nrate bank\n\n.I 3\n.W\noil\n\n"
 TOKENS_TEST = ".I 5\n.W\nrate oil oil gas\n\n.I 8\n.W\n\n"
@@ -44,22 +43,6 @@ def write(folder: Path, **changes: str | None) -> Path:
         if text is not None:
             (folder / name).write_text(text)
     return folder
-
-
-def simulate(n_documents, n_terms, seed, n_idf_rows):
-    """Return counts, and their log tf-idf weights, cosine-normalised, with six decimals."""
-    generator = rng(seed, "simulated weights")
-    share = 1 / (np.arange(n_terms) + 3.0)
-    share /= share.sum()
-    counts = np.zeros((n_documents, n_terms), dtype=np.int64)
-    for row in counts:
-        chosen = generator.choice(n_terms, size=generator.integers(8, 40), replace=False, p=share)
-        row[chosen] = generator.geometric(0.7, size=len(chosen))
-    n_t = (counts[:n_idf_rows] > 0).sum(axis=0)
-    counts[:, n_t == 0] = 0
-    idf = np.log(n_idf_rows / np.maximum(n_t, 1))
-    weights = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
-    return counts, np.round(weights / np.linalg.norm(weights, axis=1, keepdims=True), 6)
 
 
 def vector_lines(weights, first_id=1):
@@ -97,22 +80,18 @@ def test_tokens(tmp_path):
     assert "MCAT" in notes
 
 
-def test_compressed_gives_the_same_corpus(tmp_path):
-    plain, packed = tmp_path / "plain", tmp_path / "packed"
-    plain.mkdir()
-    packed.mkdir()
-    for file in write(plain).iterdir():
-        (packed / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
-    assert load_lyrl(packed).fingerprint() == load_lyrl(plain).fingerprint()
-
-
-def test_windows_line_ends(tmp_path):
-    plain, windows = tmp_path / "plain", tmp_path / "windows"
-    plain.mkdir()
-    windows.mkdir()
-    for file in write(plain).iterdir():
-        (windows / file.name).write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
-    assert load_lyrl(windows).fingerprint() == load_lyrl(plain).fingerprint()
+@pytest.mark.parametrize(
+    ("suffix", "change"),
+    [(".gz", gzip.compress), ("", lambda data: data.replace(b"\n", b"\r\n"))],
+    ids=["compressed", "windows"],
+)
+def test_other_forms_give_the_same_corpus(tmp_path, suffix, change):
+    expected = load_lyrl(write(tmp_path)).fingerprint()
+    for name in FILES:
+        data = (tmp_path / name).read_bytes()
+        (tmp_path / name).unlink()
+        (tmp_path / f"{name}{suffix}").write_bytes(change(data))
+    assert load_lyrl(tmp_path).fingerprint() == expected
 
 
 def test_block_boundaries_change_nothing(tmp_path, monkeypatch):
@@ -121,10 +100,10 @@ def test_block_boundaries_change_nothing(tmp_path, monkeypatch):
     def small_blocks(path, *, cut=b"\n", n_bytes=0):
         return read_blocks(path, cut=cut, n_bytes=7)
 
-    monkeypatch.setattr(lyrl_files, "read_blocks", small_blocks)
+    monkeypatch.setattr(lyrl, "read_blocks", small_blocks)
     assert load_lyrl(tmp_path).fingerprint() == expected
     file = tmp_path / "v"
-    file.write_text(vector_lines(simulate(30, 40, 1, 30)[1]))
+    file.write_text(vector_lines(simulate(30, 40, 1, 30, 40)[1]))
     whole = read_vectors(file)
     monkeypatch.setattr(svmlight_text, "read_blocks", small_blocks)
     for one, other in zip(whole, read_vectors(file), strict=True):
@@ -146,7 +125,7 @@ def test_repeated_assignment_counts_once(tmp_path):
 
 
 def test_vectors_give_the_counts_back(tmp_path):
-    counts, weights = simulate(900, 300, 3, 600)
+    counts, weights = simulate(900, 300, 3, 600, 40)
     write(tmp_path, tokens=None, qrels="GCAT 1 1\nCCAT 900 1\n")
     (tmp_path / "lyrl2004_vectors_train.dat").write_text(vector_lines(weights[:600]))
     (tmp_path / "lyrl2004_vectors_test_pt0.dat").write_text(vector_lines(weights[600:800], 601))
@@ -160,7 +139,7 @@ def test_vectors_give_the_counts_back(tmp_path):
 
 
 def test_source_is_chosen(tmp_path):
-    counts, weights = simulate(60, 40, 5, 60)
+    counts, weights = simulate(60, 40, 5, 60, 40)
     write(tmp_path, qrels="GCAT 2 1\n")
     (tmp_path / "lyrl2004_vectors_train.dat").write_text(vector_lines(weights))
     assert load_lyrl(tmp_path).n_documents == 4
@@ -193,7 +172,7 @@ def test_source_is_chosen(tmp_path):
         ({"tokens_train": ".I 1\n.W\na\n.T\nb\n"}, ["line 4", "'.T'"]),
         ({"tokens_train": ".I 1\n.W\na\n.I"}, ["line 4", "'.I'"]),
         ({"tokens_train": ".I 1\n"}, ["line 2", ".W"]),
-        ({"tokens_test": ".I 2\n.W\na\n"}, ["tokens_test_pt0.dat, document 1", "id 2", "more than once"]),
+        ({"tokens_test": ".I 2\n.W\na\n.I 5\n.W\n"}, ["document id 2", "more than once"]),
     ],
 )
 def test_wrong_files_are_refused(tmp_path, changes, words):
@@ -214,14 +193,17 @@ def test_wrong_files_are_refused(tmp_path, changes, words):
         ("7  2:0.5 1:0.5", ["line 3", "term 1 stands after term 2"]),
         ("7  2:0.5 2:0.5", ["line 3", "increase"]),
         ("7  1:1e300", ["too large"]),
-        ("1  1:0.5", ["line 3", "id 1", "more than once"]),
+        ("1  1:0.5", ["document id 1", "more than once"]),
+        (f"{10**20} 1:1", ["line 3"]),
+        (f"7 {10**10}:1", ["line 3"]),
+        ("٧ 1:1", ["line 3"]),
     ],
 )
 def test_broken_vector_lines_are_refused(tmp_path, line, words):
     write(tmp_path, tokens=None, qrels="GCAT 1 1\n")
     file = tmp_path / "lyrl2004_vectors_train.dat"
     file.write_text(f"1  1:0.6 2:0.8\n\n{line}\n8  2:1\n")
-    refused(tmp_path, file.name, *words)
+    refused(tmp_path, *words)
 
 
 def test_vectors_without_weights_are_refused(tmp_path):
@@ -278,31 +260,22 @@ def test_endless_lines_are_refused(tmp_path, monkeypatch):
 
 
 def test_open_checked_refuses_what_is_no_file(tmp_path):
-    with pytest.raises(UserError, match="not a regular file"):
-        open_checked(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(UserError, match="not a regular file"):
+            open_checked(path)
     with pytest.raises(UserError, match="no such file"):
         open_checked(tmp_path / "absent")
 
 
-needs_slice = pytest.mark.skipif(
-    not (Path(os.environ.get("HARNESS_DATA", "/nonexistent")) / "rcv1-slice").is_dir(),
-    reason="HARNESS_DATA does not name a folder with rcv1-slice",
-)
-
-
-@needs_slice
-def test_slice_by_tokens_and_by_vectors():
-    folder = Path(os.environ["HARNESS_DATA"]) / "rcv1-slice"
-    start = time.process_time()
-    tokens = load_lyrl(folder)
-    seconds = time.process_time() - start
-    vectors = load_lyrl(folder, source="vectors")
+def test_slice_by_tokens_and_by_vectors(data_folder):
+    tokens = load_lyrl(data_folder / "rcv1-slice")
+    vectors = load_lyrl(data_folder / "rcv1-slice", source="vectors")
     assert tokens.terms.shape == (27_613, 29_163)
     assert tokens.topics.shape == (27_613, 101)
     assert tokens.topics.nnz == 80_420
     assert (tokens.document_ids[0], tokens.document_ids[-1]) == ("1", "27613")
     assert tokens.chronological
-    assert seconds < 6
     assert [name.removeprefix("t") for name in tokens.term_names] == vectors.term_names.tolist()
     np.testing.assert_array_equal(tokens.terms.indices, vectors.terms.indices)
     # The slice's tokens were themselves recovered from weights; 99.6 % is what its makers claim for them.

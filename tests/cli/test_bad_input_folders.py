@@ -25,40 +25,6 @@ from bad_input import (
 from harness.cli import main
 
 
-def csv(what, content, *said, encoding="utf-8"):
-    """Return the case of a data set."""
-    return bad(
-        "compare data=csv data.csv.path=../d.csv data.csv.target=y",
-        *said,
-        make=text("d.csv", content, encoding),
-        name=f"data {what}",
-    )
-
-
-DATA = [
-    bad("compare data=csv", "data.csv.path", name="data without path"),
-    bad("compare data=csv data.csv.path=../absent.csv data.csv.target=y", "absent.csv"),
-    bad("compare data=csv data.csv.path=.. data.csv.target=y", "no regular file"),
-    csv("empty", "", "d.csv"),
-    csv("without the target", "x,z\n1,a\n", "'y' is no column"),
-    csv("of one column", "y\na\nb\n", "at least one feature"),
-    csv("with a missing value", "x,y\n1,a\n,b\n", "row 3 has no value in column 'x'"),
-    csv("with inf", "x,y\n1,a\ninf,b\n", "column 'x' holds 'inf' in row 3"),
-    csv("with 1e400", "x,y\n1,a\n1e400,b\n", "column 'x' holds '1e400' in row 3"),
-    csv("with text", "x,y\n1,a\nred,b\n", "column 'x' holds 'red' in row 3"),
-    csv("with a long row", "x,y\n1,a\n1,2,3\n", "d.csv"),
-    csv("of one class", "x,y\n1,a\n2,a\n3,a\n", "holds one class only"),
-    csv("with a class of one", "x,y\n1,a\n2,a\n3,b\n", "class 'b'"),
-    csv("in Latin-1", "x,y\n1,\xe9\n2,b\n", "d.csv", encoding="latin-1"),
-    csv("of random bytes", bytes(range(256)) * 9, "d.csv"),
-]
-
-
-@pytest.mark.parametrize("case", named(DATA))
-def test_data_sets(case, tmp_path, monkeypatch, capfd):
-    refuse(case, COMMON + LEARNERS, tmp_path, monkeypatch, capfd)
-
-
 def remove(name):
     return lambda run: (run / name).unlink()
 

@@ -38,7 +38,7 @@ def test_multi_label(tmp_path):
     assert corpus.terms.dtype == np.float32
     assert corpus.topics.dtype == np.uint8
     assert not corpus.chronological
-    assert "1 of 4 documents carry no label" in " ".join(corpus.notes)
+    assert "1 of 4 documents carry no topic" in " ".join(corpus.notes)
     assert "1 of 4 documents have no term" in " ".join(corpus.notes)
 
 
@@ -114,6 +114,22 @@ def test_number_of_terms(tmp_path):
     refused(file, "corpus.zero_based='maybe'", zero_based="maybe")
 
 
+def test_signs_are_read_and_a_zero_is_no_entry(tmp_path):
+    corpus = load_svmlight(write(tmp_path, "1,2 1:+3 2:-0.0 3:1\n"))
+    assert corpus.terms.toarray().tolist() == [[3, 0, 1]]
+    assert corpus.terms.nnz == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(128, 256)) * 10, "1 1:1\n".encode("utf-16"), gzip.compress(b"1 1:1\n") + b"rubbish"],
+    ids=["random", "utf-16", "rubbish"],
+)
+def test_bytes_that_are_no_lines(tmp_path, data):
+    (tmp_path / "a.svm").write_bytes(data)
+    refused(tmp_path / "a.svm", "a.svm")
+
+
 def test_a_huge_index_costs_nothing(tmp_path):
     corpus = load_svmlight(write(tmp_path, "1 1:1 2147483647:2\n"))
     assert corpus.terms.shape == (1, 2)
@@ -139,9 +155,10 @@ def test_weights(tmp_path):
         ("1 2:-3", ["line 4", "2:-3"]),
         ("1 2:x", ["line 4", "'1 2:x'", "form"]),
         ("1 2", ["line 4", "'1 2'"]),
-        ("1 2:1 1:1", ["line 4", "increasing"]),
+        ("1 2:1 1:1", ["line 4", "increase"]),
         ("1 -2:1", ["line 4"]),
         ("1 99999999999:1", ["line 4"]),
+        ("1 2147483648:1", ["line 4", "too large"]),
         ("x 2:1", ["line 4", "'x 2:1'"]),
         ("-2,3 2:1", ["line 4", "label -2", "whole numbers >= 0"]),
         ("1.5 2:1", ["line 4", "label 1.5"]),

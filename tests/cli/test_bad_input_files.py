@@ -1,0 +1,146 @@
+"""Outcomes tables and corpora that cannot be used: one sentence, exit code 2, nothing left behind.
+
+What each loader refuses is tested with the loader; here is what a refusal comes to in the command.
+"""
+
+import gzip
+import os
+
+import pytest
+from bad_input import COMMON, FULL, LEARNERS, STORED, bad, refuse, text
+
+from harness.compare.datasets import read_csv
+from harness.errors import UserError
+from harness.outcomes import read_outcomes
+
+HEAD = "category,pair,balance,e1,e2,e3,e4,e5,e6,e7,e8"
+ROW = "T,a-b,natural,1,2,3,4,5,6,7,8"
+
+
+def table(what, content, *said):
+    """Return the case of a table."""
+    return pytest.param(content if isinstance(content, bytes) else content.encode(), said, id=what)
+
+
+TABLES = [
+    table("empty", "", "lacks category"),
+    table("without rows", HEAD + "\n", "no row"),
+    table("without a column", "category,pair,balance,e1,e2,e3,e4,e5,e6,e7\n", "lacks e8; needed are"),
+    table("with a column twice", f"{HEAD},e8\n{ROW},8\n", "column e8 occurs more than once"),
+    table("with a short row", f"{HEAD}\n{ROW}\nT,a-b\n", "line 3: 2 values where the header names 11"),
+    table("with a row twice", f"{HEAD}\n{ROW}\n{ROW}\n", "line 3: category 'T'", "stands there already"),
+    table("with a negative count", f"{HEAD}\n{ROW[:-1]}-8\n", "line 2: e8 is '-8'", "a whole number"),
+    table("with a fraction", f"{HEAD}\n{ROW}.5\n", "e8 is '8.5'"),
+    table("with nan", f"{HEAD}\n{ROW[:-1]}nan\n", "e8 is 'nan'"),
+    table("with inf", f"{HEAD}\n{ROW[:-1]}inf\n", "e8 is 'inf'"),
+    table("with no value", f"{HEAD}\n{ROW[:-1]}\n", "e8 is ''"),
+    table("with an exponent", f"{HEAD}\n{ROW[:-1]}1e3\n", "e8 is '1e3'"),
+    table("with a hexadecimal number", f"{HEAD}\n{ROW[:-1]}0x10\n", "e8 is '0x10'"),
+    table("with an underscore", f"{HEAD}\n{ROW[:-1]}1_000\n", "e8 is '1_000'"),
+    table("with other digits", f"{HEAD}\n{ROW[:-1]}٣٤\n", "e8 is '٣٤'"),
+    table("with a number of 30 digits", f"{HEAD}\n{ROW[:-1]}{'9' * 30}\n", "e8 is '9999"),
+    table("beyond 2**53", f"{HEAD}\n{ROW[:-1]}{2**53}\n", "from 1 to 2**53 documents"),
+    table("of no document", f"{HEAD}\nT,a-b,natural,0,0,0,0,0,0,0,0\n", "e1..e8 sum to 0"),
+    table("without a name", f"{HEAD}\n,a-b,natural,1,2,3,4,5,6,7,8\n", "line 2: category ''"),
+    table("with a tab in a name", f"{HEAD}\nT\tU,a-b,natural,1,2,3,4,5,6,7,8\n", "category 'T\\tU'"),
+    table("in Latin-1", f"{HEAD}\né{ROW}\n".encode("latin-1"), "is no CSV table in UTF-8"),
+    table("in UTF-16", f"{HEAD}\n{ROW}\n".encode("utf-16")),
+    table("of random bytes", bytes(range(256)) * 40, "is no CSV table"),
+    table("with a NUL", f"{HEAD}\n{ROW[:-1]}\0\n"),
+    table("with an open quote", f'{HEAD}\n"{ROW}\n', "is no CSV table"),
+    table("with a long field", f"{HEAD}\n{'x' * 200_000}\n", "is no CSV table"),
+    table("packed with gzip", gzip.compress(f"{HEAD}\n{ROW}\n".encode()), "is no CSV table"),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), TABLES)
+def test_outcomes_tables(content, said, tmp_path):
+    check_table(lambda: read_outcomes(tmp_path / "d.csv"), tmp_path, content, said)
+
+
+def check_table(read, folder, content, said):
+    (folder / "d.csv").write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        read()
+    assert all(part in str(caught.value) for part in ("d.csv", *said)), caught.value
+
+
+DATA = [
+    table("empty", "", "d.csv"),
+    table("without the target", "x,z\n1,a\n", "'y' is no column"),
+    table("of one column", "y\na\nb\n", "at least one feature"),
+    table("with a missing value", "x,y\n1,a\n,b\n", "row 3 has no value in column 'x'"),
+    table("with inf", "x,y\n1,a\ninf,b\n", "column 'x' holds 'inf' in row 3"),
+    table("with 1e400", "x,y\n1,a\n1e400,b\n", "column 'x' holds '1e400' in row 3"),
+    table("with text", "x,y\n1,a\nred,b\n", "column 'x' holds 'red' in row 3"),
+    table("with a long row", "x,y\n1,a\n1,2,3\n", "d.csv"),
+    table("in Latin-1", "x,y\n1,\xe9\n2,b\n".encode("latin-1"), "d.csv"),
+    table("of random bytes", bytes(range(256)) * 9, "d.csv"),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), DATA)
+def test_data_sets(content, said, tmp_path):
+    check_table(lambda: read_csv(tmp_path / "d.csv", "y"), tmp_path, content, said)
+
+
+CSV = "compare data=csv data.csv.path=../d.csv data.csv.target=y"
+COMMANDS = [
+    bad(CSV, "holds one class only", make=text("d.csv", "x,y\n1,a\n2,a\n3,a\n"), name="of one class"),
+    bad(CSV, "class 'b'", make=text("d.csv", "x,y\n1,a\n2,a\n3,b\n"), name="with a class of one"),
+    bad("compare data=csv", "data.csv.path"),
+    bad("compare data=csv data.csv.path=../absent.csv data.csv.target=y", "absent.csv"),
+    bad("compare data=csv data.csv.path=.. data.csv.target=y", "no regular file"),
+]
+
+
+@pytest.mark.parametrize("case", COMMANDS, ids=lambda case: case.name)
+def test_files_of_data(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + LEARNERS, tmp_path, monkeypatch, capfd)
+
+
+POPULATIONS = [
+    bad("run population=../absent.csv", "absent.csv: no such file"),
+    bad("run population=..", "being a folder"),
+    bad("run population=../pipe", "no regular file", make=lambda f: os.mkfifo(f / "pipe")),
+    bad("run population=../t.csv", "t.csv", "lacks category", make=text("t.csv", "")),
+    bad(
+        "run population=../t.csv",
+        "holds balance upside",
+        make=text("t.csv", f"{HEAD}\n{ROW.replace('natural', 'upside')}\n"),
+        name="of another balance",
+    ),
+    bad("run population=/dev/zero", "/dev/zero: cannot be read, being no regular file"),
+    bad(
+        "run population=../sparse.csv",
+        "1024 MiB is too large",
+        make=lambda f: (text("sparse.csv", "")(f), os.truncate(f / "sparse.csv", 2**30)),
+    ),
+]
+LINES = "0,2 1:3 7:1\n2 1:1\n"
+NO_CACHE = "run corpus=rcv1 corpus.data_home=../s corpus.download_if_missing=false"
+CORPORA = [
+    bad("run corpus=lyrl", "corpus.path: it is missing; give it"),
+    bad("run corpus=lyrl corpus.path=../absent", "absent"),
+    bad("run corpus=svmlight corpus.path=../a.svm", "line 3: '1 a:b'", make=text("a.svm", LINES + "1 a:b\n")),
+    bad("run corpus=svmlight corpus.path=../a.svm", "a.svm", make=text("a.svm", LINES.encode("utf-16"))),
+    bad("run corpus=svmlight corpus.path=../a.svm corpus.n_terms=text", "'text'", make=text("a.svm", LINES)),
+    bad("run corpus=svmlight corpus.path=[]", "corpus.path is an empty list"),
+    bad("run corpus=svmlight corpus.path=../pipe", "regular file", make=lambda f: os.mkfifo(f / "pipe")),
+    bad("run corpus=svmlight corpus.path=/dev/zero", "/dev/zero: is not a regular file"),
+    bad("run corpus=rcv1_xml corpus.path=../z.zip", "damaged or truncated", make=text("z.zip", b"PK\3\4")),
+    bad("run corpus=reuters21578 corpus.path=../r.rar", "an archive is needed", make=text("r.rar", "")),
+    bad("run corpus=reuters21578 corpus.split=half corpus.path=..", "corpus.split='half'"),
+    bad(NO_CACHE, "scikit-learn's cache of RCV1 is absent or incomplete"),
+]
+
+
+@pytest.mark.parametrize("case", POPULATIONS, ids=lambda case: case.name)
+def test_populations(case, tmp_path, monkeypatch, capfd):
+    defaults = tuple(text for text in STORED if not text.startswith("population="))
+    refuse(case, COMMON + defaults, tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("case", CORPORA)
+def test_corpora(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + FULL, tmp_path, monkeypatch, capfd)

@@ -1,0 +1,89 @@
+"""What holds of every model: the same bytes in any order of the work, plain arrays, wrong settings named."""
+
+import io
+
+import numpy as np
+import pytest
+from model_cases import MODELS, draw, shuffled_run
+from threadpoolctl import threadpool_limits
+
+from harness.models import mlp_network
+from harness.models.linear_svm import LinearSVM
+from harness.models.mlp import MLP
+from harness.models.rbf_svm import RBFSVM
+from harness.runtime.parallel import run_here
+
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def data():
+    x, y = draw()
+    return x[:150], y[:150], x[150:]
+
+
+@every_model
+def test_same_bytes_in_any_order_and_through_a_file(name, data):
+    model, (x, y, x_true) = MODELS[name], data
+    one, two = (model.fit(x, y, seed=3, run=run) for run in (run_here, shuffled_run))
+    for left, right in ((one.arrays, two.arrays), (one.tuned, two.tuned)):
+        assert list(left) == list(right)
+        assert all(left[key].tobytes() == right[key].tobytes() for key in left)
+    np.testing.assert_array_equal(one.cv_score, two.cv_score)
+    assert one.cv_score.shape == one.n_folds.shape == (y.shape[1],)
+    file = io.BytesIO()
+    np.savez(file, **one.arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        again = two._replace(arrays=dict(stored))
+    for array in again.arrays.values():
+        array.setflags(write=False)
+    np.testing.assert_array_equal(model.predict(one, x_true), model.predict(again, x_true, run=shuffled_run))
+
+
+@every_model
+def test_decisions_do_not_depend_on_the_documents_beside(name, data, monkeypatch):
+    model, (x, y, x_true) = MODELS[name], data
+    fitted = model.fit(x, y, seed=0)
+    whole = model.predict(fitted, x_true)
+    assert (whole.dtype, whole.shape) == (bool, (x_true.shape[0], y.shape[1]))
+    np.testing.assert_array_equal(model.predict(fitted, x_true[:7]), whole[:7])
+    monkeypatch.setattr(mlp_network, "DOCUMENTS_PER_BATCH", 11)
+    for module in ("linear_svm", "rbf_svm"):
+        monkeypatch.setattr(f"harness.models.{module}.DOCUMENTS_PER_UNIT", 32)
+    monkeypatch.setattr("harness.models.gaussian_kernel.DOCUMENTS_AT_ONCE", 13)
+    np.testing.assert_array_equal(model.predict(fitted, x_true), whole)
+    assert model.predict(fitted, x_true[:0]).shape == (0, y.shape[1])
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        *((model, options, said) for model in (LinearSVM, RBFSVM, MLP) for options, said in (
+            ({"criterion": "auc"}, "criterion: 'auc'"),
+            ({"n_folds": 1}, "n_folds: 1 .*whole numbers from 2"),
+        )),
+        (LinearSVM, {"C": 0}, "C: 0.0"),
+        (RBFSVM, {"gamma": -1}, "gamma: -1.0"),
+        (RBFSVM, {"C_grid": []}, "C_grid: an empty grid"),
+        (RBFSVM, {"gamma_grid": [float("nan")]}, "gamma_grid: nan"),
+        (MLP, {"n_hidden": 0}, "n_hidden: 0"),
+        (MLP, {"n_hidden_grid": [2.5]}, "n_hidden_grid: 2.5"),
+        (MLP, {"n_hidden_grid": []}, "n_hidden_grid: an empty grid"),
+        (MLP, {"learning_rate": -1}, "learning_rate: -1"),
+        (MLP, {"learning_rate_grid": [0]}, "learning_rate_grid: 0"),
+        (MLP, {"n_epochs": 0}, "n_epochs: 0"),
+        (MLP, {"patience": True}, "patience: True"),
+        (MLP, {"batch_size": 1.5}, "batch_size: 1.5"),
+        (MLP, {"held_share": 1}, "held_share: 1"),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_named(model, options, said):
+    with pytest.raises(ValueError, match=f"^{said}"):
+        model(**options)
