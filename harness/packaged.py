@@ -21,12 +21,7 @@ POPULATIONS = {"rcv1-slice": "results/nips2005-slice/outcomes.csv"}
 def population_file(name: str | Path) -> Path:
     """Return the file of a packaged population's name, or the path that is given.
 
-    A known name goes before a file of that name in the current folder, which ``./NAME`` is.
-
-    Raises
-    ------
-    UserError
-        If a bare word is neither a known name nor a file there; the sentence lists the names.
+    A known name is preferred to a file of that name in the current folder; ``./NAME`` means the file.
 
     Examples
     --------

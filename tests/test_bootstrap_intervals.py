@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, bootstrap
 
-from harness.influence import influence, standard_deviation
-from harness.measures import difference, error_difference
+from harness.measures import difference, error_difference, influence, standard_deviation
 from harness.significance.bootstrap_intervals import (
     bootstrap_intervals,
     degenerate_sets,

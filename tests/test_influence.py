@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.influence import influence, standard_deviation
-from harness.measures import DIFFERENCES, dcf_difference, difference
+from harness.measures import DIFFERENCES, dcf_difference, difference, influence, standard_deviation
 
 
 @pytest.mark.parametrize("measure", DIFFERENCES)

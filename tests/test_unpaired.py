@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import test_proportions_2indep as two_independent
 
-from harness.influence import A, B, Y
-from harness.measures import difference, f1, precision, recall
+from harness.measures import A, B, Y, difference, f1, precision, recall
 from harness.significance.proportion import proportion
 from harness.significance.unpaired import MEASURES, unpaired
 from harness.significance.wald import wald

@@ -45,7 +45,7 @@ def unpaired(counts: ArrayLike, measure: str, *, degenerate: str = "accept") -> 
     ----------
     Dietterich (1998), Neural Computation 10, 1895-1923, section 3.2, for the error; Goutte & Gaussier
     (2005), ECIR, for F1 as if on different documents; the influences are those of
-    :func:`harness.influence.influence`.
+    :func:`harness.measures.influence`.
 
     Examples
     --------

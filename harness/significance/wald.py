@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.influence import A, B, influence
-from harness.measures import check_measure, difference
+from harness.measures import A, B, check_measure, difference, influence
 from harness.significance.keep_last import keep_last
 from harness.significance.proportion import two_sided
 from harness.significance.result import TestResult, as_counts, settle_degenerate
