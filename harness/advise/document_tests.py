@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from harness.measures import A, B, Y, check_measure
 from harness.significance.mcnemar import mcnemar
-from harness.significance.proportion import two_sided
-from harness.significance.result import TestResult, settle_degenerate
+from harness.significance.result import TestResult, settle_degenerate, two_sided
 from harness.significance.wald import estimate
 
 Floats = NDArray[np.float64]

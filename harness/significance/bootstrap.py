@@ -1,27 +1,31 @@
 """Bootstrap percentile test of the F1 or the error difference, on joint-outcome counts.
 
 An evaluation set is resampled by drawing Multinomial(N, counts / N): no document is touched. How the
-replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`, when a verdict is known
-before all of them are drawn in `bootstrap_verdicts` and `settling`.
+replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`; when a verdict is known before
+all of them are drawn, in `bootstrap_verdicts` and `stopping`.
 """
 
 from collections.abc import Sequence
-from numbers import Integral
+from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from harness.measures import error_difference, f1_difference
+from harness.measures import difference
 from harness.significance import bootstrap_f1, bootstrap_verdicts
-from harness.significance.replicates import set_keys
+from harness.significance.replicates import on_live_sets
 from harness.significance.result import (
+    Bools,
+    Ints,
     TestResult,
     as_counts,
+    as_generator,
     check_choice,
+    check_levels,
+    check_replicates,
     discordant,
     settle_degenerate,
 )
-from harness.significance.stopping import check_levels
 
 INTERVALS = ("equal_tailed", "symmetric")
 MEASURES = ("f1", "error")
@@ -105,18 +109,12 @@ def bootstrap_percentile(
     >>> round(float(bootstrap_percentile([7, 0, 3, 0, 0, 0, 0, 0], "error", n_replicates=None).pvalue), 6)
     0.056495
     """
-    cells = _checked(counts, measure, n_replicates, interval)
-    sets, shape = cells.reshape(-1, 8), cells.shape[:-1]
-    generator = _generator(rng)
-    frozen = _frozen(sets, measure)
-    keys, live = set_keys(len(sets), generator), np.flatnonzero(~frozen)
-    if measure == "error":
-        statistic, function = error_difference(cells), bootstrap_verdicts.error_pvalues
-    else:
-        statistic, function = f1_difference(cells), bootstrap_verdicts.f1_pvalues
-    pvalues = np.ones(len(sets))
-    pvalues[live] = function(sets[live], keys[live], n_replicates, interval, stratified)
-    return settle_degenerate(pvalues.reshape(shape), statistic, frozen.reshape(shape), degenerate)
+    check_choice("interval", interval, INTERVALS)
+    cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng, none=True)
+    function = bootstrap_verdicts.error_pvalues if measure == "error" else bootstrap_verdicts.f1_pvalues
+    test = partial(function, n_replicates=n_replicates, interval=interval, stratified=stratified)
+    pvalues = on_live_sets(test, cells, frozen, generator, 1.0)
+    return settle_degenerate(pvalues, difference(measure)(cells), frozen, degenerate)
 
 
 def reject(
@@ -129,7 +127,7 @@ def reject(
     *,
     stratified: bool = False,
     degenerate: str = "accept",
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Return ``bootstrap_percentile(...).pvalue <= alpha`` at several levels, stopping early.
 
     The replicates of a set are drawn in stages, the first ones the same as in
@@ -168,24 +166,41 @@ def reject(
     array([[ True, False],
            [ True,  True]])
     """
-    levels = check_levels(alphas)
+    levels, names = check_levels(alphas), interval_names(interval, INTERVALS)
     check_choice("degenerate", degenerate, ("accept", "reject"))
-    intervals = (interval,) if isinstance(interval, str) else tuple(interval)
-    for name in intervals or ("none",):
-        cells = _checked(counts, measure, n_replicates, name)
-    sets, generator = cells.reshape(-1, 8), _generator(rng)
-    frozen = _frozen(sets, measure)
-    verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)
-    live = np.flatnonzero(~frozen)
-    keys = set_keys(len(sets), generator)
-    judge = bootstrap_verdicts.error_verdicts if measure == "error" else bootstrap_verdicts.f1_verdicts
-    verdicts[live] = judge(sets[live], keys[live], levels, n_replicates, intervals, stratified)
-    verdicts[frozen] = degenerate == "reject"
-    shape = cells.shape[:-1] if isinstance(interval, str) else (*cells.shape[:-1], len(intervals))
-    return verdicts.reshape(*shape, len(levels))
+    cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng, none=True)
+    function = bootstrap_verdicts.error_verdicts if measure == "error" else bootstrap_verdicts.f1_verdicts
+    judge = partial(
+        function, levels=levels, n_replicates=n_replicates, intervals=names, stratified=stratified
+    )
+    shape = (len(names), len(levels))
+    verdicts: Bools = on_live_sets(judge, cells, frozen, generator, degenerate == "reject", shape)
+    return verdicts[..., 0, :] if isinstance(interval, str) else verdicts
 
 
-def degenerate_sets(counts: ArrayLike, measure: str) -> NDArray[np.bool_]:
+def checked_sets(
+    counts: ArrayLike,
+    measure: str,
+    n_replicates: int | None,
+    rng: np.random.Generator | None,
+    *,
+    none: bool = False,
+) -> tuple[Ints, Bools, np.random.Generator]:
+    """Return the counts, which sets are degenerate and a generator after checking all that is given."""
+    check_replicates(n_replicates, none=none)
+    cells = as_counts(counts, bootstrap_f1.MAX_DOCUMENTS)
+    return cells, degenerate_sets(cells, measure), as_generator(rng)
+
+
+def interval_names(interval: str | Sequence[str], allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of one or several intervals, all of them allowed."""
+    names = (interval,) if isinstance(interval, str) else tuple(interval)
+    for name in names or ("none",):
+        check_choice("interval", name, allowed)
+    return names
+
+
+def degenerate_sets(counts: ArrayLike, measure: str) -> Bools:
     """Return the `degenerate` of :func:`bootstrap_percentile` without its p-values, shape (...).
 
     Raises
@@ -201,34 +216,8 @@ def degenerate_sets(counts: ArrayLike, measure: str) -> NDArray[np.bool_]:
     array([ True,  True])
     """
     check_choice("measure", measure, MEASURES)
-    return _frozen(as_counts(counts), measure)
-
-
-def _frozen(cells: NDArray[np.int64], measure: str) -> NDArray[np.bool_]:
-    """Return where d* is 0 in every replicate there can be."""
+    cells = as_counts(counts)
     if measure == "f1":
         return bootstrap_f1.frozen(cells)
     n01, n10 = discordant(cells)
     return n01 + n10 == 0
-
-
-def _checked(counts: ArrayLike, measure: str, n_replicates: int | None, interval: str) -> NDArray[np.int64]:
-    """Check what both functions are given; return the counts as int64."""
-    check_choice("measure", measure, MEASURES)
-    check_choice("interval", interval, INTERVALS)
-    is_number = isinstance(n_replicates, Integral) and not isinstance(n_replicates, bool)
-    if n_replicates is not None and (not is_number or n_replicates < 1):
-        raise ValueError(f"n_replicates: {n_replicates!r} is not allowed; a whole number >= 1 or None is")
-    cells = as_counts(counts)
-    totals = cells.sum(axis=-1)
-    if totals.size and totals.max() >= bootstrap_f1.MAX_DOCUMENTS:
-        raise ValueError(f"counts: a set of {totals.max()} documents is not allowed; fewer than 2**31 are")
-    return cells
-
-
-def _generator(rng: np.random.Generator | None) -> np.random.Generator:
-    if rng is None:
-        return np.random.default_rng()
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
-    return rng

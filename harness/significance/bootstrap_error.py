@@ -10,13 +10,10 @@ gives p-values with exactly the distribution that B resamplings of the documents
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.significance.distinct import distinct_rows
-from harness.significance.settling import Forecast, gamma_lower
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.significance.equal_counts import distinct_rows
+from harness.significance.result import Floats, Ints
+from harness.significance.stopping import Forecast, error_factor, gamma_lower
 
 LEAST_COUNT = 10
 """With so many discordant documents the four moments of D* tell its tails within the margin below."""
@@ -48,16 +45,11 @@ def strata(cells: Ints, stratified: bool) -> Ints:
 
 @lru_cache(maxsize=1024)
 def distribution(groups: tuple[int, ...]) -> tuple[Ints, Floats]:
-    """Return the values that D* can take, ascending, and their probabilities, for one set.
+    """Return the values that D* can take, ascending, and their probabilities, for a row of :func:`strata`.
 
     The characteristic function of D* is ``(1 + (n01 (e^it - 1) + n10 (e^-it - 1)) / N)^N``, multiplied
     over the strata; a discrete Fourier transform turns it into probabilities, good to about 1e-14. Values
     further than 9 standard deviations and 20 from the mean (less than 1e-16 in all) are left out.
-
-    Parameters
-    ----------
-    groups : tuple of 3 or 6 int
-        A row of what :func:`strata` makes.
 
     Examples
     --------
@@ -90,19 +82,13 @@ def distribution(groups: tuple[int, ...]) -> tuple[Ints, Floats]:
 def signs(values: Ints, weights: Floats) -> Floats:
     """Return P(D* < 0), P(D* = 0) and P(D* > 0), shape (3,)."""
     shares = np.array([weights[values < 0].sum(), weights[values == 0].sum(), weights[values > 0].sum()])
-    return np.minimum(shares, 1)  # a sum of weights may pass 1 by its last bit
+    return np.asarray(np.minimum(shares, 1))  # a sum of weights may pass 1 by its last bit
 
 
 def limit_pvalue(groups: Ints, interval: str, known: tuple[Ints, Floats]) -> float:
-    """Return the p-value of infinitely many replicates for one set (1 without discordant documents).
+    """Return the p-value of infinitely many replicates for one row of :func:`strata`.
 
-    Parameters
-    ----------
-    groups : int array, shape (3,) or (6,)
-        As made by :func:`strata`.
-    interval : {"equal_tailed", "symmetric"}
-    known : tuple of arrays
-        The set's :func:`distribution`.
+    It is 1 without discordant documents; `known` is the set's :func:`distribution`.
 
     Examples
     --------
@@ -138,17 +124,10 @@ def drawn_pvalue(
 
 
 def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
-    """Return bounds on the share of hits of each set for each interval.
+    """Return bounds on the share of hits of sets, rows of :func:`strata`, for each interval.
 
     From the moments of D* where enough documents are discordant; else from its distribution, once for all
     sets with the same counts.
-
-    Parameters
-    ----------
-    groups : int array, shape (n_sets, 3) or (n_sets, 6)
-        As made by :func:`strata`.
-    symmetric : list of bool
-        For each interval whether it is the symmetric one.
     """
     cumulants = np.zeros((4, len(groups)))
     discordant = np.zeros(len(groups))
@@ -170,8 +149,7 @@ def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
         return gamma_lower((step - cumulants[0]) / deviation, skewness, excess)
 
     below, above = up_to(0.5), 1 - up_to(-0.5)
-    constant, count, square = MARGIN
-    factor = 1 + constant + count / np.maximum(discordant, 1) ** 1.5 + square * skewness**2
+    factor = error_factor(MARGIN, discordant, skewness)
     usable = (discordant >= LEAST_COUNT) & (np.abs(skewness) <= 1)
     made = []
     for is_symmetric in symmetric:
@@ -181,9 +159,9 @@ def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
             twice, positive = 2 * np.rint(cumulants[0]), cumulants[0] > 0
             low = np.where(positive, below + 1 - up_to(twice + 0.5), above + up_to(twice - 0.5))
             high = np.where(positive, below + 1 - up_to(twice - 0.5), above + up_to(twice + 0.5))
-        low, high = np.clip(low / factor - SLACK, 0, 1), np.clip(high * factor + SLACK, 0, 1)
-        low[~usable], high[~usable] = _exact_shares(groups[~usable], is_symmetric)
-        made.append(Forecast(np.zeros(len(low)), low, high))
+        known = Forecast.around(low, high, factor, SLACK, usable)
+        known.low[~usable], known.high[~usable] = _exact_shares(groups[~usable], is_symmetric)
+        made.append(known)
     return made
 
 

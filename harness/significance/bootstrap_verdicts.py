@@ -4,28 +4,22 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast, settling
+from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast
 from harness.significance.replicates import Keys, set_generator
+from harness.significance.result import Bools, Floats, Ints
+from harness.significance.stopping import Forecast, largest_rejecting, settled_at_once, verdict_so_far
 
 IN_PLACE_OF_LIMIT = 5000
 """Replicates for the F1 of sets whose limit of infinitely many is not known well enough."""
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def error_pvalues(
     sets: Ints, keys: Keys, n_replicates: int | None, interval: str, stratified: bool
 ) -> Floats:
     """Return the p-values of sets that are not degenerate, shape (n_sets,)."""
-    groups = bootstrap_error.strata(sets, stratified)
-    pvalues = [
-        _error_pvalue(group, n_replicates, interval, key) for group, key in zip(groups, keys, strict=True)
-    ]
-    return np.array(pvalues, dtype=float)
+    groups = zip(bootstrap_error.strata(sets, stratified), keys, strict=True)
+    return np.array([_error_pvalue(group, n_replicates, interval, key) for group, key in groups], dtype=float)
 
 
 def _error_pvalue(group: Ints, n_replicates: int | None, interval: str, key: Keys) -> float:
@@ -66,23 +60,18 @@ def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, interval: str, 
 
 
 Verdicts = tuple[Bools, Bools]
+"""Which verdicts are rejections and which are settled, both (n_sets, n_intervals, n_levels)."""
 
 
 def _settled(
-    forecasts: list[settling.Forecast],
-    intervals: Sequence[str],
-    levels: Floats,
-    n_replicates: int,
-) -> tuple[Verdicts, list[list[int]]]:
-    """Return (rejected, settled), both (n_sets, n_intervals, n_levels), and each interval's limits."""
-    shape = (len(forecasts[0].least), len(intervals), len(levels))
-    rejected, settled = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-    limits = []
-    for j, interval in enumerate(intervals):
-        tails = _tails(interval)
-        limits.append([settling.largest_rejecting(float(alpha), n_replicates, tails) for alpha in levels])
-        rejected[:, j], settled[:, j] = settling.settled_at_once(forecasts[j], limits[j], n_replicates, tails)
-    return (rejected, settled), limits
+    forecasts: list[Forecast], intervals: Sequence[str], levels: Floats, n_replicates: int
+) -> Verdicts:
+    found = [
+        settled_at_once(known, levels, n_replicates, _tails(interval))
+        for known, interval in zip(forecasts, intervals, strict=True)
+    ]
+    rejected, settled = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+    return rejected, settled
 
 
 def error_verdicts(
@@ -99,22 +88,18 @@ def error_verdicts(
     if n_replicates is None:
         rejected, settled = _settled_in_the_limit(forecasts, intervals, levels)
     else:
-        (rejected, settled), _ = _settled(forecasts, intervals, levels, n_replicates)
+        rejected, settled = _settled(forecasts, intervals, levels, n_replicates)
     for i, j in np.argwhere(~settled.all(axis=2)):
         pvalue = _error_pvalue(groups[i], n_replicates, intervals[int(j)], keys[i])
         rejected[i, j] = np.where(settled[i, j], rejected[i, j], pvalue <= levels)
     return rejected
 
 
-def _settled_in_the_limit(
-    forecasts: list[settling.Forecast], intervals: Sequence[str], levels: Floats
-) -> Verdicts:
-    """Return (rejected, settled) where the bounds of the share itself lie on one side of a level."""
+def _settled_in_the_limit(forecasts: list[Forecast], intervals: Sequence[str], levels: Floats) -> Verdicts:
+    """Return the verdicts that are settled as the bounds of the share itself lie on one side of a level."""
     tails = np.array([_tails(interval) for interval in intervals])[:, None]
-    low, high = (
-        tails * np.stack([getattr(known, side) for known in forecasts], axis=1)[..., None]
-        for side in ("low", "high")
-    )
+    low = tails * np.stack([known.low for known in forecasts], axis=1)[..., None]
+    high = tails * np.stack([known.high for known in forecasts], axis=1)[..., None]
     # a share from the distribution itself is a sum of doubles: leave what lies within rounding to the p-value
     rejected = high <= levels * (1 - 1e-9)
     return rejected, rejected | (low > levels * (1 + 1e-9))
@@ -133,24 +118,24 @@ def f1_verdicts(
         return _f1_limits(sets, keys, levels, intervals, stratified)
     symmetric = [interval == "symmetric" for interval in intervals]
     forecasts = bootstrap_f1_forecast.forecast(sets, stratified, symmetric)
-    (rejected, settled), limits = _settled(forecasts, intervals, levels, n_replicates)
+    rejected, settled = _settled(forecasts, intervals, levels, n_replicates)
     few = np.flatnonzero(~settled.all(axis=(1, 2)) & bootstrap_f1_forecast.few(sets))
     of_few = bootstrap_f1_forecast.few_forecast(sets[few], stratified, symmetric)
-    (rejected_few, settled_few), _ = _settled(of_few, intervals, levels, n_replicates)
+    rejected_few, settled_few = _settled(of_few, intervals, levels, n_replicates)
     rejected[few] = np.where(settled[few], rejected[few], rejected_few)
     settled[few] |= settled_few
     for known, better in zip(forecasts, of_few, strict=True):
         known.low[few], known.high[few] = better.low, better.high
     for i in np.flatnonzero(~settled.all(axis=(1, 2))):
-        open_levels = [
-            _OpenLevels(
-                _tally(intervals[int(j)]),
-                {int(k): limits[j][k] for k in np.flatnonzero(~settled[i, j])},
-                (float(forecasts[j].low[i]), float(forecasts[j].high[i])),
-                rejected[i, j],
-            )
-            for j in np.flatnonzero(~settled[i].all(axis=1))
-        ]
+        open_levels = []
+        for j in np.flatnonzero(~settled[i].all(axis=1)):
+            tally, known = _tally(intervals[int(j)]), forecasts[j]
+            limits = {
+                int(k): largest_rejecting(float(levels[k]), n_replicates, tally.tails)
+                for k in np.flatnonzero(~settled[i, j])
+            }
+            bounds = float(known.low[i]), float(known.high[i])
+            open_levels.append(_OpenLevels(tally, limits, bounds, rejected[i, j]))
         total = 0
         for values in _f1_replicates(sets[i], n_replicates, stratified, keys[i]):
             total += len(values)
@@ -167,9 +152,8 @@ def _f1_limits(sets: Ints, keys: Keys, levels: Floats, intervals: Sequence[str],
     for j, ((tail, _, usable), name) in enumerate(zip(found, intervals, strict=True)):
         verdicts[:, j] = _tails(name) * tail[:, None] <= levels
         rest = np.flatnonzero(~usable)
-        verdicts[rest, j] = f1_verdicts(
-            sets[rest], keys[rest], levels, IN_PLACE_OF_LIMIT, [name], stratified
-        )[:, 0]
+        judged = f1_verdicts(sets[rest], keys[rest], levels, IN_PLACE_OF_LIMIT, [name], stratified)
+        verdicts[rest, j] = judged[:, 0]
     return verdicts
 
 
@@ -183,11 +167,9 @@ class _OpenLevels(NamedTuple):
 
     def see(self, values: Floats, total: int, n_replicates: int) -> bool:
         """Take in more replicates, write the verdicts that they settle; tell whether any is open."""
-        count = self.tally.add(values)
+        count, tails = self.tally.add(values), self.tally.tails
         for k, limit in list(self.limits.items()):
-            verdict = settling.verdict_so_far(
-                count, total, limit, n_replicates, self.tally.tails, *self.bounds
-            )
+            verdict = verdict_so_far(count, total, limit, n_replicates, tails, *self.bounds)
             if verdict is not None:
                 self.rejected[k] = verdict
                 del self.limits[k]

@@ -3,11 +3,12 @@
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import fdtrc, stdtr
 
-from harness.significance.result import TestResult, settle_degenerate
-from harness.significance.t_tests import ROUNDING, Floats, as_finite, as_samples, one_sample
+from harness.errors import require
+from harness.significance.result import Bools, Floats, TestResult, settle_degenerate
+from harness.significance.t_tests import ROUNDING, as_finite, as_samples, one_sample
 
 
 def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -48,9 +49,8 @@ def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     >>> round(float(result.statistic), 3), round(float(result.pvalue), 5)
     (7.269, 0.00077)
     """
-    d = _ten_differences(d)
-    spread, constant = _spread(d)
-    t = np.where(constant, 0.0, d[..., 0, 0] / np.sqrt(spread / 5))
+    values, spread, constant = _ten_differences(d)
+    t = np.where(constant, 0.0, values[..., 0, 0] / np.sqrt(spread / 5))
     return settle_degenerate(2 * stdtr(5, -np.abs(t)), t, constant, degenerate)
 
 
@@ -79,9 +79,8 @@ def five_by_two_f(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     >>> round(float(result.statistic), 3), round(float(result.pvalue), 6)
     (59.587, 0.000145)
     """
-    d = _ten_differences(d)
-    spread, constant = _spread(d)
-    f = np.where(constant, 0.0, (d**2).sum(axis=(-2, -1)) / (2 * spread))
+    values, spread, constant = _ten_differences(d)
+    f = np.where(constant, 0.0, (values**2).sum(axis=(-2, -1)) / (2 * spread))
     return settle_degenerate(fdtrc(10, 5, f), f, constant, degenerate)
 
 
@@ -176,21 +175,16 @@ def corrected_resampled_t(
     (0.7968, 0.4702)
     """
     for name, value in (("n_train", n_train), ("n_test", n_test)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
-            raise ValueError(f"{name}: {value!r} is not allowed; a finite number > 0 is")
+        good = isinstance(value, Real) and not isinstance(value, bool) and 0 < value < np.inf
+        require(good, f"{name}: {value!r} is not allowed; a finite number > 0 is")
     d = as_samples(d, "d", "splits")
     return one_sample(d, 1 / d.shape[-1] + n_test / n_train, degenerate)
 
 
-def _spread(d: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return ``sum s_i^2`` over the repetitions, 1 where it is 0, and where that is."""
-    spread = ((d[..., 0] - d[..., 1]) ** 2).sum(axis=-1) / 2
-    constant = spread <= ROUNDING * (d**2).max(axis=(-2, -1))
-    return np.where(constant, 1.0, spread), constant
-
-
-def _ten_differences(d: ArrayLike) -> Floats:
+def _ten_differences(d: ArrayLike) -> tuple[Floats, Floats, Bools]:
+    """Return the differences, ``sum s_i^2`` over the repetitions, 1 where it is 0, and where that is."""
     values = as_finite(d, "d")
-    if values.shape[-2:] != (5, 2):
-        raise ValueError(f"d: shape {values.shape} is not allowed; (..., 5, 2) is")
-    return values
+    require(values.shape[-2:] == (5, 2), f"d: shape {values.shape} is not allowed; (..., 5, 2) is")
+    spread = ((values[..., 0] - values[..., 1]) ** 2).sum(axis=-1) / 2
+    constant = spread <= ROUNDING * (values**2).max(axis=(-2, -1))
+    return values, np.where(constant, 1.0, spread), constant

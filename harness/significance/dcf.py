@@ -1,13 +1,10 @@
 """z tests of equal detection cost (DCF), with the variance of paired or of independent decisions."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from harness.measures import dcf_difference
-from harness.significance.proportion import two_sided
-from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
-
-Floats = NDArray[np.float64]
+from harness.significance.result import Floats, Ints, TestResult, as_counts, check_choice, z_test
 
 VARIANCES = ("paired", "eq9", "independent")
 
@@ -84,17 +81,13 @@ def dcf(
     alarms = [cells[..., i] for i in (6, 5, 4)]
     n_positives, n_negatives = cells[..., :4].sum(axis=-1), cells[..., 4:].sum(axis=-1)
     c1, c2 = cost_fn * prior, cost_fp * (1 - prior)
-    spread = c1**2 * _variance(missed, n_positives, variance) + c2**2 * _variance(
-        alarms, n_negatives, variance
-    )
-    undefined = spread == 0
-    z = np.where(undefined, 0.0, d / np.sqrt(np.where(undefined, 1.0, spread)))
-    result = settle_degenerate(two_sided(z), z, undefined, degenerate)
+    spread = c1**2 * _variance(missed, n_positives, variance)
+    spread = spread + c2**2 * _variance(alarms, n_negatives, variance)
     silent = (c1 * (missed[0] + missed[1]) + c2 * (alarms[0] + alarms[1])) == 0
-    return result._replace(degenerate=np.asarray(undefined | silent))
+    return z_test(d, np.sqrt(spread), degenerate, marked=silent)
 
 
-def _variance(wrong: list[NDArray[np.int64]], n: NDArray[np.int64], variance: str) -> Floats:
+def _variance(wrong: list[Ints], n: Ints, variance: str) -> Floats:
     """Return the variance of the difference of the two error rates in one class of n documents.
 
     A product of whole numbers wherever it should vanish, so that no rounding is left of it.

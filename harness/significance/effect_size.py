@@ -3,12 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtri, stdtrit
 from scipy.stats import nct
 
-from harness.significance.result import check_choice
-from harness.significance.t_tests import VARIANCES, Floats, as_samples, is_constant
+from harness.errors import check_share
+from harness.significance.result import Bools, Floats, check_choice
+from harness.significance.t_tests import VARIANCES, as_samples, is_constant
 
 FAR = 1e4  # a t beyond which only the spread of s matters to its noncentrality
 
@@ -27,7 +28,7 @@ class Estimate(NamedTuple):
     value: Floats
     low: Floats
     high: Floats
-    degenerate: NDArray[np.bool_]
+    degenerate: Bools
 
 
 def cohens_d(d: ArrayLike, confidence: float = 0.95) -> Estimate:
@@ -205,20 +206,18 @@ def mean_difference_unpaired(
     return _around(first.mean(axis=-1) - second.mean(axis=-1), squared, df, confidence, constant)
 
 
-def _around(
-    centre: Floats, squared: Floats, df: Floats, confidence: float, constant: NDArray[np.bool_]
-) -> Estimate:
+def _around(centre: Floats, squared: Floats, df: Floats, confidence: float, constant: Bools) -> Estimate:
     """Return the t interval about `centre` whose standard error has the square `squared`."""
-    half = stdtrit(df, 0.5 + _checked(confidence) / 2) * np.sqrt(squared)
+    check_share("confidence", confidence)
+    half = stdtrit(df, 0.5 + confidence / 2) * np.sqrt(squared)
     half = np.where(constant, np.nan, half)
     return Estimate(np.asarray(centre), centre - half, centre + half, constant)
 
 
-def _effect(
-    value: Floats, df: int, factor: float, confidence: float, constant: NDArray[np.bool_]
-) -> Estimate:
+def _effect(value: Floats, df: int, factor: float, confidence: float, constant: Bools) -> Estimate:
     """Return d with the interval that the noncentral t gives, where t is d over the root of `factor`."""
-    tail = (1 - _checked(confidence)) / 2
+    check_share("confidence", confidence)
+    tail = (1 - confidence) / 2
     size = np.where(constant, 0.0, np.abs(value)) / np.sqrt(factor)
     near, far = (_noncentrality(size, df, share) * np.sqrt(factor) for share in (1 - tail, tail))
     low, high = np.where(value < 0, -far, near), np.where(value < 0, -near, far)
@@ -240,9 +239,3 @@ def _noncentrality(t: Floats, df: int, share: float) -> Floats:
         above = nct.cdf(t, df, middle) > share
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.where(t < FAR, (low + high) / 2, at_far)
-
-
-def _checked(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: {confidence!r} is not allowed; a number between 0 and 1 is")
-    return confidence

@@ -1,15 +1,21 @@
 """The two Bayesian comparisons of Goutte & Gaussier (2005), without replicates."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaln
 
 from harness.measures import error_difference, f1_difference
 from harness.significance.bootstrap_f1 import frozen
-from harness.significance.result import TestResult, as_counts, discordant, settle_degenerate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.significance.result import (
+    Floats,
+    Ints,
+    TestResult,
+    as_counts,
+    as_generator,
+    check_replicates,
+    discordant,
+    settle_degenerate,
+)
 
 MAX_DOCUMENTS = 10**7
 """Sets up to this size: the sum that gives P(F_A > F_B) has as many terms as a classifier has errors."""
@@ -73,21 +79,14 @@ def goutte_gaussier(
     >>> round(float(result.pvalue), 4)
     0.101
     """
-    cells = as_counts(counts)
-    totals = cells.sum(axis=-1)
-    if totals.size and totals.max() > MAX_DOCUMENTS:
-        raise ValueError(
-            f"counts: a set of {totals.max()} documents is not allowed; at most {MAX_DOCUMENTS} are"
-        )
-    sets = cells.reshape(-1, 8)
-    e1, e2, e3, e4, e5, e6, e7, _ = sets.T
+    cells = as_counts(counts, MAX_DOCUMENTS)
+    e1, e2, e3, e4, e5, e6, e7, _ = cells.reshape(-1, 8).T
     chance = probability_greater((e1 + e3, e2 + e4 + e5 + e7), (e1 + e2, e3 + e4 + e5 + e6))
     if n_replicates is not None:
-        chance = _estimated(chance, n_replicates, rng)
-    pvalue = 2 * np.minimum(chance, 1 - chance)
-    return settle_degenerate(
-        pvalue.reshape(cells.shape[:-1]), f1_difference(cells), frozen(cells), degenerate
-    )
+        check_replicates(n_replicates)
+        chance = as_generator(rng).binomial(n_replicates, chance) / n_replicates
+    pvalue = 2 * np.minimum(chance, 1 - chance).reshape(cells.shape[:-1])
+    return settle_degenerate(pvalue, f1_difference(cells), frozen(cells), degenerate)
 
 
 def goutte_gaussier_paired(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -173,12 +172,3 @@ def _beta_sum(s: Floats, m: Floats, t: Floats, n: Floats) -> Floats:
     # summed one by one, for a sum by halves would round by the length of the block's longest sum
     sums = np.cumsum(terms, axis=1)
     return np.take_along_axis(sums, m.astype(int) - 1, axis=1)[:, 0]
-
-
-def _estimated(chance: Floats, n_replicates: int, rng: np.random.Generator | None) -> Floats:
-    if isinstance(n_replicates, bool) or not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
-        raise ValueError(f"n_replicates: {n_replicates!r} is not allowed; a whole number >= 1 or None is")
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
-    generator = np.random.default_rng() if rng is None else rng
-    return generator.binomial(n_replicates, chance) / n_replicates

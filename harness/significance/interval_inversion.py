@@ -10,12 +10,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from harness.significance.interval_replicates import Errors, Observed
-
-Floats = NDArray[np.float64]
+from harness.significance.result import Floats
 
 NEAR = 1e-12
 """Replicates this close to what they are compared with are ties, whatever the last bits say."""
@@ -26,17 +24,9 @@ Ranges = list[tuple[float, float]]
 
 
 class Interval(NamedTuple):
-    """One kind of interval.
+    """One kind of interval: how many counts it keeps, what they are over some replicates, and p from them.
 
-    Attributes
-    ----------
-    n_counts : int
-        How many counts it keeps.
-    tally : callable
-        (values, errors, observed) -> its counts over replicates.
-    bounds : callable
-        (ranges, n_replicates, observed) -> least and greatest p-value for counts within their ranges,
-        each a pair (low, high).
+    `bounds` returns the least and the greatest p-value for counts within ranges, pairs (low, high).
     """
 
     n_counts: int

@@ -5,15 +5,12 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.measures import difference
 from harness.significance.bootstrap_error import strata
 from harness.significance.bootstrap_f1 import differences, replicates, stage_sizes
 from harness.significance.replicates import Resampling, whole_numbers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.significance.result import Floats, Ints
 
 Errors = Callable[[], Floats]
 
@@ -33,13 +30,7 @@ class Observed(NamedTuple):
 
 
 def observe(sets: Ints, measure: str, stratified: bool) -> list[Observed]:
-    """Return what the replicates of each set are compared with.
-
-    Parameters
-    ----------
-    sets : int array, shape (n_sets, 8)
-    measure : {"f1", "error"}
-    stratified : bool
+    """Return what the replicates of each set, (n_sets, 8), are compared with.
 
     Examples
     --------
@@ -72,20 +63,9 @@ def difference_replicates(
 ) -> Iterator[tuple[Floats, Errors]]:
     """Yield replicates of a set's difference, (size,), and a function that gives their standard errors.
 
-    Parameters
-    ----------
-    cells : int array, shape (8,)
-        Counts e1..e8.
-    measure : {"f1", "error"}
-        The error's difference is n01 - n10, a number of documents.
-    n_replicates : int
-        Replicates in all.
-    stratified : bool
-        Keep the numbers of positives and of negatives; the standard error is then that of such sets.
-    rng : numpy.random.Generator
-        The set's own generator.
-    errors : bool
-        Whether standard errors may be asked for; they are computed only if they are.
+    The error's difference is n01 - n10, a number of documents. `stratified` keeps the numbers of positives
+    and of negatives, and the standard error is that of such sets. Standard errors may be asked for under
+    `errors`, and are computed only then.
     """
     stages = stage_sizes(n_replicates, FIRST_STAGE)
     if measure == "f1":
@@ -111,13 +91,7 @@ def accelerations(sets: Ints, measure: str, stratified: bool) -> Floats:
     """Return the acceleration of BCa of each set, from its jackknife values; 0 where they are all equal.
 
     There are at most eight: whichever document of a cell is left out, the difference is the same.
-
-    Parameters
-    ----------
-    sets : int array, shape (n_sets, 8)
-    measure : {"f1", "error"}
-    stratified : bool
-        Sum over positives and negatives, each with its own mean (several samples).
+    `stratified` sums over positives and negatives, each with its own mean (several samples).
 
     References
     ----------

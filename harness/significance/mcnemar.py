@@ -1,10 +1,12 @@
 """McNemar's test in five variants."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from harness.significance.result import (
+    Floats,
+    Ints,
     TestResult,
     as_counts,
     check_choice,
@@ -67,29 +69,22 @@ def mcnemar(counts: ArrayLike, variant: str = "corrected", *, degenerate: str = 
     check_choice("variant", variant, VARIANTS)
     n01, n10 = discordant(as_counts(counts))
     m = n01 + n10
+    distance = np.maximum(np.abs(n01 - n10) - int(variant != "uncorrected"), 0).astype(float)
+    chi_square = distance**2 / np.maximum(m, 1)
     if variant in ("uncorrected", "corrected"):
-        statistic = _chi_square(n01, n10, corrected=variant == "corrected")
-        pvalue = chi_square_upper(statistic)
-    else:
-        statistic = (n01 - n10).astype(float)
-        pvalue = _binomial_pvalue(n01, n10, midp=variant == "midp")
-        if variant == "auto":
-            corrected = chi_square_upper(_chi_square(n01, n10, corrected=True))
-            pvalue = np.where(m < AUTO_EXACT_BELOW, pvalue, corrected)
-    return settle_degenerate(pvalue, statistic, m == 0, degenerate)
+        return settle_degenerate(chi_square_upper(chi_square), chi_square, m == 0, degenerate)
+    pvalue = _binomial_pvalue(n01, n10, midp=variant == "midp")
+    if variant == "auto":
+        pvalue = np.where(m < AUTO_EXACT_BELOW, pvalue, chi_square_upper(chi_square))
+    return settle_degenerate(pvalue, n01 - n10, m == 0, degenerate)
 
 
-def _chi_square(n01: NDArray[np.int64], n10: NDArray[np.int64], corrected: bool) -> NDArray[np.float64]:
-    distance = np.maximum(np.abs(n01 - n10) - int(corrected), 0).astype(float)
-    return distance**2 / np.maximum(n01 + n10, 1)
-
-
-def _binomial_pvalue(n01: NDArray[np.int64], n10: NDArray[np.int64], midp: bool) -> NDArray[np.float64]:
-    """Two-sided p-value given m: doubled lower tail; `midp` takes off half the weight of what was seen."""
+def _binomial_pvalue(n01: Ints, n10: Ints, midp: bool) -> Floats:
+    """Return p given m: twice the lower tail; `midp` subtracts half the weight of what was seen."""
     fewer, m = np.minimum(n01, n10), n01 + n10
     doubled = 2 * binom.cdf(fewer, m, 0.5)
     if not midp:
-        return np.minimum(1, doubled)
+        return np.asarray(np.minimum(1, doubled))
     seen = binom.pmf(fewer, m, 0.5)
     # At n01 = n10 the doubled tail holds the centre twice: its total weight is 1, less half the centre.
     return np.where(n01 == n10, 1 - seen / 2, doubled - seen)

@@ -3,17 +3,21 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from harness.measures import error_difference, f1_difference
-from harness.significance.distinct import distinct_rows
-from harness.significance.keep_last import keep_last
+from harness.significance.equal_counts import distinct_rows, keep_last
 from harness.significance.mcnemar import mcnemar
-from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.significance.result import (
+    Bools,
+    Floats,
+    Ints,
+    TestResult,
+    as_counts,
+    check_choice,
+    settle_degenerate,
+)
 
 MAX_DOCUMENTS = 10**7
 """Sets up to this size: the comparison in integers, see ``_gap``, is then exact."""
@@ -91,13 +95,10 @@ def randomization(
     0.0497
     """
     check_choice("measure", measure, ("f1", "error"))
-    cells = as_counts(counts)
     if measure == "error":
-        result = mcnemar(cells, "midp" if midp else "exact", degenerate=degenerate)
-        return result._replace(statistic=error_difference(cells))
-    n = cells.sum(axis=-1)
-    if n.size and n.max() > MAX_DOCUMENTS:
-        raise ValueError(f"counts: a set of {n.max()} documents is not allowed; at most {MAX_DOCUMENTS} are")
+        result = mcnemar(counts, "midp" if midp else "exact", degenerate=degenerate)
+        return result._replace(statistic=error_difference(counts))
+    cells = as_counts(counts, MAX_DOCUMENTS)
     frozen = (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
     pvalues = np.ones(frozen.shape)
     reached, tied = _f1_weights(cells[~frozen])
@@ -176,7 +177,7 @@ def _upper_weights(sets: Ints, walks_n: bool) -> Floats:
     return np.stack([at_least, tied])
 
 
-def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, NDArray[np.bool_]]:
+def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, Bools]:
     """Return the least searched K with dF1* >= dF1, n_searched + 1 if there is none, and whether it is a tie.
 
     A quadratic equation gives it; where rounding could matter, whole numbers set it right.

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, fdtrc
 from scipy.stats import rankdata, studentized_range
 
-from harness.significance.result import check_choice
-from harness.significance.t_tests import Floats, as_finite
+from harness.errors import require
+from harness.significance.result import Floats, check_choice
+from harness.significance.t_tests import as_finite
 
 
 class Friedman(NamedTuple):
@@ -169,8 +170,8 @@ def nemenyi(
     array([0.17, 0.  , 0.  ])
     """
     levels = np.asarray(alphas, dtype=float)
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"alphas: {alphas!r} is not allowed; numbers between 0 and 1 are")
+    good = ((levels > 0) & (levels < 1)).all()
+    require(good, f"alphas: {alphas!r} is not allowed; numbers between 0 and 1 are")
     check_choice("degenerate", degenerate, ("accept", "reject"))
     ranks = _ranks(scores, higher_is_better)
     n, k = ranks.shape
@@ -212,10 +213,10 @@ def cliques(average_ranks: ArrayLike, critical_difference: float) -> list[list[i
     [[1, 2], [2, 0]]
     """
     ranks = np.asarray(average_ranks, dtype=float)
-    if ranks.ndim != 1 or not np.isfinite(ranks).all():
-        raise ValueError(f"average_ranks: {average_ranks!r} is not allowed; a row of finite numbers is")
-    if not critical_difference > 0:
-        raise ValueError(f"critical_difference: {critical_difference!r} is not allowed; a number > 0 is")
+    row = ranks.ndim == 1 and np.isfinite(ranks).all()
+    require(row, f"average_ranks: {average_ranks!r} is not allowed; a row of finite numbers is")
+    wide = critical_difference > 0
+    require(wide, f"critical_difference: {critical_difference!r} is not allowed; a number > 0 is")
     order = np.argsort(ranks, kind="stable")
     found: list[list[int]] = []
     reached = 0
@@ -296,15 +297,13 @@ def holm(pvalues: ArrayLike) -> Floats:
 
 def _ranks(scores: ArrayLike, higher_is_better: bool) -> Floats:
     values = as_finite(scores, "scores")
-    if values.ndim != 2 or min(values.shape) < 2:
-        raise ValueError(
-            f"scores: shape {values.shape} is not allowed; (n_datasets, n_algorithms), both >= 2, is"
-        )
-    return rankdata(-values if higher_is_better else values, axis=1)
+    shape = f"scores: shape {values.shape} is not allowed; (n_datasets, n_algorithms), both >= 2, is"
+    require(values.ndim == 2 and min(values.shape) >= 2, shape)
+    return np.asarray(rankdata(-values if higher_is_better else values, axis=1))
 
 
 def _pvalues(pvalues: ArrayLike) -> Floats:
     p = np.asarray(pvalues, dtype=float)
-    if p.ndim != 1 or ((p < 0) | (p > 1)).any():
-        raise ValueError(f"pvalues: {pvalues!r} is not allowed; a row of numbers from 0 to 1 or NaN is")
+    good = p.ndim == 1 and not ((p < 0) | (p > 1)).any()
+    require(good, f"pvalues: {pvalues!r} is not allowed; a row of numbers from 0 to 1 or NaN is")
     return p

@@ -12,7 +12,7 @@ down; the few slots left over send the draw to the distribution of the remainder
 Wang 2004, J. Stat. Softw. 11(3)). Both steps together follow the Poisson law exactly.
 
 What is wanted of the replicates is computed from the Poisson draws before any is rejected, so that one
-row of numbers is thinned out and not one for each cell.
+row of numbers is thinned out and not one per cell.
 """
 
 import math
@@ -24,8 +24,8 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.significance.result import Bools, Floats, Ints
+
 Keys = NDArray[np.uint64]
 Cells = NDArray[Any]
 
@@ -80,6 +80,25 @@ class _Words(ISeedSequence):
         return self.key.view(dtype)[:n_words]
 
 
+def on_live_sets(
+    function: Callable[[Ints, Keys], NDArray[Any]],
+    cells: Ints,
+    frozen: Bools,
+    rng: np.random.Generator | None,
+    fill: float | bool,
+    shape: tuple[int, ...] = (),
+) -> NDArray[Any]:
+    """Return what a function of counts (n, 8) and keys gives, shape (..., *shape); `fill` on frozen sets.
+
+    Without a generator the keys are empty.
+    """
+    sets, live = cells.reshape(-1, 8), np.flatnonzero(~frozen)
+    keys = np.empty((len(sets), 0), dtype=np.uint64) if rng is None else set_keys(len(sets), rng)
+    found = np.full((len(sets), *shape), fill)
+    found[live] = function(sets[live], keys[live])
+    return found.reshape(*cells.shape[:-1], *shape)
+
+
 def set_generator(key: Keys) -> np.random.Generator:
     """Return the generator of one set from its row of :func:`set_keys`."""
     return np.random.Generator(np.random.SFC64(_Words(key)))  # type: ignore[arg-type]  # numpy's stub is too narrow
@@ -87,16 +106,13 @@ def set_generator(key: Keys) -> np.random.Generator:
 
 def whole_numbers(cells: Cells) -> Cells:
     """Return the cells themselves, in integers whose sums and products of two do not overflow."""
-    return cells if cells.dtype == np.int64 else cells.astype(np.int32)
+    return np.asarray(cells, dtype=np.int64 if cells.dtype == np.int64 else np.int32)
 
 
 class Resampling:
     """Draws from Multinomial(N, counts / N), exactly but for weights below 1e-16.
 
-    Parameters
-    ----------
-    counts : int array, shape (n_cells,)
-        Cells of one set; their sum N may be 0 and is below 2**31.
+    `counts`, (n_cells,), are the cells of one set; their sum N may be 0 and is below 2**31.
 
     Examples
     --------
@@ -132,21 +148,11 @@ class Resampling:
     def draw(
         self, size: int, rng: np.random.Generator, wanted: Callable[[Cells], NDArray[Any]] = whole_numbers
     ) -> NDArray[Any]:
-        """Return what is `wanted` of `size` replicates, the replicates themselves unless told otherwise.
+        """Return what is `wanted` of `size` replicates, (..., size); by default the replicates themselves.
 
-        Parameters
-        ----------
-        size : int
-            Number of replicates.
-        rng : numpy.random.Generator
-        wanted : callable
-            From cells, shape (n_cells, n), to an array of shape (..., n), column by column. The cells are of
-            int16 for sets of under 10,000 documents, and some columns are of more than N documents (the
-            largest cell may then be negative); those are left out.
-
-        Returns
-        -------
-        array, shape (..., size)
+        `wanted` is a function from cells, (n_cells, n), to an array (..., n), column by column. The cells are
+        of int16 for sets of under 10,000 documents, and some columns are of more than N documents (the
+        largest cell may then be negative); those are left out.
         """
         if not self.drawn:
             cells = np.zeros((self.n_cells, size), dtype=self.kind)
@@ -186,7 +192,7 @@ def _negative(values: Cells) -> Ints:
     per_word = 8 // values.itemsize
     words = np.flatnonzero((values.view(np.int64) & SIGNS[values.dtype]) != 0)
     places = (words[:, None] * per_word + np.arange(per_word)).reshape(-1)
-    return places[values[places] < 0]
+    return np.asarray(places[values[places] < 0])
 
 
 def _kept(n: int, rest: int, least: int, most: int) -> Floats:
