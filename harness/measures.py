@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import require
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 Y = np.array([1, 1, 1, 1, 0, 0, 0, 0], dtype=float)
 A = np.array([1, 0, 1, 0, 1, 0, 1, 0], dtype=float)

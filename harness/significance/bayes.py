@@ -4,27 +4,17 @@ from collections.abc import Mapping
 from numbers import Real
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
 from harness.errors import require
-from harness.measures import check_measure, difference
+from harness.measures import Bools, Floats, Ints, check_measure, difference
 from harness.significance.dirichlet import forecast, gamma_shapes, pvalue, settle, sign_function, stages
 from harness.significance.goutte import goutte_gaussier as goutte_gaussier
 from harness.significance.goutte import goutte_gaussier_paired as goutte_gaussier_paired
-from harness.significance.replicates import Keys, on_live_sets
-from harness.significance.result import (
-    Bools,
-    Floats,
-    Ints,
-    TestResult,
-    as_counts,
-    as_generator,
-    check_choice,
-    check_levels,
-    check_replicates,
-    settle_degenerate,
-)
+from harness.significance.replicates import Keys, as_generator, check_levels, check_replicates, on_live_sets
+from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
 from harness.significance.stopping import settled_at_once
 from harness.significance.wald import estimate
 
@@ -36,7 +26,7 @@ def dirichlet(
     counts: ArrayLike,
     measure: str,
     prior: float = 0.5,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     n_replicates: int = 5000,
     degenerate: str = "accept",
@@ -124,7 +114,7 @@ def reject(
     alphas: ArrayLike,
     n_replicates: int = 5000,
     prior: float = 0.5,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     degenerate: str = "accept",
     costs: Mapping[str, float] | None = None,
@@ -201,10 +191,10 @@ def _checked(
     counts: ArrayLike,
     measure: str,
     prior: float,
-    rng: np.random.Generator | None,
+    rng: Generator | None,
     n_replicates: int,
     costs: Mapping[str, float] | None,
-) -> tuple[Ints, dict[str, float], np.random.Generator | None]:
+) -> tuple[Ints, dict[str, float], Generator | None]:
     """Return counts, costs and, for measures that need draws, a generator, all checked."""
     options = check_measure(measure, **(costs or {}))
     number = isinstance(prior, Real) and not isinstance(prior, bool) and 0 <= prior < np.inf

@@ -8,24 +8,13 @@ all of them are drawn, in `bootstrap_verdicts` and `stopping`.
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from harness.measures import difference
+from harness.measures import Bools, Ints, difference
 from harness.significance import bootstrap_f1, bootstrap_verdicts
-from harness.significance.replicates import on_live_sets
-from harness.significance.result import (
-    Bools,
-    Ints,
-    TestResult,
-    as_counts,
-    as_generator,
-    check_choice,
-    check_levels,
-    check_replicates,
-    discordant,
-    settle_degenerate,
-)
+from harness.significance.replicates import as_generator, check_levels, check_replicates, on_live_sets
+from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
 
 INTERVALS = ("equal_tailed", "symmetric")
 MEASURES = ("f1", "error")
@@ -36,7 +25,7 @@ def bootstrap_percentile(
     measure: str,
     n_replicates: int | None = 5000,
     interval: str = "equal_tailed",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
@@ -123,7 +112,7 @@ def reject(
     alphas: ArrayLike,
     n_replicates: int | None = 5000,
     interval: str | Sequence[str] = "equal_tailed",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
@@ -179,23 +168,18 @@ def reject(
 
 
 def checked_sets(
-    counts: ArrayLike,
-    measure: str,
-    n_replicates: int | None,
-    rng: np.random.Generator | None,
-    *,
-    none: bool = False,
-) -> tuple[Ints, Bools, np.random.Generator]:
+    counts: ArrayLike, measure: str, n_replicates: int | None, rng: Generator | None, *, none: bool = False
+) -> tuple[Ints, Bools, Generator]:
     """Return the counts, which sets are degenerate and a generator after checking all that is given."""
     check_replicates(n_replicates, none=none)
     cells = as_counts(counts, bootstrap_f1.MAX_DOCUMENTS)
     return cells, degenerate_sets(cells, measure), as_generator(rng)
 
 
-def interval_names(interval: str | Sequence[str], allowed: tuple[str, ...]) -> tuple[str, ...]:
+def interval_names(interval: str | Sequence[str], allowed: tuple[str, ...]) -> list[str]:
     """Return the names of one or several intervals, all of them allowed."""
-    names = (interval,) if isinstance(interval, str) else tuple(interval)
-    for name in names or ("none",):
+    names = [interval] if isinstance(interval, str) else list(interval)
+    for name in names or ["none"]:
         check_choice("interval", name, allowed)
     return names
 

@@ -10,9 +10,10 @@ gives p-values with exactly the distribution that B resamplings of the documents
 from functools import lru_cache
 
 import numpy as np
+from numpy.random import Generator
 
+from harness.measures import Floats, Ints
 from harness.significance.equal_counts import distinct_rows
-from harness.significance.result import Floats, Ints
 from harness.significance.stopping import Forecast, error_factor, gamma_lower
 
 LEAST_COUNT = 10
@@ -103,9 +104,7 @@ def limit_pvalue(groups: Ints, interval: str, known: tuple[Ints, Floats]) -> flo
     return float(min(1.0, weights[np.abs(values - mean) >= abs(mean)].sum()))
 
 
-def drawn_pvalue(
-    known: tuple[Ints, Floats], n_replicates: int, interval: str, rng: np.random.Generator
-) -> float:
+def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, interval: str, rng: Generator) -> float:
     """Return the p-value of `n_replicates` random replicates for one set with discordant documents.
 
     One multinomial draw tells how many replicates fall on each sign of D* (equal-tailed) or on each value

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
+from harness.measures import Bools, Floats, Ints
 from harness.significance.replicates import Cells, Resampling
-from harness.significance.result import Bools, Floats, Ints
 
 FIRST_STAGE, GROWTH = 5000, 3
 """Replicates of the first stage, and by what each later stage is larger than the one before. A verdict that
@@ -55,7 +56,7 @@ def replicates(
     cells: Ints,
     sizes: Sequence[int],
     stratified: bool,
-    rng: np.random.Generator,
+    rng: Generator,
     wanted: Callable[[Cells], NDArray[Any]],
 ) -> Iterator[NDArray[Any]]:
     """Yield what is wanted of the bootstrap replicates of one set, stage by stage.

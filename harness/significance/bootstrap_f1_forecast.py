@@ -9,9 +9,8 @@ positives often enough, `bootstrap_f1_lattice` knows the tail as well.
 
 import numpy as np
 
-from harness.measures import A, B, Y
+from harness.measures import A, B, Bools, Floats, Ints, Y
 from harness.significance.bootstrap_f1_lattice import lower_tails
-from harness.significance.result import Bools, Floats, Ints
 from harness.significance.stopping import Forecast, below_zero, error_factor
 
 LEAST_COUNT, LARGEST_SKEWNESS = 10, 1.0

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from harness.measures import A, B, Y
-from harness.significance.result import Floats, Ints
+from harness.measures import A, B, Floats, Ints, Y
 
 NEGLIGIBLE = 3e-7
 """Values of (delta, eps) less probable than this are left out."""

@@ -3,23 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from harness.measures import difference
+from harness.measures import Bools, Floats, Ints, difference
 from harness.significance.bootstrap import checked_sets, interval_names
 from harness.significance.bootstrap import degenerate_sets as degenerate_sets
-from harness.significance.interval_inversion import INTERVALS
-from harness.significance.interval_replicates import Errors, Observed, difference_replicates, observe
-from harness.significance.replicates import Keys, on_live_sets, set_generator
-from harness.significance.result import (
-    Bools,
-    Floats,
-    Ints,
-    TestResult,
-    check_choice,
-    check_levels,
-    settle_degenerate,
+from harness.significance.interval_replicates import (
+    INTERVALS,
+    Errors,
+    Observed,
+    difference_replicates,
+    observe,
 )
+from harness.significance.replicates import Keys, check_levels, on_live_sets, set_generator
+from harness.significance.result import TestResult, check_choice, settle_degenerate
 from harness.significance.stopping import final_count
 
 BLOCK = 4096
@@ -31,7 +29,7 @@ def bootstrap_intervals(
     measure: str,
     n_replicates: int = 5000,
     interval: str = "basic",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
@@ -131,7 +129,7 @@ def reject(
     alphas: ArrayLike,
     n_replicates: int = 5000,
     interval: str | Sequence[str] = "basic",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
@@ -189,7 +187,7 @@ def unusable_share(
     counts: ArrayLike,
     measure: str,
     n_replicates: int = 5000,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
 ) -> Floats:

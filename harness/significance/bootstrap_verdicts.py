@@ -1,13 +1,13 @@
 """P-values and verdicts of the bootstrap tests, set by set, with early stops."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from harness.measures import Bools, Floats, Ints
 from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast
 from harness.significance.replicates import Keys, set_generator
-from harness.significance.result import Bools, Floats, Ints
 from harness.significance.stopping import Forecast, largest_rejecting, settled_at_once, verdict_so_far
 
 IN_PLACE_OF_LIMIT = 5000
@@ -63,9 +63,7 @@ Verdicts = tuple[Bools, Bools]
 """Which verdicts are rejections and which are settled, both (n_sets, n_intervals, n_levels)."""
 
 
-def _settled(
-    forecasts: list[Forecast], intervals: Sequence[str], levels: Floats, n_replicates: int
-) -> Verdicts:
+def _settled(forecasts: list[Forecast], intervals: list[str], levels: Floats, n_replicates: int) -> Verdicts:
     found = [
         settled_at_once(known, levels, n_replicates, _tails(interval))
         for known, interval in zip(forecasts, intervals, strict=True)
@@ -75,12 +73,7 @@ def _settled(
 
 
 def error_verdicts(
-    sets: Ints,
-    keys: Keys,
-    levels: Floats,
-    n_replicates: int | None,
-    intervals: Sequence[str],
-    stratified: bool,
+    sets: Ints, keys: Keys, levels: Floats, n_replicates: int | None, intervals: list[str], stratified: bool
 ) -> Bools:
     """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
     groups = bootstrap_error.strata(sets, stratified)
@@ -95,7 +88,7 @@ def error_verdicts(
     return rejected
 
 
-def _settled_in_the_limit(forecasts: list[Forecast], intervals: Sequence[str], levels: Floats) -> Verdicts:
+def _settled_in_the_limit(forecasts: list[Forecast], intervals: list[str], levels: Floats) -> Verdicts:
     """Return the verdicts that are settled as the bounds of the share itself lie on one side of a level."""
     tails = np.array([_tails(interval) for interval in intervals])[:, None]
     low = tails * np.stack([known.low for known in forecasts], axis=1)[..., None]
@@ -106,12 +99,7 @@ def _settled_in_the_limit(forecasts: list[Forecast], intervals: Sequence[str], l
 
 
 def f1_verdicts(
-    sets: Ints,
-    keys: Keys,
-    levels: Floats,
-    n_replicates: int | None,
-    intervals: Sequence[str],
-    stratified: bool,
+    sets: Ints, keys: Keys, levels: Floats, n_replicates: int | None, intervals: list[str], stratified: bool
 ) -> Bools:
     """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
     if n_replicates is None:
@@ -145,7 +133,7 @@ def f1_verdicts(
     return rejected
 
 
-def _f1_limits(sets: Ints, keys: Keys, levels: Floats, intervals: Sequence[str], stratified: bool) -> Bools:
+def _f1_limits(sets: Ints, keys: Keys, levels: Floats, intervals: list[str], stratified: bool) -> Bools:
     """Return the verdicts of infinitely many replicates, of 5,000 where their limit is not known."""
     found = bootstrap_f1_forecast.limit_tails(sets, stratified, [name == "symmetric" for name in intervals])
     verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)

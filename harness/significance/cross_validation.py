@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc, stdtr
 
 from harness.errors import require
-from harness.significance.result import Bools, Floats, TestResult, settle_degenerate
+from harness.measures import Bools, Floats
+from harness.significance.result import TestResult, settle_degenerate
 from harness.significance.t_tests import ROUNDING, as_finite, as_samples, one_sample
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.measures import dcf_difference
-from harness.significance.result import Floats, Ints, TestResult, as_counts, check_choice, z_test
+from harness.measures import Floats, Ints, dcf_difference
+from harness.significance.result import TestResult, as_counts, check_choice, z_test
 
 VARIANCES = ("paired", "eq9", "independent")
 

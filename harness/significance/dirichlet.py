@@ -10,11 +10,11 @@ documents tell A from B.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harness.measures import check_measure
+from harness.measures import Floats, Ints, check_measure
 from harness.significance.replicates import Keys, set_generator
-from harness.significance.result import Floats, Ints
 from harness.significance.stopping import Forecast, below_zero, error_factor, final_count
 
 Sign = Callable[..., Floats]
@@ -107,7 +107,7 @@ def _stage_sizes(n_replicates: int) -> list[int]:
     return sizes
 
 
-def _gamma(shape: float, size: int, rng: np.random.Generator) -> Floats:
+def _gamma(shape: float, size: int, rng: Generator) -> Floats:
     if shape == 0.5:  # an empty cell under the usual prior: half a squared normal, several times faster
         return rng.standard_normal(size) ** 2 / 2
     return rng.standard_gamma(shape, size)

@@ -8,7 +8,8 @@ from scipy.special import chdtri, stdtrit
 from scipy.stats import nct
 
 from harness.errors import check_share
-from harness.significance.result import Bools, Floats, check_choice
+from harness.measures import Bools, Floats
+from harness.significance.result import check_choice
 from harness.significance.t_tests import VARIANCES, as_samples, is_constant
 
 FAR = 1e4  # a t beyond which only the spread of s matters to its noncentrality

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from harness.significance.result import Ints
+from harness.measures import Ints
 
 Made = TypeVar("Made")
 

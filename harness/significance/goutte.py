@@ -1,21 +1,14 @@
 """The two Bayesian comparisons of Goutte & Gaussier (2005), without replicates."""
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaln
 
-from harness.measures import error_difference, f1_difference
+from harness.measures import Floats, Ints, error_difference, f1_difference
 from harness.significance.bootstrap_f1 import frozen
-from harness.significance.result import (
-    Floats,
-    Ints,
-    TestResult,
-    as_counts,
-    as_generator,
-    check_replicates,
-    discordant,
-    settle_degenerate,
-)
+from harness.significance.replicates import as_generator, check_replicates
+from harness.significance.result import TestResult, as_counts, discordant, settle_degenerate
 
 MAX_DOCUMENTS = 10**7
 """Sets up to this size: the sum that gives P(F_A > F_B) has as many terms as a classifier has errors."""
@@ -26,7 +19,7 @@ BLOCK = 200_000
 
 def goutte_gaussier(
     counts: ArrayLike,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     n_replicates: int | None = None,
     degenerate: str = "accept",

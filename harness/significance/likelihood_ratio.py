@@ -23,11 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
+from harness.measures import Bools, Floats, Ints
 from harness.significance.equal_counts import keep_last
 from harness.significance.result import (
-    Bools,
-    Floats,
-    Ints,
     TestResult,
     as_counts,
     check_choice,

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
+from harness.measures import Floats, Ints
 from harness.significance.result import (
-    Floats,
-    Ints,
     TestResult,
     as_counts,
     check_choice,

@@ -6,18 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 
-from harness.measures import error_difference, f1_difference
+from harness.measures import Bools, Floats, Ints, error_difference, f1_difference
 from harness.significance.equal_counts import distinct_rows, keep_last
 from harness.significance.mcnemar import mcnemar
-from harness.significance.result import (
-    Bools,
-    Floats,
-    Ints,
-    TestResult,
-    as_counts,
-    check_choice,
-    settle_degenerate,
-)
+from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
 
 MAX_DOCUMENTS = 10**7
 """Sets up to this size: the comparison in integers, see ``_gap``, is then exact."""

@@ -9,7 +9,8 @@ from scipy.special import chdtrc, fdtrc
 from scipy.stats import rankdata, studentized_range
 
 from harness.errors import require
-from harness.significance.result import Floats, check_choice
+from harness.measures import Floats
+from harness.significance.result import check_choice
 from harness.significance.t_tests import as_finite
 
 
@@ -113,16 +114,9 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
     corrected = chi_square / untied
     rest = n * (k - 1) - chi_square
     f = (n - 1) * chi_square / rest if rest > 1e-12 * n * k else np.inf
-    return Friedman(
-        average,
-        float(chi_square),
-        float(chdtrc(k - 1, chi_square)),
-        float(corrected),
-        float(chdtrc(k - 1, corrected)),
-        float(f),
-        max(float(fdtrc(k - 1, (k - 1) * (n - 1), f)), math.exp((1 - n) * math.lgamma(k + 1))),
-        False,
-    )
+    p, p_ties, p_f = chdtrc(k - 1, chi_square), chdtrc(k - 1, corrected), fdtrc(k - 1, (k - 1) * (n - 1), f)
+    p_f = max(p_f, math.exp((1 - n) * math.lgamma(k + 1)))
+    return Friedman(average, *map(float, (chi_square, p, corrected, p_ties, f, p_f)), False)
 
 
 def nemenyi(

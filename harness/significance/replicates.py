@@ -18,13 +18,16 @@ row of numbers is thinned out and not one per cell.
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.random.bit_generator import ISeedSequence
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from harness.significance.result import Bools, Floats, Ints
+from harness.errors import require
+from harness.measures import Bools, Floats, Ints
 
 Keys = NDArray[np.uint64]
 Cells = NDArray[Any]
@@ -60,7 +63,30 @@ class Table(NamedTuple):
     most: int
 
 
-def set_keys(n_sets: int, rng: np.random.Generator) -> Keys:
+def check_replicates(n_replicates: Any, *, none: bool = False) -> None:
+    """Raise ValueError unless `n_replicates` is a whole number >= 1, or None where that is allowed."""
+    number = isinstance(n_replicates, Integral) and not isinstance(n_replicates, bool) and n_replicates >= 1
+    allowed = "a whole number >= 1" + " or None" * none
+    fits = number or (none and n_replicates is None)
+    require(fits, f"n_replicates: {n_replicates!r} is not allowed; {allowed} is")
+
+
+def as_generator(rng: Generator | None) -> Generator:
+    """Return the generator that is given, a fresh and unpredictable one for None."""
+    known = rng is None or isinstance(rng, Generator)
+    require(known, f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
+    return rng or np.random.default_rng()
+
+
+def check_levels(alphas: ArrayLike) -> Floats:
+    """Return levels between 0 and 1 as an array, shape (n_alphas,)."""
+    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
+    good = levels.ndim == 1 and ((levels > 0) & (levels < 1)).all()
+    require(good, f"alphas: {alphas!r} is not allowed; a level or a list of levels between 0 and 1 is")
+    return levels
+
+
+def set_keys(n_sets: int, rng: Generator) -> Keys:
     """Return three words for each set, in order, from which its own generator is made.
 
     With a generator of its own a set's replicates depend neither on how many the sets before it took nor
@@ -84,7 +110,7 @@ def on_live_sets(
     function: Callable[[Ints, Keys], NDArray[Any]],
     cells: Ints,
     frozen: Bools,
-    rng: np.random.Generator | None,
+    rng: Generator | None,
     fill: float | bool,
     shape: tuple[int, ...] = (),
 ) -> NDArray[Any]:
@@ -99,9 +125,9 @@ def on_live_sets(
     return found.reshape(*cells.shape[:-1], *shape)
 
 
-def set_generator(key: Keys) -> np.random.Generator:
+def set_generator(key: Keys) -> Generator:
     """Return the generator of one set from its row of :func:`set_keys`."""
-    return np.random.Generator(np.random.SFC64(_Words(key)))  # type: ignore[arg-type]  # numpy's stub is too narrow
+    return Generator(np.random.SFC64(_Words(key)))  # type: ignore[arg-type]  # numpy's stub is too narrow
 
 
 def whole_numbers(cells: Cells) -> Cells:
@@ -146,7 +172,7 @@ class Resampling:
         self.share_kept = math.sqrt(values[self.largest] / self.n)
 
     def draw(
-        self, size: int, rng: np.random.Generator, wanted: Callable[[Cells], NDArray[Any]] = whole_numbers
+        self, size: int, rng: Generator, wanted: Callable[[Cells], NDArray[Any]] = whole_numbers
     ) -> NDArray[Any]:
         """Return what is `wanted` of `size` replicates, (..., size); by default the replicates themselves.
 
@@ -169,7 +195,7 @@ class Resampling:
             size -= len(accepted)
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
-    def _propose(self, size: int, rng: np.random.Generator) -> Cells:
+    def _propose(self, size: int, rng: Generator) -> Cells:
         """Return independent Poisson draws for all cells but the largest, which is left at 0."""
         size += -size % 4  # four draws to a random word
         bits = rng.bit_generator.random_raw(len(self.drawn) * size // 4).view(np.uint16)

@@ -1,6 +1,5 @@
 """What every test returns, and the checks that every test shares."""
 
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,11 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfc
 
 from harness.errors import require
-from harness.measures import as_cells
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.measures import Bools, Floats, Ints, as_cells
 
 
 class TestResult(NamedTuple):
@@ -75,29 +70,6 @@ def discordant(counts: Ints) -> tuple[Ints, Ints]:
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise ValueError unless `value` is one of `allowed`."""
     require(value in allowed, f"{name}: {value!r} is not allowed; choose one of {', '.join(allowed)}")
-
-
-def check_replicates(n_replicates: Any, *, none: bool = False) -> None:
-    """Raise ValueError unless `n_replicates` is a whole number >= 1, or None where that is allowed."""
-    number = isinstance(n_replicates, Integral) and not isinstance(n_replicates, bool) and n_replicates >= 1
-    allowed = "a whole number >= 1" + " or None" * none
-    fits = number or (none and n_replicates is None)
-    require(fits, f"n_replicates: {n_replicates!r} is not allowed; {allowed} is")
-
-
-def as_generator(rng: np.random.Generator | None) -> np.random.Generator:
-    """Return the generator that is given, a fresh and unpredictable one for None."""
-    known = rng is None or isinstance(rng, np.random.Generator)
-    require(known, f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
-    return rng or np.random.default_rng()
-
-
-def check_levels(alphas: ArrayLike) -> Floats:
-    """Return levels between 0 and 1 as an array, shape (n_alphas,)."""
-    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
-    good = levels.ndim == 1 and ((levels > 0) & (levels < 1)).all()
-    require(good, f"alphas: {alphas!r} is not allowed; a level or a list of levels between 0 and 1 is")
-    return levels
 
 
 def settle_degenerate(pvalue: Floats, statistic: ArrayLike, degenerate: ArrayLike, policy: str) -> TestResult:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, bdtrc, betainccinv, betaincinv, gammainc, gammaincc, ndtr
 
-from harness.significance.result import Bools, Floats
+from harness.measures import Bools, Floats
 
 TURNED = 1e-4
 """Bound on the probability that the replicates not drawn turn a verdict, or take a count past a bound."""

@@ -6,7 +6,8 @@ from scipy.special import stdtr
 from scipy.stats import ttest_ind_from_stats
 
 from harness.errors import require
-from harness.significance.result import Bools, Floats, TestResult, check_choice, settle_degenerate
+from harness.measures import Bools, Floats
+from harness.significance.result import TestResult, check_choice, settle_degenerate
 
 VARIANCES = ("welch", "pooled")
 

@@ -7,17 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from harness.errors import require
-from harness.measures import A, B, check_measure, difference, influence
+from harness.measures import A, B, Floats, Ints, check_measure, difference, influence
 from harness.significance.equal_counts import keep_last
-from harness.significance.result import (
-    Floats,
-    Ints,
-    TestResult,
-    as_counts,
-    check_choice,
-    settle_degenerate,
-    z_test,
-)
+from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate, z_test
 
 UNPAIRED_MEASURES = ("f1", "error", "precision", "recall")
 
