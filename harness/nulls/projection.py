@@ -162,13 +162,13 @@ def project_patterns(frequencies: ArrayLike, patterns: ArrayLike) -> Floats:
     shares = counts / counts.sum()
     pooled = shares @ cells
     if f1_difference(pooled) == 0:
-        return shares
+        return np.asarray(shares)
     reason = why_none(pooled, "f1", {})
     if "favours" not in reason:
         tops, bottoms = (side @ cells.T for side in RATIOS["f1"])
         nearest = equal_ratios(shares[None], tops, bottoms)[0]
         if np.isfinite(nearest).all() and abs(f1_difference(nearest @ cells)) <= 1e-8:
-            return nearest
+            return np.asarray(nearest)
     raise NoProjection(reason)
 
 

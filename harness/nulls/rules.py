@@ -160,7 +160,7 @@ def scaled_sd(
     sampled = _differences(difference, _draws(draws, cells))
     enough = sampled.shape[-1] >= 2
     require(enough, "draws: 1 draw for each category is not allowed; a standard deviation needs 2")
-    return np.abs(_differences(difference, cells)) <= c * sampled.std(axis=-1, ddof=1)
+    return np.asarray(np.abs(_differences(difference, cells)) <= c * sampled.std(axis=-1, ddof=1))
 
 
 def population_test(

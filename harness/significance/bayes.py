@@ -43,38 +43,19 @@ def dirichlet(
     ``prior=0`` is the Bayesian bootstrap of Rubin (1981). It takes cells without a document to be
     impossible and rejects on a single discordant one: its size is many times the level on small sets.
 
+    `statistic` is the observed difference, A minus B. Degenerate where d = 0 whatever the shares of the
+    cells that hold a document: no document on which the classifiers differ in a way that the measure
+    counts or, for F1, no true positive of either, and the like.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
         What is compared.
     prior : float
         Pseudo-count of each cell, >= 0.
-    rng : numpy.random.Generator, optional
-        Where the draws come from; give one for results that can be repeated. None: a fresh,
-        unpredictable one. Each set takes the same part of the stream whether sets are tested together or in
-        batches one after the other.
-    n_replicates : int
-        Draws per set.
-    degenerate : {"accept", "reject"}
-        Verdict where d = 0 whatever the shares of the cells that hold a document: no document on which the
-        classifiers differ in a way that the measure counts or, for F1, no true positive of either, and the
-        like (p = 1 or p = 0).
     costs : mapping, optional
         For ``"dcf"``: cost_fn, cost_fp and prior as :func:`harness.measures.dcf_difference` takes them; 1, 1
         and 1/2 unless given.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or an argument has a value that is not
-        allowed.
 
     See Also
     --------
@@ -138,11 +119,6 @@ def reject(
     bool array, shape (..., n_alphas)
         True where the null hypothesis is rejected.
 
-    Raises
-    ------
-    ValueError
-        As :func:`dirichlet`, or if a level is not between 0 and 1.
-
     Examples
     --------
     >>> reject([20, 2, 9, 3, 4, 6, 5, 951], "f1", [0.2, 0.01], rng=np.random.default_rng(0))
@@ -170,11 +146,6 @@ def degenerate_sets(counts: ArrayLike, measure: str, costs: Mapping[str, float] 
 
     The difference is 0 on every distribution over the cells that hold a document where it and its first-order
     variance are 0, and only there.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or there is no such measure or cost.
 
     Examples
     --------

@@ -114,7 +114,7 @@ def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, interval: str, r
     values, weights = known
     if interval == "equal_tailed":
         below, zero, above = rng.multinomial(n_replicates, signs(values, weights)).tolist()
-        return min(1.0, 2 * (min(below, above) + zero) / n_replicates)
+        return float(min(1.0, 2 * (min(below, above) + zero) / n_replicates))
     tally = rng.multinomial(n_replicates, weights)
     values, tally = values[tally > 0], tally[tally > 0]
     total = int((tally * values).sum())  # the mean is total / n_replicates: compare whole numbers, ties count

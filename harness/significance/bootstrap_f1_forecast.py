@@ -93,9 +93,9 @@ def least_pvalue(cells: Ints, stratified: bool) -> Floats:
                     np.where(part > 0, n * np.log1p(-part / n), 0.0)
                     for part, n in ((of_positives, positives), (of_negatives, negatives))
                 ]
-                return np.exp(logs[0] + logs[1])
+                return np.asarray(np.exp(logs[0] + logs[1]))
             n = positives + negatives
-            return np.exp(n * np.log1p(-(of_positives + of_negatives) / n))
+            return np.asarray(np.exp(n * np.log1p(-(of_positives + of_negatives) / n)))
 
     none = np.zeros_like(positives)
     one_sided = np.minimum(absent(cells[:, 2], cells[:, 5]), absent(cells[:, 1], cells[:, 6]))
@@ -181,7 +181,7 @@ def _mean_difference(x: Floats, groups: list[slice]) -> Floats:
         top, bottom = x @ t, np.maximum(x @ d, 1)
         shift = top * _covariance(d, d, x, groups) / bottom**3 - _covariance(t, d, x, groups) / bottom**2
         means.append(2 * (top / bottom + shift))
-    return means[0] - means[1]
+    return np.asarray(means[0] - means[1])
 
 
 def _lower_tail(x: Floats, groups: list[slice], threshold: Floats) -> tuple[Floats, Floats]:

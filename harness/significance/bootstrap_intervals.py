@@ -51,37 +51,18 @@ def bootstrap_intervals(
       -a, if that is less. p = 0 where no replicate is on the other side of 0; a = 0 where all jackknife
       values are equal.
 
+    `statistic` is the observed difference, A minus B. Degenerate where d* = 0 in every possible
+    replicate: no discordant document or, for F1, no true positive of either classifier.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error"}
         What is compared.
-    n_replicates : int
-        Replicates per set.
     interval : {"basic", "studentized", "bca"}
         Which of the above.
-    rng : numpy.random.Generator, optional
-        Where the replicates come from; give one for results that can be repeated. None: a fresh,
-        unpredictable one. Each set takes the same part of the stream whether sets are tested together or
-        in batches one after the other.
     stratified : bool
         Resample positives and negatives apart, for sets that were drawn with fixed numbers of both;
         standard errors and acceleration are then those of two samples.
-    degenerate : {"accept", "reject"}
-        Verdict where d* = 0 in every possible replicate: no discordant document or, for F1, no true
-        positive of either classifier (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, a set holds 2**31 documents or more, or an
-        argument has a value that is not allowed.
 
     See Also
     --------
@@ -154,11 +135,6 @@ def reject(
     -------
     bool array, shape (..., n_alphas) or, for a sequence of intervals, (..., n_intervals, n_alphas)
         True where the null hypothesis is rejected.
-
-    Raises
-    ------
-    ValueError
-        As :func:`bootstrap_intervals`, or if a level is not between 0 and 1.
 
     Examples
     --------

@@ -21,22 +21,13 @@ def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     Only one of the ten differences stands in the numerator, so the order of the halves matters;
     :func:`five_by_two_f` uses all.
 
+    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where all ``s_i^2`` are
+    0, also if the differences are not 0.
+
     Parameters
     ----------
     d : array_like, shape (..., 5, 2)
         Score of A minus score of B; five random halvings of the data, each half tested once.
-    degenerate : {"accept", "reject"}
-        Verdict where all ``s_i^2`` are 0 (p = 1 or p = 0), also if the differences are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If `d` has another shape, or holds NaN or infinite numbers.
 
     References
     ----------
@@ -63,10 +54,7 @@ def five_by_two_f(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
 
     Parameters and Raises: as :func:`five_by_two_t`.
 
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is F, which has no sign; 0 where degenerate.
+    `statistic` is F, which has no sign; 0 where degenerate.
 
     References
     ----------
@@ -93,22 +81,13 @@ def resampled_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     their documents, s^2 / r is far too small, and the size at the 5 % level passes .5. It is here to show
     that; see :func:`corrected_resampled_t`.
 
+    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where all differences are
+    equal, also if they are not 0.
+
     Parameters
     ----------
     d : array_like, shape (..., r)
         Score of A minus score of B in each of the r >= 2 splits.
-    degenerate : {"accept", "reject"}
-        Verdict where all differences are equal (p = 1 or p = 0), also if they are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If `d` has fewer than two values in a row, or holds NaN or infinite numbers.
 
     References
     ----------
@@ -159,11 +138,6 @@ def corrected_resampled_t(
         Documents in the training set and in the test set of a split (their mean, where splits differ), > 0.
     d, degenerate
         As in :func:`resampled_t`, and so is what is returned.
-
-    Raises
-    ------
-    ValueError
-        As :func:`resampled_t`, or if `n_train` or `n_test` is not a finite number > 0.
 
     References
     ----------

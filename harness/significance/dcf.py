@@ -33,6 +33,12 @@ def dcf(
       of A and B, as if they had been tried on different documents: conservative, the more so the more
       errors they share; what the proportion test is for the error.
 
+    `statistic` is z, positive where A costs more; 0 where degenerate. Degenerate where var is 0: for the
+    paired ones no discordant document in a class that costs something, or (``"paired"``) a difference
+    other than 0 without spread, as when only B errs and does so on every positive; for the independent
+    one rates that are all 0 or 1. There a set without discordant documents may have var > 0, hence z = 0
+    and p = 1 under either choice, and is marked degenerate too.
+
     Parameters
     ----------
     counts : int array, shape (..., 8)
@@ -43,23 +49,6 @@ def dcf(
         Probability of a positive where the classifiers will be used, from 0 to 1.
     variance : {"paired", "eq9", "independent"}
         Which of the above.
-    degenerate : {"accept", "reject"}
-        Verdict where var is 0 (p = 1 or p = 0): for the paired ones no discordant document in a class
-        that costs something, or (``"paired"``) a difference other than 0 without spread, as when only
-        B errs and does so on every positive; for the independent one rates that are all 0 or 1. There
-        a set without discordant documents may have var > 0, hence z = 0 and p = 1 under either
-        choice, and is marked degenerate too.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, positive where A costs more; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, a cost or `prior` is out of its range,
-        or `variance` is unknown.
 
     References
     ----------
@@ -96,9 +85,9 @@ def _variance(wrong: list[Ints], n: Ints, variance: str) -> Floats:
     size = np.maximum(n, 1).astype(float)
     m = only_a + only_b
     if variance == "eq9":
-        return m / size**2
+        return np.asarray(m / size**2)
     if variance == "independent":
         errors = m + 2 * both  # of 2n decisions
-        return errors / size * ((2 * n - errors) / size) / (2 * size)
+        return np.asarray(errors / size * ((2 * n - errors) / size) / (2 * size))
     # m/n^2 - (a - b)^2/n^3 = (m (n - m) + 4ab)/n^3, for (a - b)^2 = m^2 - 4ab
-    return (m / size * ((n - m) / size) + 4 * (only_a / size) * (only_b / size)) / size
+    return np.asarray((m / size * ((n - m) / size) + 4 * (only_a / size) * (only_b / size)) / size)

@@ -162,8 +162,8 @@ def _fewest(shapes: Floats, measure: str) -> Floats:
     """Return the smaller sum of shapes: of the cells that tell A from B, and of what they are measured by."""
     first, second = shapes[:, :3].sum(axis=1), shapes[:, 3:].sum(axis=1)
     if measure in ("f1", "precision"):
-        return np.minimum(shapes[:, [1, 2, 4, 5]].sum(axis=1), first)
-    return np.minimum(shapes[:, 1:5].sum(axis=1), np.minimum(first, second))
+        return np.asarray(np.minimum(shapes[:, [1, 2, 4, 5]].sum(axis=1), first))
+    return np.asarray(np.minimum(shapes[:, 1:5].sum(axis=1), np.minimum(first, second)))
 
 
 def quadratic_form(measure: str, costs: Mapping[str, float]) -> Floats:

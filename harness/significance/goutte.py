@@ -35,30 +35,14 @@ def goutte_gaussier(
     variable of parameters (TP + 1/2, FP + FN + 1) passes another, a finite sum since FP + FN + 1 is
     whole. It is computed, not drawn.
 
+    `statistic` is the observed difference of F1, A minus B. Degenerate where there is no discordant
+    document, or no true positive of either classifier.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    rng : numpy.random.Generator, optional
-        Used with `n_replicates` only; None: a fresh, unpredictable one. Each set takes the same part of the
-        stream whether sets are tested together or in batches one after the other.
     n_replicates : int or None
         None: the exact probability. Otherwise its estimate from so many draws of (F_A, F_B), as in the paper;
         the number of draws with F_A > F_B is binomial, and drawn as such.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document, or no true positive of either classifier
-        (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference of F1, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, a set holds more than 10 million
-        documents, or `n_replicates` or `rng` is not allowed.
 
     References
     ----------
@@ -90,23 +74,8 @@ def goutte_gaussier_paired(counts: ArrayLike, *, degenerate: str = "accept") -> 
     1/2 on a win of either, the share of A's wins has the posterior Beta(n1 + 1/2, n2 + 1/2), and p
     is twice the smaller of its weights above and below 1/2. Exact; close to McNemar's mid-p.
 
-    Parameters
-    ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the difference of the error rates, A minus B: negative where A
-        wins more often.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, or the shape is wrong.
+    `statistic` is the difference of the error rates, A minus B: negative where A wins more often.
+    Degenerate where there is no discordant document.
 
     References
     ----------

@@ -147,7 +147,7 @@ def _f1_errors(drawn: Ints, sizes: tuple[Ints, Ints] | None) -> Floats:
     variance = e1 * both * both + e2 * only_b * only_b + e3 * only_a * only_a + e45 * neither * neither
     variance += e6 * miss_b * miss_b + e7 * miss_a * miss_a
     if sizes is None:
-        return np.sqrt(variance)
+        return np.asarray(np.sqrt(variance))
     e4 = sizes[0] - e1 - e2 - e3
     on_positives = e1 * both - e2 * only_b + e3 * only_a + e4 * neither
     return _root(variance, on_positives**2 * sum(1 / np.maximum(n, 1) for n in sizes))

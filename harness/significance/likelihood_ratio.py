@@ -64,27 +64,16 @@ def likelihood_ratio(counts: ArrayLike, measure: str = "f1", *, degenerate: str 
     near .64 the size at the 5 % level was .017 and .001 at N = 300, .070 and .008 at N = 1000, .055 and
     .053 at N = 3000.
 
+    `statistic` is the chi-square, which has no sign. Degenerate where there is nothing to compare: no
+    discordant document; for F1 no true positive of either classifier; for the precision that, no false
+    positive of either, or a classifier that decides for no document; for the recall no positive that only
+    one finds.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error", "precision", "recall"}
         What is compared. For the error it is ``2 [n01 log(2 n01 / m) + n10 log(2 n10 / m)]`` with
         m = n01 + n10; for the recall the same with e2 and e3.
-    degenerate : {"accept", "reject"}
-        Verdict where there is nothing to compare (p = 1 or p = 0): no discordant document; for F1 no true
-        positive of either classifier; for the precision that, no false positive of either, or a
-        classifier that decides for no document; for the recall no positive that only one finds.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the chi-square, which has no sign.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or the measure is unknown.
 
     References
     ----------
@@ -116,20 +105,12 @@ def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept")
     On few discordant documents it is conservative: on the populations of :func:`likelihood_ratio` the size
     at the 5 % level was .002 and 0 at N = 300, .036 and .001 at N = 1000, .051 and .015 at N = 3000.
 
+    `statistic` is the chi-square, which has no sign.
+
     Parameters
     ----------
     counts, measure, degenerate
         As in :func:`likelihood_ratio`.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the chi-square, which has no sign.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or the measure is unknown.
 
     References
     ----------
@@ -210,7 +191,7 @@ def _fit_ratio(cells: Floats, measure: str) -> tuple[Floats, Floats]:
 def _surplus(less: Floats, tables: Floats) -> Floats:
     """Return by how much common + only_a exceeds ratio (common + only_b); `less` is 1 - ratio."""
     common, only_b, only_a = tables
-    return (only_a - only_b) + less * (common + only_b)
+    return np.asarray((only_a - only_b) + less * (common + only_b))
 
 
 def _multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:

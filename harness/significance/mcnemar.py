@@ -34,25 +34,13 @@ def mcnemar(counts: ArrayLike, variant: str = "corrected", *, degenerate: str = 
     - ``"midp"``: 2 P(X <= min) - P(X = min), or 1 - P(X = n01)/2 where n01 = n10;
     - ``"auto"``: exact for m < 25, else corrected.
 
+    `statistic` is the chi-square of the first two variants, which has no sign, and n01 - n10 of the
+    others (positive where A errs more). Degenerate where there is no discordant document.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     variant : {"uncorrected", "corrected", "exact", "midp", "auto"}
         Which of the above.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the chi-square of the first two variants, which has no
-        sign, and n01 - n10 of the others (positive where A errs more).
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or `variant` is unknown.
 
     References
     ----------
@@ -86,4 +74,4 @@ def _binomial_pvalue(n01: Ints, n10: Ints, midp: bool) -> Floats:
         return np.asarray(np.minimum(1, doubled))
     seen = binom.pmf(fewer, m, 0.5)
     # At n01 = n10 the doubled tail holds the centre twice: its total weight is 1, less half the centre.
-    return np.where(n01 == n10, 1 - seen / 2, doubled - seen)
+    return np.asarray(np.where(n01 == n10, 1 - seen / 2, doubled - seen))

@@ -13,25 +13,10 @@ def proportion(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     ``z = ((n01 - n10) / N) / sqrt(2 C (1 - C) / N)`` with C the mean of the two error rates. It ignores
     that the sets are paired: the more errors the classifiers share, the more conservative it is.
 
-    Parameters
-    ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    degenerate : {"accept", "reject"}
-        Verdict where z is 0/0: all documents right for both classifiers, or all wrong for both (p = 1
-        or p = 0). A set whose classifiers agree everywhere but share some errors has z = 0 and p = 1
-        under either choice, and is marked degenerate too.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, positive where A errs more; `degenerate` marks the
-        sets without a discordant document.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, or the shape is wrong.
+    `statistic` is z, positive where A errs more; `degenerate` marks the sets without a discordant
+    document. Degenerate where z is 0/0: all documents right for both classifiers, or all wrong for both.
+    A set whose classifiers agree everywhere but share some errors has z = 0 and p = 1 under either
+    choice, and is marked degenerate too.
 
     References
     ----------
@@ -60,22 +45,7 @@ def snedecor_cochran(counts: ArrayLike, *, degenerate: str = "accept") -> TestRe
     m = n01 + n10: z squared is the chi-square of ``mcnemar(variant="uncorrected")``, so the p-values are
     the same.
 
-    Parameters
-    ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, positive where A errs more.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, or the shape is wrong.
+    `statistic` is z, positive where A errs more. Degenerate where there is no discordant document.
 
     References
     ----------

@@ -49,28 +49,15 @@ def randomization(
     one margin the K of the other that count are a tail of its binomial, and the first of them is the root
     of a quadratic equation. Whether dF1* reaches dF1 is settled in integers: ties count.
 
+    `statistic` is the observed difference, A minus B. Degenerate where no swap can change anything: no
+    discordant document, or (F1) no true positive of either classifier.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error"}
         What is compared.
     midp : bool
         Take off half the weight of the swaps with |d*| = |d|: less conservative, no longer exact.
-    degenerate : {"accept", "reject"}
-        Verdict where no swap can change anything: no discordant document, or (F1) no true positive of
-        either classifier (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, the measure is unknown, or (F1) a set
-        holds more than 10 million documents.
 
     References
     ----------
@@ -192,7 +179,7 @@ def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, Bool
 def _scale(sets: Ints) -> Ints:
     """Return D_A + D_B, the sum of both 2T + FP + FN, which no swap changes."""
     common, base, n_p, n_n = sets[:4]
-    return 2 * (common + base) + n_p + n_n
+    return np.asarray(2 * (common + base) + n_p + n_n)
 
 
 def _root_in_n_p(sets: Ints, good_n: Ints) -> Floats:
@@ -207,7 +194,7 @@ def _root_in_n_p(sets: Ints, good_n: Ints) -> Floats:
     u, w = base + n_n - good_n, 2 * base + n_n
     s = w + 2 * common + n_p
     half = w - goal * s
-    return 2 * u * s / (half + np.sqrt(half**2 + 4 * goal * u * s)) - u - common
+    return np.asarray(2 * u * s / (half + np.sqrt(half**2 + 4 * goal * u * s)) - u - common)
 
 
 def _root_in_n_n(sets: Ints, good_p: Ints) -> Floats:
@@ -221,7 +208,9 @@ def _root_in_n_n(sets: Ints, good_p: Ints) -> Floats:
     t, t_a = 2 * common + n_p, common + good_p
     s = t + 2 * base + n_n
     half = t + goal * s
-    return base + t_a + n_n - 2 * t_a * s / (half + np.sqrt(np.maximum(half**2 - 4 * goal * t_a * s, 0)))
+    return np.asarray(
+        base + t_a + n_n - 2 * t_a * s / (half + np.sqrt(np.maximum(half**2 - 4 * goal * t_a * s, 0)))
+    )
 
 
 def _gap(sets: Ints, walked: Ints, searched: Ints, walks_n: bool) -> Ints:
@@ -233,14 +222,14 @@ def _gap(sets: Ints, walked: Ints, searched: Ints, walks_n: bool) -> Ints:
     top, bottom = _difference(sets, *((searched, walked) if walks_n else (walked, searched)))
     gap = top * sets[5] - sets[4] * bottom
     if _scale(sets).max() < SMALL:
-        return gap
+        return np.asarray(gap)
     rough = top * sets[5].astype(float) - sets[4] * bottom.astype(float)
-    return np.where(np.abs(rough) < 2.0**62, gap, np.sign(rough).astype(np.int64))
+    return np.asarray(np.where(np.abs(rough) < 2.0**62, gap, np.sign(rough).astype(np.int64)))
 
 
 def _log_weight(n: Ints, k: Ints) -> Floats:
     """Return log P(K = k) of K ~ Bin(n, 1/2)."""
-    return -betaln(k + 1, n - k + 1) - np.log(n + 1) - n * np.log(2)
+    return np.asarray(-betaln(k + 1, n - k + 1) - np.log(n + 1) - n * np.log(2))
 
 
 def _reach(n: Ints, log_weight: Floats | float) -> Ints:
@@ -248,7 +237,7 @@ def _reach(n: Ints, log_weight: Floats | float) -> Ints:
 
     P(|K - n/2| >= t) <= 2 exp(-2 t^2 / n) (Hoeffding).
     """
-    return np.minimum(n - n // 2, np.sqrt((np.log(2) - log_weight) * n / 2).astype(np.int64) + 1)
+    return np.asarray(np.minimum(n - n // 2, np.sqrt((np.log(2) - log_weight) * n / 2).astype(np.int64) + 1))
 
 
 def _binomials(n: Ints, k: Ints) -> tuple[Floats, Ints]:

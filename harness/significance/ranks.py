@@ -83,11 +83,6 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
         exact probability of that, ``k!^(1 - N)``, below which no p-value of the test can lie: F(k - 1,
         (k - 1)(N - 1)) gives 0 there, even for the two data sets that agree in every other draw if k = 2.
 
-    Raises
-    ------
-    ValueError
-        If `scores` has another shape or holds NaN or infinite numbers.
-
     References
     ----------
     Demšar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, 1-30, section
@@ -116,7 +111,8 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
     f = (n - 1) * chi_square / rest if rest > 1e-12 * n * k else np.inf
     p, p_ties, p_f = chdtrc(k - 1, chi_square), chdtrc(k - 1, corrected), fdtrc(k - 1, (k - 1) * (n - 1), f)
     p_f = max(p_f, math.exp((1 - n) * math.lgamma(k + 1)))
-    return Friedman(average, *map(float, (chi_square, p, corrected, p_ties, f, p_f)), False)
+    chi_square, p, corrected, p_ties, f, p_f = map(float, (chi_square, p, corrected, p_ties, f, p_f))
+    return Friedman(average, chi_square, p, corrected, p_ties, f, p_f, False)
 
 
 def nemenyi(
@@ -145,11 +141,6 @@ def nemenyi(
     Returns
     -------
     Nemenyi
-
-    Raises
-    ------
-    ValueError
-        As :func:`friedman`, or if a level is not between 0 and 1.
 
     References
     ----------
@@ -196,11 +187,6 @@ def cliques(average_ranks: ArrayLike, critical_difference: float) -> list[list[i
         Places of the algorithms, best rank first. No group lies within another, and one of a single
         algorithm is not listed.
 
-    Raises
-    ------
-    ValueError
-        If the ranks are not a row of finite numbers, or the critical difference is not above 0.
-
     Examples
     --------
     >>> cliques([3, 1, 2, 5], 1.5)
@@ -237,11 +223,6 @@ def bonferroni(pvalues: ArrayLike) -> Floats:
     -------
     float array, shape (m,)
 
-    Raises
-    ------
-    ValueError
-        If `pvalues` is not a row of numbers from 0 to 1 or NaN.
-
     Examples
     --------
     >>> bonferroni([0.01, 0.02, np.nan])
@@ -266,11 +247,6 @@ def holm(pvalues: ArrayLike) -> Floats:
     Returns
     -------
     float array, shape (m,)
-
-    Raises
-    ------
-    ValueError
-        If `pvalues` is not a row of numbers from 0 to 1 or NaN.
 
     References
     ----------

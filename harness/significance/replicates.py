@@ -18,7 +18,6 @@ row of numbers is thinned out and not one per cell.
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,9 +64,9 @@ class Table(NamedTuple):
 
 def check_replicates(n_replicates: Any, *, none: bool = False) -> None:
     """Raise ValueError unless `n_replicates` is a whole number >= 1, or None where that is allowed."""
-    number = isinstance(n_replicates, Integral) and not isinstance(n_replicates, bool) and n_replicates >= 1
+    whole = isinstance(n_replicates, int | np.integer) and not isinstance(n_replicates, bool)
     allowed = "a whole number >= 1" + " or None" * none
-    fits = number or (none and n_replicates is None)
+    fits = (whole and n_replicates >= 1) or (none and n_replicates is None)
     require(fits, f"n_replicates: {n_replicates!r} is not allowed; {allowed} is")
 
 
@@ -103,7 +102,7 @@ class _Words(ISeedSequence):
         self.key = key
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
-        return self.key.view(dtype)[:n_words]
+        return np.asarray(self.key.view(dtype)[:n_words])
 
 
 def on_live_sets(

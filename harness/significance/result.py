@@ -34,12 +34,6 @@ TestResult.__test__ = False  # type: ignore[attr-defined]  # pytest would collec
 def as_counts(counts: ArrayLike, at_most: int = 2**63) -> Ints:
     """Check joint-outcome counts and return them as int64, shape (..., 8).
 
-    Raises
-    ------
-    ValueError
-        If the last axis is not 8 long, a count is negative, fractional, NaN or above 2**53, or a set holds no
-        document at all or more than `at_most`.
-
     Examples
     --------
     >>> as_counts([0, 1, 2, 0, 0, 0, 0, 97]).sum()

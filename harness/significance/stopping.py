@@ -114,7 +114,7 @@ def gamma_lower(z: Floats, skewness: Floats, excess: Floats) -> Floats:
     at = np.maximum(shape + np.where(positive, z, -z) * np.sqrt(shape), 0)
     below = np.where(tiny, ndtr(z), np.where(positive, gammainc(shape, at), gammaincc(shape, at)))
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    return np.clip(below - density * (z**3 - 3 * z) * excess / 24, 0, 1)
+    return np.asarray(np.clip(below - density * (z**3 - 3 * z) * excess / 24, 0, 1))
 
 
 def accepts(limit: ArrayLike, n_replicates: int, least: ArrayLike) -> Bools:

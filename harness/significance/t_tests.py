@@ -26,22 +26,13 @@ def paired_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     the scores of seeds that draw everything anew; splits of one data set are not (see
     :func:`harness.significance.cross_validation.corrected_resampled_t`).
 
+    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where all differences are
+    equal, also if they are not 0.
+
     Parameters
     ----------
     d : array_like, shape (..., n)
         Score (or loss) of A minus that of B, n >= 2; :func:`paired_differences` makes them.
-    degenerate : {"accept", "reject"}
-        Verdict where all differences are equal (p = 1 or p = 0), also if they are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If `d` has fewer than two values in a row, or holds NaN or infinite numbers.
 
     References
     ----------
@@ -66,24 +57,15 @@ def unpaired_t(
     normal scores of equal variance; Welch's does without equal variances, its degrees of freedom
     being Satterthwaite's approximation. Both are two-sided and asymptotic for other scores.
 
+    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where neither sample
+    varies, also if their means differ.
+
     Parameters
     ----------
     a, b : array_like, shapes (..., n_a) and (..., n_b)
         At least 2 scores or losses of each algorithm; leading dimensions must broadcast.
     variance : {"welch", "pooled"}
         Welch's or Student's form.
-    degenerate : {"accept", "reject"}
-        Verdict where neither sample varies (p = 1 or p = 0), also if their means differ.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If a sample has fewer than two values or holds NaN or infinite numbers, or an option is unknown.
 
     References
     ----------

@@ -40,31 +40,19 @@ def wald(
     limit yet. On populations with 1 % positives and F1 near .64 its size at the 5 % level passed 9 % at
     N = 300.
 
+    `statistic` is z, with the sign of A minus B; 0 where degenerate. Degenerate where se is 0: no
+    discordant document that the measure counts, no true positive (F1), no positive (recall), or a
+    difference other than 0 without spread, as when A finds every positive, B none, and A raises no false
+    alarm (F1 is 1 and 0); and for the precision where A or B decides for no document, so that its
+    precision is 0/0.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
         What is compared.
     cost_fn, cost_fp, prior : float, optional
         For ``"dcf"`` alone: costs of a missed positive and of a false alarm, and the probability of a
         positive where the classifiers will be used; 1, 1 and 1/2 unless given.
-    degenerate : {"accept", "reject"}
-        Verdict (p = 1 or p = 0) where se is 0: no discordant document that the measure counts, no true
-        positive (F1), no positive (recall), or a difference other than 0 without spread, as when A finds
-        every positive, B none, and A raises no false alarm (F1 is 1 and 0); and for the precision where A
-        or B decides for no document, so that its precision is 0/0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, there is no such measure, or a cost is
-        out of range or given for a measure that has none.
 
     References
     ----------
@@ -100,29 +88,18 @@ def equivalence(counts: ArrayLike, measure: str, margin: float, **costs: float) 
     ``p = 1 - Phi((margin - |d|) / se)``. It is ``p <= alpha`` where the Wald interval of level 1 - 2 alpha
     lies within the margin.
 
+    `statistic` is ``(margin - |d|) / se``, which has no direction: positive where the observed difference
+    lies within the margin. Sets with se = 0 are degenerate and have p = 1 and statistic 0: a set on which
+    two classifiers never differ does not show how seldom they do.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
         What is compared.
     margin : float
         The least difference that matters, in units of the measure, > 0. It is to be chosen before looking.
     **costs : float
         For ``"dcf"``: cost_fn, cost_fp and prior as :func:`harness.measures.dcf_difference` takes them.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is ``(margin - |d|) / se``, which has no direction: positive where
-        the observed difference lies within the margin. Sets with se = 0 are degenerate and have p = 1 and
-        statistic 0: a set on which two classifiers never differ does not show how seldom they do.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, `margin` is not above 0, or there is no such
-        measure or cost.
 
     References
     ----------
@@ -153,25 +130,14 @@ def unpaired(counts: ArrayLike, measure: str, *, degenerate: str = "accept") -> 
     covariance, which :func:`wald` subtracts, is left out: on common documents the test is conservative, the
     more so the closer the classifiers.
 
+    `statistic` is z, with the sign of A minus B; 0 where degenerate. Degenerate where var_A + var_B is 0.
+    A set without a discordant document that counts for the measure has z = 0 and p = 1 under either
+    choice, and is marked degenerate too.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error", "precision", "recall"}
         What is compared. (For detection costs see ``dcf(variance="independent")``.)
-    degenerate : {"accept", "reject"}
-        Verdict where var_A + var_B is 0 (p = 1 or p = 0). A set without a discordant document that counts
-        for the measure has z = 0 and p = 1 under either choice, and is marked degenerate too.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or `measure` or `degenerate` is unknown.
 
     References
     ----------
