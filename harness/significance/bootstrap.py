@@ -48,19 +48,13 @@ def bootstrap_percentile(
     Parameters
     ----------
     measure : {"f1", "error"}
-        What is compared.
     n_replicates : int or None
         Replicates per set. None: the limit of infinitely many, exact for the error. For F1 it comes from the
         moments of the replicates, within a few per cent of itself; sets with fewer than 10 discordant
         documents or a strong skewness are given 5,000 replicates instead.
     interval : {"equal_tailed", "symmetric"}
-        Which of the above.
     stratified : bool
         Resample positives and negatives apart, for sets that were drawn with fixed numbers of both.
-
-    See Also
-    --------
-    reject : the same verdicts, many times faster.
 
     Notes
     -----
@@ -74,6 +68,7 @@ def bootstrap_percentile(
 
     Examples
     --------
+    >>> import numpy as np
     >>> counts = [20, 2, 9, 3, 4, 6, 5, 951]
     >>> result = bootstrap_percentile(counts, "f1", rng=np.random.default_rng(0))
     >>> bool(0.03 < result.pvalue < 0.08)
@@ -104,30 +99,23 @@ def reject(
 
     The replicates of a set are drawn in stages, the first ones the same as in
     :func:`bootstrap_percentile` with a generator in the same state, and stop once the verdict at every
-    level is settled. A verdict is settled (see :mod:`harness.significance.settling`)
+    level is settled. A verdict is settled (see :mod:`harness.significance.stopping`)
 
     - by the smallest p-value that the counts allow, where few documents are discordant;
     - by the p-value from the moments of the replicates, where many are and it is far from the level;
     - by the replicates so far: an acceptance that no further one can undo, or either verdict when the
       other has a predictive probability of at most 1e-4.
 
-    Parameters
-    ----------
-    counts, measure, n_replicates, rng, stratified, degenerate
-        As in :func:`bootstrap_percentile`.
-    alphas : float or sequence of floats
-        Levels, each between 0 and 1.
-    interval : str or sequence of str
-        As there; several intervals are judged on the same replicates, each with the verdicts that it
-        has alone with a generator in the same state, at little more than the cost of one.
+    `alphas` are levels between 0 and 1. Several intervals are judged on the same replicates, each with the
+    verdicts that it has alone with a generator in the same state, at little more than the cost of one.
 
     Returns
     -------
     bool array, shape (..., n_alphas) or, for a sequence of intervals, (..., n_intervals, n_alphas)
-        True where the null hypothesis is rejected.
 
     Examples
     --------
+    >>> import numpy as np
     >>> counts = [[20, 2, 9, 3, 4, 6, 5, 951], [20, 1, 30, 3, 4, 6, 5, 931]]
     >>> reject(counts, "f1", [0.1, 0.001], rng=np.random.default_rng(0))
     array([[ True, False],

@@ -18,7 +18,7 @@ LEAST_COUNT, LARGEST_SKEWNESS = 10, 1.0
 
 MARGIN = (0.025, 6.0, 0.3)
 """It may be wrong by a factor 1 + .025 + 6 / n^1.5 + .3 g^2, n the smaller of the two counts above and g the
-skewness (how far it was wrong: `tests/test_bootstrap_early.py`)."""
+skewness (how far it was wrong: `tests/significance/test_bootstrap_early.py`)."""
 
 FEW_MARGIN = (0.05, 4.0)
 """And with fewer discordant documents by 1 + .05 or, for the symmetric interval, by 4 mean*^2 more."""

@@ -57,16 +57,10 @@ def bootstrap_intervals(
     Parameters
     ----------
     measure : {"f1", "error"}
-        What is compared.
     interval : {"basic", "studentized", "bca"}
-        Which of the above.
     stratified : bool
         Resample positives and negatives apart, for sets that were drawn with fixed numbers of both;
         standard errors and acceleration are then those of two samples.
-
-    See Also
-    --------
-    reject : the same verdicts, several times faster, and for several intervals at once.
 
     Notes
     -----
@@ -121,20 +115,12 @@ def reject(
     stages; they stop once every verdict is settled. One is where bounds on the final counts (see
     :mod:`harness.significance.stopping`) leave the p-value on one side of the level.
 
-    Parameters
-    ----------
-    counts, measure, n_replicates, rng, stratified, degenerate
-        As in :func:`bootstrap_intervals`.
-    alphas : float or sequence of floats
-        Levels, each between 0 and 1.
-    interval : str or sequence of str
-        As there; several intervals are judged on the same replicates, each with the verdicts that it
-        has alone with a generator in the same state.
+    Several intervals are judged on the same replicates, each with the verdicts that it has alone with a
+    generator in the same state.
 
     Returns
     -------
     bool array, shape (..., n_alphas) or, for a sequence of intervals, (..., n_intervals, n_alphas)
-        True where the null hypothesis is rejected.
 
     Examples
     --------

@@ -21,13 +21,9 @@ def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     Only one of the ten differences stands in the numerator, so the order of the halves matters;
     :func:`five_by_two_f` uses all.
 
-    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where all ``s_i^2`` are
+    `d`, shape (..., 5, 2), is the score of A minus that of B: five random halvings of the data, each half
+    tested once. `statistic` is t, with the sign of A minus B. Degenerate, with t = 0, where all ``s_i^2`` are
     0, also if the differences are not 0.
-
-    Parameters
-    ----------
-    d : array_like, shape (..., 5, 2)
-        Score of A minus score of B; five random halvings of the data, each half tested once.
 
     References
     ----------
@@ -51,8 +47,6 @@ def five_by_two_f(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
 
     Null hypothesis: as in :func:`five_by_two_t`. Approximate: ``F = sum d^2 / (2 sum s_i^2)`` over all ten
     differences is compared with the upper tail of F(10, 5).
-
-    Parameters and Raises: as :func:`five_by_two_t`.
 
     `statistic` is F, which has no sign; 0 where degenerate.
 
@@ -81,13 +75,8 @@ def resampled_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     their documents, s^2 / r is far too small, and the size at the 5 % level passes .5. It is here to show
     that; see :func:`corrected_resampled_t`.
 
-    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where all differences are
-    equal, also if they are not 0.
-
-    Parameters
-    ----------
-    d : array_like, shape (..., r)
-        Score of A minus score of B in each of the r >= 2 splits.
+    `d`, shape (..., r), is the score of A minus that of B in each of the r >= 2 splits. `statistic` is t,
+    with the sign of A minus B. Degenerate, with t = 0, where all differences are equal, also if not 0.
 
     References
     ----------
@@ -108,8 +97,6 @@ def kfold_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     Null hypothesis and formula are those of :func:`resampled_t`, with the k >= 2 folds as its splits. Test
     sets are disjoint but training sets overlap, so the level is not guaranteed; where training matters it
     tends to be liberal.
-
-    Parameters, Returns and Raises: as :func:`resampled_t`.
 
     References
     ----------
@@ -132,12 +119,8 @@ def corrected_resampled_t(
     Approximate: ``t = mean(d) / sqrt((1/r + n_test/n_train) s^2)``, Student's t of r - 1 degrees of freedom,
     two-sided. For k folds n_test / n_train = 1 / (k - 1).
 
-    Parameters
-    ----------
-    n_train, n_test : float
-        Documents in the training set and in the test set of a split (their mean, where splits differ), > 0.
-    d, degenerate
-        As in :func:`resampled_t`, and so is what is returned.
+    `n_train` and `n_test` are documents of a split (their mean, where splits differ), > 0; all else is as in
+    :func:`resampled_t`.
 
     References
     ----------

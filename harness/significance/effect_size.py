@@ -1,4 +1,8 @@
-"""How large a difference is, beside whether it is significant: Cohen's d and the mean difference."""
+"""How large a difference is, beside whether it is significant: Cohen's d and the mean difference.
+
+Samples are arrays (..., n) of at least 2 scores; `confidence`, between 0 and 1, is that of two-sided
+intervals.
+"""
 
 from typing import NamedTuple
 
@@ -16,14 +20,9 @@ FAR = 1e4  # a t beyond which only the spread of s matters to its noncentrality
 
 
 class Estimate(NamedTuple):
-    """An estimate with its confidence interval, arrays of shape (...).
+    """An estimate with the bounds of its confidence interval, arrays of shape (...), NaN where not defined.
 
-    Attributes
-    ----------
-    value, low, high : float array
-        The estimate and the bounds of its two-sided interval; NaN where not defined.
-    degenerate : bool array
-        Samples without spread, which carry no information on how uncertain the value is.
+    `degenerate` marks samples without spread, which do not say how uncertain the value is.
     """
 
     value: Floats
@@ -39,19 +38,8 @@ def cohens_d(d: ArrayLike, confidence: float = 0.95) -> Estimate:
     standard deviation of the scores. The interval inverts the noncentral t distribution of
     ``sqrt(n) d`` (n - 1 degrees of freedom, noncentrality sqrt(n) delta) and is exact for normal
     differences; it leaves out 0 exactly where :func:`harness.significance.t_tests.paired_t` rejects. d is
-    biased away from 0: by a quarter with 5 pairs, by 9 % with 10.
-
-    Parameters
-    ----------
-    d : array_like, shape (..., n)
-        Score of A minus score of B, n >= 2.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    Estimate
-        Where all differences are equal, also if they are 0, d is 0/0 or infinite: value and bounds are NaN.
+    biased away from 0: by a quarter with 5 pairs, by 9 % with 10. Where all differences are equal, also if
+    they are 0, d is 0/0 or infinite: value and bounds are NaN.
 
     References
     ----------
@@ -76,19 +64,7 @@ def cohens_d_unpaired(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> E
 
     The interval inverts the noncentral t distribution of ``d sqrt(n_a n_b / (n_a + n_b))``, of
     n_a + n_b - 2 degrees of freedom; exact for normal scores of equal variance, and so in accord with
-    ``unpaired_t(variance="pooled")`` rather than with Welch's form.
-
-    Parameters
-    ----------
-    a, b : array_like, shapes (..., n_a) and (..., n_b)
-        At least 2 scores of each algorithm.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    Estimate
-        NaN where neither sample varies.
+    ``unpaired_t(variance="pooled")`` rather than with Welch's form. NaN where neither sample varies.
 
     References
     ----------
@@ -112,20 +88,8 @@ def cohens_d_unpaired(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> E
 def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Estimate:
     """Mean of a sample with its t interval; of paired differences, the mean difference.
 
-    ``mean +- t_(n-1) s / sqrt(n)``: exact for independent normal values, asymptotic for others.
-
-    Parameters
-    ----------
-    values : array_like, shape (..., n)
-        Scores, or differences of paired scores, n >= 2.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    Estimate
-        Where all values are equal the bounds are NaN: a sample without spread does not say how certain
-        its mean is.
+    ``mean +- t_(n-1) s / sqrt(n)``: exact for independent normal values, asymptotic for others. The bounds
+    are NaN where all values are equal.
 
     References
     ----------
@@ -147,19 +111,8 @@ def mean_difference_unpaired(
 ) -> Estimate:
     """Difference of the means of two independent samples, with the interval of Welch's or Student's test.
 
-    Parameters
-    ----------
-    a, b : array_like, shapes (..., n_a) and (..., n_b)
-        At least 2 scores of each algorithm.
-    confidence : float
-        Two-sided, in (0, 1).
-    variance : {"welch", "pooled"}
-        As in :func:`harness.significance.t_tests.unpaired_t`, with which the interval agrees.
-
-    Returns
-    -------
-    Estimate
-        The bounds are NaN where neither sample varies.
+    It agrees with :func:`harness.significance.t_tests.unpaired_t` of the same `variance`, ``"welch"`` or
+    ``"pooled"``. The bounds are NaN where neither sample varies.
 
     References
     ----------

@@ -107,11 +107,6 @@ def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept")
 
     `statistic` is the chi-square, which has no sign.
 
-    Parameters
-    ----------
-    counts, measure, degenerate
-        As in :func:`likelihood_ratio`.
-
     References
     ----------
     Rao (1948), Mathematical Proceedings of the Cambridge Philosophical Society 44, 50-57.

@@ -55,7 +55,6 @@ def randomization(
     Parameters
     ----------
     measure : {"f1", "error"}
-        What is compared.
     midp : bool
         Take off half the weight of the swaps with |d*| = |d|: less conservative, no longer exact.
 

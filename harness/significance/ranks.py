@@ -17,19 +17,11 @@ from harness.significance.t_tests import as_finite
 class Friedman(NamedTuple):
     """Outcome of Friedman's test.
 
-    Attributes
-    ----------
-    average_ranks : float array, shape (n_algorithms,)
-        1 is best; ties share the mean of their ranks.
-    chi_square, pvalue : float
-        Friedman's chi-square without a correction for ties, as Demšar (2006) computes it, and its p-value.
-    chi_square_ties, pvalue_ties : float
-        The same, corrected for ties, as most software does.
-    f, pvalue_f : float
-        Iman and Davenport's F from the uncorrected chi-square, and its p-value, which is not let below
-        what any result of so few data sets can have.
-    degenerate : bool
-        Whether all algorithms tie on every data set; then all p-values are 1 (0 under ``"reject"``).
+    `average_ranks`, (n_algorithms,): 1 is best; ties share the mean of their ranks. `chi_square` is not
+    corrected for ties, as in Demšar (2006); `chi_square_ties` is, as in most software. `f` is Iman and
+    Davenport's, from the uncorrected chi-square; `pvalue_f` is never below the smallest value that so few
+    data sets can give. `degenerate`: all algorithms tie on every data set, and all p-values are 1 (0 under
+    ``"reject"``).
     """
 
     average_ranks: Floats
@@ -45,14 +37,9 @@ class Friedman(NamedTuple):
 class Nemenyi(NamedTuple):
     """Outcome of Nemenyi's comparisons of all pairs.
 
-    Attributes
-    ----------
-    average_ranks : float array, shape (n_algorithms,)
-        1 is best.
-    critical_difference : float array, of the shape of the levels
-        Two algorithms differ where their average ranks are at least so far apart.
-    pvalues : float array, shape (n_algorithms, n_algorithms)
-        Adjusted for the number of pairs; 1 on the diagonal.
+    Two algorithms differ where their average ranks (1 is best) are at least `critical_difference` apart, one
+    per level. `pvalues`, (n_algorithms, n_algorithms), are adjusted for the number of pairs; 1 on the
+    diagonal.
     """
 
     average_ranks: Floats
@@ -65,7 +52,9 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
 
     Null hypothesis: all algorithms perform alike, so that every order of them on a data set is equally
     likely. Asymptotic in the number of data sets N; with k algorithms chi-square has k - 1 degrees of
-    freedom, ``F = (N - 1) chi2 / (N (k - 1) - chi2)`` has k - 1 and (k - 1)(N - 1).
+    freedom, ``F = (N - 1) chi2 / (N (k - 1) - chi2)`` has k - 1 and (k - 1)(N - 1). Where all data sets give
+    the same order without a tie F is infinite, and its p-value is the exact probability of that,
+    ``k!^(1 - N)``. Degenerate where all algorithms tie on every data set.
 
     Parameters
     ----------
@@ -73,15 +62,6 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
         At least 2 of either. Scores tie where they are equal to the last digit: round them first.
     higher_is_better : bool
         False for error rates and other costs.
-    degenerate : {"accept", "reject"}
-        Verdict where all algorithms tie on every data set (p = 1 or p = 0).
-
-    Returns
-    -------
-    Friedman
-        F is infinite where all data sets give one and the same order without a tie. Its p-value is then the
-        exact probability of that, ``k!^(1 - N)``, below which no p-value of the test can lie: F(k - 1,
-        (k - 1)(N - 1)) gives 0 there, even for the two data sets that agree in every other draw if k = 2.
 
     References
     ----------
@@ -136,11 +116,7 @@ def nemenyi(
     alphas : array_like
         Levels of the critical differences, each between 0 and 1.
     degenerate : {"accept", "reject"}
-        Verdict on two algorithms that tie on every data set (p = 1 or p = 0).
-
-    Returns
-    -------
-    Nemenyi
+        Verdict on two algorithms that tie on every data set.
 
     References
     ----------
@@ -175,17 +151,8 @@ def nemenyi(
 def cliques(average_ranks: ArrayLike, critical_difference: float) -> list[list[int]]:
     """Return the largest groups of algorithms no two of which differ: the bars of a critical-difference plot.
 
-    Parameters
-    ----------
-    average_ranks : array_like, shape (n_algorithms,)
-    critical_difference : float
-        As :func:`nemenyi` gives it; two algorithms differ where their ranks are at least so far apart.
-
-    Returns
-    -------
-    list of lists of int
-        Places of the algorithms, best rank first. No group lies within another, and one of a single
-        algorithm is not listed.
+    Two algorithms differ where their `average_ranks` are at least `critical_difference` apart. Groups are
+    places of algorithms, best rank first; none lies within another or consists of a single algorithm.
 
     Examples
     --------
@@ -212,16 +179,8 @@ def bonferroni(pvalues: ArrayLike) -> Floats:
     """Return Bonferroni's adjusted p-values: each times their number m, 1 at most.
 
     Null hypothesis, of each: that of its own test. Rejecting where the adjusted value is at most alpha keeps
-    the probability of any false rejection at alpha, whatever the dependence.
-
-    Parameters
-    ----------
-    pvalues : array_like, shape (m,)
-        Numbers from 0 to 1. NaN, a test without a result, stays NaN, is never rejected and counts in m.
-
-    Returns
-    -------
-    float array, shape (m,)
+    the probability of any false rejection at alpha, whatever the dependence. A p-value of NaN, from a test
+    without a result, stays NaN, is never rejected and counts in m.
 
     Examples
     --------
@@ -236,17 +195,7 @@ def holm(pvalues: ArrayLike) -> Floats:
     """Return Holm's adjusted p-values, which step down and are never above Bonferroni's.
 
     Null hypothesis, of each: that of its own test; the same guarantee as :func:`bonferroni`. The i-th
-    smallest of m is ``max over j <= i of min(1, (m - j + 1) p_(j))``.
-
-    Parameters
-    ----------
-    pvalues : array_like, shape (m,)
-        Numbers from 0 to 1. NaN, a test without a result, stays NaN, is never rejected and counts in m (it is
-        placed behind all others).
-
-    Returns
-    -------
-    float array, shape (m,)
+    smallest of m is ``max over j <= i of min(1, (m - j + 1) p_(j))``; NaN comes behind all others.
 
     References
     ----------

@@ -121,7 +121,7 @@ def on_live_sets(
     keys = np.empty((len(sets), 0), dtype=np.uint64) if rng is None else set_keys(len(sets), rng)
     found = np.full((len(sets), *shape), fill)
     found[live] = function(sets[live], keys[live])
-    return found.reshape(*cells.shape[:-1], *shape)
+    return found.reshape((*cells.shape[:-1], *shape))
 
 
 def set_generator(key: Keys) -> Generator:

@@ -26,13 +26,9 @@ def paired_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     the scores of seeds that draw everything anew; splits of one data set are not (see
     :func:`harness.significance.cross_validation.corrected_resampled_t`).
 
-    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where all differences are
+    `d`, shape (..., n) with n >= 2, is the score (or loss) of A minus that of B; :func:`paired_differences`
+    makes it. `statistic` is t, with the sign of A minus B. Degenerate, with t = 0, where all differences are
     equal, also if they are not 0.
-
-    Parameters
-    ----------
-    d : array_like, shape (..., n)
-        Score (or loss) of A minus that of B, n >= 2; :func:`paired_differences` makes them.
 
     References
     ----------

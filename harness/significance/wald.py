@@ -49,7 +49,6 @@ def wald(
     Parameters
     ----------
     measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
-        What is compared.
     cost_fn, cost_fp, prior : float, optional
         For ``"dcf"`` alone: costs of a missed positive and of a false alarm, and the probability of a
         positive where the classifiers will be used; 1, 1 and 1/2 unless given.
@@ -95,7 +94,6 @@ def equivalence(counts: ArrayLike, measure: str, margin: float, **costs: float) 
     Parameters
     ----------
     measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
-        What is compared.
     margin : float
         The least difference that matters, in units of the measure, > 0. It is to be chosen before looking.
     **costs : float
