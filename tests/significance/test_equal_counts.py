@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.significance.distinct import distinct_rows
+from harness.significance.equal_counts import distinct_rows
 
 
 @pytest.mark.parametrize("largest", [1, 9, 2**15, 2**33, 2**62])

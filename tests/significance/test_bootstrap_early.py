@@ -4,21 +4,15 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from bootstrap_cases import ALPHAS, INTERVALS, SMALL, all_replicates, evaluation_sets, generator
+from count_cases import ALPHAS, INTERVALS, SMALL, all_replicates, evaluation_sets, generator
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
 from harness.measures import f1_difference
-from harness.significance import (
-    bootstrap_error,
-    bootstrap_f1,
-    bootstrap_f1_forecast,
-    bootstrap_f1_lattice,
-    settling,
-)
+from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast, bootstrap_f1_lattice
 from harness.significance.bootstrap import bootstrap_percentile, reject
-from harness.significance.stopping import TURNED
+from harness.significance.stopping import TURNED, largest_rejecting, verdict_so_far
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
@@ -153,25 +147,23 @@ def test_predicted_verdicts_are_turned_as_rarely_as_said(tails):
     limit, n_sets = round(n * share), 40_000
     seen = rng.binomial(drawn, share, n_sets)
     final = seen + rng.binomial(n - drawn, share, n_sets)
-    known = {
-        c: settling.verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in np.unique(seen).tolist()
-    }
+    known = {c: verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in np.unique(seen).tolist()}
     verdicts = [known[count] for count in seen.tolist()]
     turned = sum(v is not None and v != (f <= limit) for v, f in zip(verdicts, final.tolist(), strict=True))
     assert turned <= binom.ppf(1 - 1e-6, n_sets, 2 * TURNED)
-    far = {c: settling.verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in (150, 350)}
+    far = {c: verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in (150, 350)}
     assert far == {150: True, 350: False}
 
 
 def test_after_the_last_replicate_the_count_decides():
     for tails in (1, 2):
-        verdicts = [settling.verdict_so_far(c, 5000, 250, 5000, tails, 0.0, 1.0) for c in (0, 250, 251, 5000)]
+        verdicts = [verdict_so_far(c, 5000, 250, 5000, tails, 0.0, 1.0) for c in (0, 250, 251, 5000)]
         assert verdicts == [True, True, False, False]
 
 
 @given(st.floats(1e-4, 0.9999), st.integers(1, 10_000), st.sampled_from([1, 2]))
 def test_largest_rejecting_count_is_the_last_with_p_up_to_alpha(alpha, n, tails):
-    count = settling.largest_rejecting(alpha, n, tails)
+    count = largest_rejecting(alpha, n, tails)
     assert count == -1 or tails * count / n <= alpha
     assert tails * (count + 1) / n > alpha
 
