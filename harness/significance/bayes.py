@@ -121,7 +121,7 @@ def reject(
         shapes, sign = gamma_shapes(sets, measure, prior), sign_function(measure, options)
         rejected, settled = settled_at_once(forecast(shapes, measure, options), levels, n_replicates, 2)
         for i in np.flatnonzero(~settled.all(axis=1)):
-            drawn = settle(stages(shapes[i], sign, n_replicates, keys[i]), levels.tolist(), n_replicates)
+            drawn = settle(stages(shapes[i], sign, n_replicates, keys[i]), levels, n_replicates)
             rejected[i] = np.where(settled[i], rejected[i], drawn)
         return rejected
 

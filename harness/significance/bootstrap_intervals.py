@@ -12,6 +12,7 @@ from harness.significance.bootstrap import degenerate_sets as degenerate_sets
 from harness.significance.interval_replicates import (
     INTERVALS,
     Errors,
+    Interval,
     Observed,
     difference_replicates,
     observe,
@@ -132,13 +133,13 @@ def reject(
     levels, names = check_levels(alphas), interval_names(interval, tuple(INTERVALS))
     check_choice("degenerate", degenerate, ("accept", "reject"))
     cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
-    errors, shape = "studentized" in names, (len(names), len(levels))
+    kinds, shape = [INTERVALS[name] for name in names], (len(names), len(levels))
 
     def judge(sets: Ints, keys: Keys) -> Bools:
         verdicts = np.zeros((len(sets), *shape), dtype=bool)
-        for i, observed, stages in _replicates(sets, keys, measure, n_replicates, stratified, errors):
-            for j, k in _rejections(observed, stages, names, levels.tolist(), n_replicates):
-                verdicts[i, j, k] = True
+        made = _replicates(sets, keys, measure, n_replicates, stratified, "studentized" in names)
+        for i, observed, stages in made:
+            verdicts[i] = _verdicts(observed, stages, kinds, levels, n_replicates)
         return verdicts
 
     verdicts: Bools = on_live_sets(judge, cells, frozen, generator, degenerate == "reject", shape)
@@ -188,31 +189,26 @@ def _replicates(
             yield i, observed, stages
 
 
-def _rejections(
+def _verdicts(
     observed: Observed,
     stages: Iterator[tuple[Floats, Errors]],
-    names: Sequence[str],
-    levels: list[float],
+    kinds: list[Interval],
+    levels: Floats,
     n_replicates: int,
-) -> Iterator[tuple[int, int]]:
-    """Yield interval and level of the rejections of one set, taking stages until all are settled."""
-    kinds = [INTERVALS[name] for name in names]
+) -> Bools:
+    """Return the verdicts on one set, (n_intervals, n_levels), taking stages until all are settled."""
     totals = [[0.0] * kind.n_counts for kind in kinds]
-    unsettled = {j: set(range(len(levels))) for j in range(len(kinds))}
-    n_drawn = 0
+    rejected = np.zeros((len(kinds), len(levels)), dtype=bool)
+    unsettled, n_drawn = ~rejected, 0
     for values, errors in stages:
         n_drawn += len(values)
-        for j in list(unsettled):
+        for j in np.flatnonzero(unsettled.any(axis=1)):
             found = kinds[j].tally(values, errors, observed)
             totals[j] = [total + more for total, more in zip(totals[j], found, strict=True)]
             ranges = [final_count(total, n_drawn, n_replicates) for total in totals[j]]
             least, greatest = kinds[j].bounds(ranges, n_replicates, observed)
-            for k in list(unsettled[j]):
-                if greatest <= levels[k]:
-                    yield j, k
-                if greatest <= levels[k] or least > levels[k]:
-                    unsettled[j].remove(k)
-            if not unsettled[j]:
-                del unsettled[j]
-        if not unsettled:
-            return
+            rejected[j] |= unsettled[j] & (greatest <= levels)
+            unsettled[j] &= (least <= levels) & (levels < greatest)
+        if not unsettled.any():
+            break
+    return rejected

@@ -7,13 +7,13 @@ three, corrected for the fourth (Edgeworth), gives P(Q < 0) to within a few per 
 documents tell A from B.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harness.measures import Floats, Ints, check_measure
+from harness.measures import Bools, Floats, Ints, check_measure
 from harness.significance.replicates import Keys, set_generator
 from harness.significance.stopping import Forecast, below_zero, error_factor, final_count
 
@@ -125,9 +125,10 @@ def pvalue(signs: NDArray[np.int64]) -> Floats:
     return np.where(untied > 0, 2 * signs.min(axis=-1) / np.maximum(untied, 1), 1.0)
 
 
-def settle(drawn: Iterator[tuple[int, int]], levels: Sequence[float], n_replicates: int) -> list[bool]:
+def settle(drawn: Iterator[tuple[int, int]], levels: Floats, n_replicates: int) -> Bools:
     """Return the verdicts on one set, one per level, taking as many stages as they need."""
-    verdicts: dict[float, bool] = {}
+    rejected = np.zeros(len(levels), dtype=bool)
+    unsettled = ~rejected
     positive = negative = n_drawn = 0
     for size, (more_positive, more_negative) in zip(_stage_sizes(n_replicates), drawn, strict=False):
         positive, negative, n_drawn = positive + more_positive, negative + more_negative, n_drawn + size
@@ -138,12 +139,11 @@ def settle(drawn: Iterator[tuple[int, int]], levels: Sequence[float], n_replicat
         else:
             few, many = final_count(min(positive, negative), n_drawn, n_replicates)
             least, greatest = 2 * few / n_replicates, 2 * many / n_replicates
-        for level in levels:
-            if level not in verdicts and (greatest <= level or least > level):
-                verdicts[level] = greatest <= level
-        if len(verdicts) == len(set(levels)):
+        rejected |= unsettled & (greatest <= levels)
+        unsettled &= (least <= levels) & (levels < greatest)
+        if not unsettled.any():
             break
-    return [verdicts[level] for level in levels]
+    return rejected
 
 
 # --- moments -----------------------------------------------------------------------------------------------

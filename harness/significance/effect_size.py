@@ -76,9 +76,7 @@ def cohens_d_unpaired(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> E
     >>> [round(float(x), 3) for x in effect[:3]]
     [1.534, -0.277, 3.242]
     """
-    first, second = as_samples(a, "a"), as_samples(b, "b")
-    n_a, n_b = first.shape[-1], second.shape[-1]
-    constant = is_constant(first) & is_constant(second)
+    first, second, n_a, n_b, constant = _two_samples(a, b)
     squares = (n_a - 1) * first.var(axis=-1, ddof=1) + (n_b - 1) * second.var(axis=-1, ddof=1)
     sd = np.sqrt(np.where(constant, 1.0, squares / (n_a + n_b - 2)))
     gap = first.mean(axis=-1) - second.mean(axis=-1)
@@ -125,9 +123,7 @@ def mean_difference_unpaired(
     [0.0225, -0.0042, 0.0492]
     """
     check_choice("variance", variance, VARIANCES)
-    first, second = as_samples(a, "a"), as_samples(b, "b")
-    n_a, n_b = first.shape[-1], second.shape[-1]
-    constant = is_constant(first) & is_constant(second)
+    first, second, n_a, n_b, constant = _two_samples(a, b)
     own_a, own_b = (np.where(constant, 1.0, x.var(axis=-1, ddof=1)) for x in (first, second))
     of_a, of_b = own_a / n_a, own_b / n_b
     if variance == "pooled":
@@ -137,6 +133,12 @@ def mean_difference_unpaired(
         squared = of_a + of_b
         df = squared**2 / (of_a**2 / (n_a - 1) + of_b**2 / (n_b - 1))
     return _around(first.mean(axis=-1) - second.mean(axis=-1), squared, df, confidence, constant)
+
+
+def _two_samples(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, int, int, Bools]:
+    """Return both samples, their sizes and where neither varies."""
+    first, second = as_samples(a, "a"), as_samples(b, "b")
+    return first, second, first.shape[-1], second.shape[-1], is_constant(first) & is_constant(second)
 
 
 def _around(centre: Floats, squared: Floats, df: Floats, confidence: float, constant: Bools) -> Estimate:
