@@ -14,21 +14,8 @@ _TOO_MANY = 2**31  # so that two counts fit one 64-bit number
 def clopper_pearson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return the Clopper-Pearson interval of a binomial share, whose coverage is never below `confidence`.
 
-    Parameters
-    ----------
-    n_successes, n_trials : int array, shapes that broadcast
-        0 <= n_successes <= n_trials and 1 <= n_trials < 2**31.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    low, high : float arrays
-
-    Raises
-    ------
-    ValueError
-        If an argument lies outside its range.
+    Counts are whole numbers of shapes that broadcast, 0 <= n_successes <= n_trials and 1 <= n_trials < 2**31;
+    `confidence` is two-sided.
 
     References
     ----------
@@ -54,8 +41,6 @@ def clopper_pearson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: flo
 
 def wilson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return Wilson's score interval of a binomial share: narrower, right on average over shares.
-
-    Parameters, Returns and Raises are those of :func:`clopper_pearson`.
 
     References
     ----------

@@ -62,20 +62,7 @@ def _ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Any:
 def f1(counts: ArrayLike) -> tuple[Floats, Floats]:
     """Return F1 of A and of B, ``2T/D``; F1 is 0 where there is neither a positive nor a decision for one.
 
-    Parameters
-    ----------
-    counts : array_like, shape (..., 8)
-        Joint outcomes e1..e8, as counts or as shares.
-
-    Returns
-    -------
-    f1_a, f1_b : float arrays, shape (...)
-        ``T_A = e1 + e3``, ``D_A = P + T_A + e5 + e7`` with ``P = e1 + e2 + e3 + e4``; B alike.
-
-    Raises
-    ------
-    ValueError
-        If the last axis is not 8 long, or a cell is negative, infinite or NaN.
+    ``T_A = e1 + e3``, ``D_A = P + T_A + e5 + e7`` with ``P = e1 + e2 + e3 + e4``; B alike.
 
     Notes
     -----
@@ -172,26 +159,15 @@ def dcf_difference(counts: ArrayLike, cost_fn: float, cost_fp: float, prior: flo
     """Return the detection cost of A minus that of B.
 
     ``DCF = cost_fn prior FN / N_p + cost_fp (1 - prior) FP / N_n``, hence the difference
-    ``c1 (e2 - e3) / N_p + c2 (e7 - e6) / N_n``: positive where A costs more.
+    ``c1 (e2 - e3) / N_p + c2 (e7 - e6) / N_n``: positive where A costs more. A class without a document
+    contributes 0.
 
     Parameters
     ----------
-    counts : array_like, shape (..., 8)
-        Joint outcomes e1..e8, as counts or as shares.
     cost_fn, cost_fp : float
         Cost of a missed positive and of a false alarm, >= 0.
     prior : float
         Probability of a positive where the classifiers will be used, from 0 to 1.
-
-    Returns
-    -------
-    float array, shape (...)
-        A class without a document contributes 0.
-
-    Raises
-    ------
-    ValueError
-        If `counts`, a cost or `prior` is out of its range.
 
     References
     ----------
@@ -275,16 +251,7 @@ def costs_text(costs: Mapping[str, float]) -> str:
 def difference(measure: str, **costs: float) -> Callable[[ArrayLike], Floats]:
     """Return the function that computes A minus B in `measure` (``"f1"``, ``"error"``, ...).
 
-    Parameters
-    ----------
-    measure : str
-    **costs : float
-        ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``; 1, 1 and 1/2 where not given.
-
-    Raises
-    ------
-    ValueError
-        If there is no such measure or option; the message names those there are.
+    `costs` are ``cost_fn``, ``cost_fp`` and ``prior`` for ``"dcf"``; 1, 1 and 1/2 where not given.
 
     Examples
     --------
@@ -304,24 +271,10 @@ def influence(counts: ArrayLike, measure: str, **costs: float) -> Floats:
     moves to cell i. The delta-method variance, the jackknife and the tilt of a population towards its null
     are computed from it.
 
-    Parameters
-    ----------
-    counts : array_like, shape (..., 8)
-        Joint outcomes e1..e8, as counts or as shares; only their proportions matter.
-    measure : str
-        ``"f1"``, ``"error"``, ``"precision"``, ``"recall"``, ``"dcf"`` or ``"balanced_error"``.
-    **costs : float
-        ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``; see :func:`dcf_difference`.
-
     Returns
     -------
     float array, shape (..., 8)
         ``psi``, with ``sum p_i psi_i = 0``. A ratio 0/0 contributes 0.
-
-    Raises
-    ------
-    ValueError
-        If `counts` or a cost is out of range, or there is no such measure.
 
     References
     ----------

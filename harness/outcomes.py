@@ -38,21 +38,9 @@ _WHOLE = re.compile(r"[0-9]{1,16}(\.0{1,9})?")
 class Population:
     """The documents that count as the truth, for every category of one pair of classifiers.
 
-    Attributes
-    ----------
-    pair : str
-        Names of A and B, as in ``"linear_svm-mlp"``.
-    balance : str
-        How the categories were made: ``"natural"``, ``"meta"``...
-    categories : tuple of str, length n_categories
-    counts : int64 array, shape (n_categories, 8)
-        Joint outcomes e1..e8 of each category's documents.
-
-    Raises
-    ------
-    ValueError
-        If the counts have another shape or type, are negative or above 2**53 in a row, if a category
-        holds no document, or a name is empty, unprintable or used twice.
+    `pair` names A and B, as in ``"linear_svm-mlp"``; `balance` is how the categories were made, ``"natural"``
+    or ``"meta"``. `counts`, (n_categories, 8), are the joint outcomes e1..e8 of each category's documents.
+    ValueError if they are negative, a row is 0 or above 2**53, or a name is empty, unprintable or used twice.
 
     Examples
     --------
@@ -165,22 +153,10 @@ def error_correlation(*cells: NDArray[Any]) -> NDArray[np.float64]:
 def to_table(populations: Sequence[Population]) -> pd.DataFrame:
     """Return the outcomes table: one row for each category of each population, in the given order.
 
-    Parameters
-    ----------
-    populations : sequence of Population
-        At most one for each pair and balance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns :data:`COLUMNS`. `prevalence` is the share of positives, `disagreement` the share of
-        documents that exactly one classifier gets right, `error_correlation` the phi coefficient of
-        the two classifiers' errors: missing where one of them is always right or always wrong.
-
-    Raises
-    ------
-    ValueError
-        If a pair and balance occur twice.
+    Its columns are :data:`COLUMNS`: `prevalence` is the share of positives, `disagreement` the share of
+    documents that exactly one classifier gets right, `error_correlation` the phi coefficient of the two
+    classifiers' errors: missing where one of them is always right or always wrong. A pair and balance may
+    occur once.
 
     Examples
     --------
@@ -213,23 +189,9 @@ def write_outcomes(populations: Sequence[Population], path: str | Path) -> None:
 def read_outcomes(path: str | Path) -> list[Population]:
     """Read an outcomes table: only the names and the eight counts, the rest follows from them.
 
-    Parameters
-    ----------
-    path : path
-        A CSV file with at least the columns category, pair, balance, e1..e8, in any order. Labels
-        are text: ``01`` stays ``01``, ``NA`` stays ``NA``.
-
-    Returns
-    -------
-    list of Population
-        One for each pair and balance, in the order in which they first appear.
-
-    Raises
-    ------
-    UserError
-        If the file is missing, unreadable, empty or larger than 64 MiB, lacks a column, or a line
-        has too few values, a count that is no whole number >= 0, no document, or a category that
-        its pair and balance have already. The sentence names the file and the line.
+    The CSV file has at least the columns category, pair, balance, e1..e8, in any order. Labels are text:
+    ``01`` stays ``01``, ``NA`` stays ``NA``. There is one population for each pair and balance, in the order
+    in which they first appear. A UserError about a bad file names the file and the line.
     """
     path = Path(path)
     found: dict[tuple[str, str], dict[str, list[int]]] = {}

@@ -49,21 +49,8 @@ def population_file(name: str | Path) -> Path:
 def load_population(name: str | Path) -> list[Population]:
     """Read the populations of a packaged name, or of an outcomes table.
 
-    Parameters
-    ----------
-    name : str or Path
-        ``"rcv1-slice"``, or the path of a run's ``outcomes.csv``.
-
-    Returns
-    -------
-    list of Population
-        One for each pair and balance.
-
-    Raises
-    ------
-    UserError
-        If there is no such population or file, or it cannot be read; see
-        :func:`harness.outcomes.read_outcomes`.
+    `name` is ``"rcv1-slice"``, or the path of a run's ``outcomes.csv``. There is one population for each pair
+    and balance. Raises UserError if there is no such population or file, or it cannot be read.
 
     Examples
     --------

@@ -68,28 +68,9 @@ def alternative(
     Its difference has the sign of the real pair's. The path is followed beyond the real pair until a cell has
     changed by a factor of 100 against the null: farther out it no longer resembles the pair.
 
-    Parameters
-    ----------
-    null, shares : array_like, shape (..., 8)
-        A population in which H0 holds, and the real one.
-    h : float
-        In standard deviations, >= 0; 0 gives the null.
-    n_documents : int
-        Documents N in an evaluation set.
-    measure, **costs
-        As :func:`harness.measures.standard_deviation`.
-
-    Returns
-    -------
-    float array, shape (..., 8)
-        Shares p_t with ``|d(p_t)| = h sd(p_t) / sqrt(N)``.
-
-    Raises
-    ------
-    NoAlternative
-        If the real pair does not differ in `measure`, or the path does not lead as far as `h`.
-    ValueError
-        If an argument is out of range.
+    `null` and `shares`, (..., 8), are a population in which H0 holds, and the real one; `h` >= 0 is in
+    standard deviations. The result is p_t with ``|d(p_t)| = h sd(p_t) / sqrt(N)``. Raises
+    :class:`NoAlternative` if the real pair does not differ in `measure`, or the path does not lead that far.
 
     Examples
     --------

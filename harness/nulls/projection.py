@@ -86,20 +86,8 @@ def project(counts_or_shares: ArrayLike, measure: str, **costs: float) -> Floats
 def exact_null(names: Any, counts: ArrayLike, measure: str, **costs: float) -> tuple[Floats, dict[str, str]]:
     """Return the projection of each of many populations, and by name why some have none.
 
-    Parameters
-    ----------
-    names : sequence of str, length n
-    counts : array_like, shape (n, 8)
-        Cells e1..e8 of the populations, as counts or as shares.
-    measure, **costs
-        As :func:`project`, which says what the null hypothesis is.
-
-    Returns
-    -------
-    shares : float array, shape (n, 8)
-        A row of NaN where there is no projection.
-    reasons : dict from a name to a sentence
-        For the rows of NaN.
+    Rows of `counts`, (n, 8), are the cells of the populations; the shares that are returned have a row of NaN
+    where there is no projection. See :func:`project` for the null hypothesis.
 
     Examples
     --------
@@ -124,24 +112,9 @@ def project_patterns(frequencies: ArrayLike, patterns: ArrayLike) -> Floats:
     the patterns under which H0 holds, the result has the smallest ``KL(q||p)``, as in :func:`project`, where
     the patterns are the eight cells of a single category.
 
-    Parameters
-    ----------
-    frequencies : array_like, shape (n_patterns,)
-        Documents of each pattern, as counts or as shares, >= 0.
-    patterns : int array_like, shape (n_patterns, 8)
-        In how many of the categories such a document falls into each cell e1..e8.
-
-    Returns
-    -------
-    float array, shape (n_patterns,)
-        Shares that sum to 1; the pooled cells ``shares @ patterns`` have an F1 difference of at most 1e-8.
-
-    Raises
-    ------
-    NoProjection
-        If the pooled cells favour only one of A and B, or no shares of the same patterns make them equal.
-    ValueError
-        If the arguments do not fit each other, or are negative, not finite, or without a document.
+    `frequencies`, (n_patterns,), are documents of each pattern; `patterns`, (n_patterns, 8), say in how many
+    of the categories such a document falls into each cell e1..e8. Raises NoProjection if the pooled cells
+    favour only one of A and B, or no shares of the same patterns make them equal.
 
     Examples
     --------

@@ -90,11 +90,6 @@ def limit_pvalue(groups: Ints, interval: str, known: tuple[Ints, Floats]) -> flo
     """Return the p-value of infinitely many replicates for one row of :func:`strata`.
 
     It is 1 without discordant documents; `known` is the set's :func:`distribution`.
-
-    Examples
-    --------
-    >>> round(limit_pvalue(np.array([3, 0, 10]), "equal_tailed", distribution((3, 0, 10))), 10)  # 2 x 0.7^10
-    0.0564950498
     """
     values, weights = known
     if interval == "equal_tailed":

@@ -41,13 +41,7 @@ def stage_sizes(n_replicates: int, first: int = FIRST_STAGE) -> list[int]:
 
 
 def frozen(cells: Ints) -> Bools:
-    """Return where dF1* is 0 in every replicate: no discordant document, or no true positive of A or B.
-
-    Examples
-    --------
-    >>> frozen(np.array([[5, 0, 0, 1, 1, 0, 0, 93], [0, 0, 0, 4, 1, 2, 0, 93], [0, 0, 1, 0, 0, 0, 0, 99]]))
-    array([ True,  True, False])
-    """
+    """Return where dF1* is 0 in every replicate: no discordant document, or no true positive of A or B."""
     found: Bools = (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
     return found
 
@@ -123,11 +117,6 @@ def differences(drawn: Cells) -> Floats:
     F1 is 0/0 there is no positive, both T are 0 and so is the difference, as it should be.
 
     Rows are those of :func:`replicates`; sums of three times the number of documents must fit.
-
-    Examples
-    --------
-    >>> differences(np.array([[10, 4], [2, 3], [2, 4], [3, 2], [1, 0], [0, 1]])).round(4)
-    array([0.0276, 0.0273])
     """
     e1, e2, e3, e45, e6, e7 = drawn
     t_a, t_b, base = e1 + e3, e1 + e2, e1 + e2 + e3 + e45

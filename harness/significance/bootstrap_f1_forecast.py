@@ -55,13 +55,7 @@ def forecast(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forec
 
 
 def few(cells: Ints) -> Bools:
-    """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`.
-
-    Examples
-    --------
-    >>> few(np.array([[20, 2, 9, 3, 4, 6, 5, 951], [20, 2, 1, 3, 4, 1, 0, 951], [2, 2, 1, 3, 4, 1, 0, 951]]))
-    array([False,  True, False])
-    """
+    """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`."""
     discordant = cells[:, [1, 2, 5, 6]].sum(axis=1)
     some = (discordant > 0) & (discordant < LEAST_COUNT)
     return np.asarray(some & (cells[:, :3].sum(axis=1) >= LEAST_COUNT))

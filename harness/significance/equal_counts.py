@@ -52,16 +52,6 @@ def keep_last(function: Callable[..., Made]) -> Callable[..., Made]:
 
     Two tests that need the same calculation are often run on the same sets, one after the other. The answer
     is shared: callers must not write into it.
-
-    Examples
-    --------
-    >>> @keep_last
-    ... def total(counts, power):
-    ...     print("computed")
-    ...     return (counts**power).sum()
-    >>> print(total(np.array([1, 2]), 2), total(np.array([1, 2]), 2))
-    computed
-    5 5
     """
 
     @lru_cache(maxsize=1)

@@ -99,10 +99,7 @@ def probability_greater(a: tuple[Ints, Ints], b: tuple[Ints, Ints]) -> Floats:
     With X ~ Beta(s, m), Y ~ Beta(t, n) and m whole, P(Y > X) is the sum over i < m of terms that begin with
     B(n, s + t) / B(n, t) and grow by (n + i) (s + i) / ((n + s + t + i) (1 + i)).
 
-    Parameters
-    ----------
-    a, b : pairs of int arrays, each (n_sets,)
-        True positives and errors (false positives and false negatives) of A and of B.
+    `a` and `b` are each true positives and errors (false positives and false negatives), arrays (n_sets,).
 
     Examples
     --------

@@ -104,11 +104,6 @@ def accelerations(sets: Ints, measure: str, stratified: bool) -> Floats:
     ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, eq. 14.15; for several samples Davison &
     Hinkley (1997), Bootstrap Methods and their Application, section 5.3.
-
-    Examples
-    --------
-    >>> accelerations(np.array([[0, 0, 1, 0, 0, 0, 0, 3]]), "error", False).round(6)
-    array([-0.096225])
     """
     left_out = np.maximum(sets[:, None, :] - np.eye(8, dtype=np.int64), 0)  # an empty cell has weight 0
     values = difference(measure)(left_out)

@@ -50,14 +50,7 @@ def as_counts(counts: ArrayLike, at_most: int = 2**63) -> Ints:
 
 
 def discordant(counts: Ints) -> tuple[Ints, Ints]:
-    """Return n01 (only A wrong, e2 + e7) and n10 (only B wrong, e3 + e6).
-
-    Examples
-    --------
-    >>> n01, n10 = discordant(as_counts([0, 1, 9, 0, 0, 0, 2, 88]))
-    >>> int(n01), int(n10)
-    (3, 9)
-    """
+    """Return n01 (only A wrong, e2 + e7) and n10 (only B wrong, e3 + e6)."""
     return counts[..., 1] + counts[..., 6], counts[..., 2] + counts[..., 5]
 
 
