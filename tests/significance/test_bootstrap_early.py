@@ -82,34 +82,23 @@ def test_two_full_runs_disagree_no_less_than_the_limit_and_one():
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_moments_give_the_pvalue_within_their_margin(symmetric):
-    counts = evaluation_sets(30, seed=24)
-    ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, False, [symmetric])
-    chosen = np.flatnonzero(usable & (tail > 0.004) & (tail < 0.15))[::2]
+@pytest.mark.parametrize(("few", "stratified"), [(False, False), (True, False), (True, True)])
+def test_the_forecast_gives_the_pvalue_within_its_margin(few, stratified, symmetric):
+    """From the moments and, where few documents are discordant, from their lattice."""
+    if few:
+        counts = evaluation_sets(150, seed=27)
+        counts = counts[bootstrap_f1_forecast.few(counts)]
+        ((tail, factor, usable),) = bootstrap_f1_forecast.few_tails(counts, stratified, [symmetric])
+        n, lowest, step = 40_000, 0.003, 3
+    else:
+        counts = evaluation_sets(30, seed=24)
+        ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, stratified, [symmetric])
+        n, lowest, step = 20_000, 0.004, 2
+    chosen = np.flatnonzero(usable & (tail > lowest) & (tail < 0.15))[::step]
     assert len(chosen) >= 20
     interval = "symmetric" if symmetric else "equal_tailed"
-    n = 20_000
-    pvalue = bootstrap_percentile(counts[chosen], "f1", n, interval, generator(8)).pvalue
-    share = pvalue / (1 if symmetric else 2)
-    noise = 4.9 * np.sqrt(share / n)
-    assert (share <= tail[chosen] * factor[chosen] + bootstrap_f1_forecast.SLACK + noise).all()
-    assert (share >= tail[chosen] / factor[chosen] - bootstrap_f1_forecast.SLACK - noise).all()
-
-
-@pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("stratified", [False, True])
-def test_few_discordant_documents_give_the_pvalue_within_their_margin(symmetric, stratified):
-    counts = evaluation_sets(150, seed=27)
-    counts = counts[bootstrap_f1_forecast.few(counts)]
-    ((tail, factor, _),) = bootstrap_f1_forecast.few_tails(counts, stratified, [symmetric])
-    chosen = np.flatnonzero((tail > 0.003) & (tail < 0.15))[::3]
-    assert len(chosen) >= 20
-    interval = "symmetric" if symmetric else "equal_tailed"
-    n = 40_000
-    pvalue = bootstrap_percentile(
-        counts[chosen], "f1", n, interval, generator(8), stratified=stratified
-    ).pvalue
-    share = pvalue / (1 if symmetric else 2)
+    result = bootstrap_percentile(counts[chosen], "f1", n, interval, generator(8), stratified=stratified)
+    share = result.pvalue / (1 if symmetric else 2)
     noise = 4.9 * np.sqrt(share / n)
     assert (share <= tail[chosen] * factor[chosen] + bootstrap_f1_forecast.SLACK + noise).all()
     assert (share >= tail[chosen] / factor[chosen] - bootstrap_f1_forecast.SLACK - noise).all()

@@ -28,7 +28,6 @@ def test_the_hand_computed_dependent_z_test():
     result = dcf([20, 3, 9, 8, 10, 4, 8, 38], 1, 1, 0.5, "eq9")
     assert result.statistic == pytest.approx(-0.800640769, abs=1e-9)
     assert result.pvalue == pytest.approx(0.4233396416, abs=1e-9)
-    assert dcf_difference([20, 3, 9, 8, 10, 4, 8, 38], 1, 1, 0.5) == pytest.approx(-0.04166666667)
 
 
 def by_formula(counts, cost_fn, cost_fp, prior, variance):
