@@ -155,11 +155,7 @@ NAN_TEST = {"error": lambda counts: SimpleNamespace(pvalue=[np.nan])}
         ("population_test", OF_ERROR | {"measure": "f1"}, "'f1'"),
         ("population_test", OF_ERROR | {"level": 1}, "level"),
         ("population_test", OF_ERROR | {"counts": GOOD / 1000}, "shares"),
-        (
-            "population_test",
-            OF_ERROR | {"tests": {"error": lambda c: SimpleNamespace(pvalue=[np.nan])}},
-            "NaN",
-        ),
+        ("population_test", OF_ERROR | {"tests": NAN_TEST}, "NaN"),
     ],
 )
 def test_bad_arguments_are_named(rule, options, message):
