@@ -16,7 +16,8 @@ from harness.significance import bootstrap_f1, bootstrap_verdicts
 from harness.significance.replicates import as_generator, check_levels, check_replicates, on_live_sets
 from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
 
-INTERVALS = ("equal_tailed", "symmetric")
+INTERVALS = {"equal_tailed": 2, "symmetric": 1}
+"""How many tails an interval has, by which everything below this file knows it."""
 MEASURES = ("f1", "error")
 
 
@@ -76,10 +77,10 @@ def bootstrap_percentile(
     >>> round(float(bootstrap_percentile([7, 0, 3, 0, 0, 0, 0, 0], "error", n_replicates=None).pvalue), 6)
     0.056495
     """
-    check_choice("interval", interval, INTERVALS)
+    check_choice("interval", interval, tuple(INTERVALS))
     cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng, none=True)
     function = bootstrap_verdicts.error_pvalues if measure == "error" else bootstrap_verdicts.f1_pvalues
-    test = partial(function, n_replicates=n_replicates, interval=interval, stratified=stratified)
+    test = partial(function, n_replicates=n_replicates, tails=INTERVALS[interval], stratified=stratified)
     pvalues = on_live_sets(test, cells, frozen, generator, 1.0)
     return settle_degenerate(pvalues, difference(measure)(cells), frozen, degenerate)
 
@@ -121,13 +122,12 @@ def reject(
     array([[ True, False],
            [ True,  True]])
     """
-    levels, names = check_levels(alphas), interval_names(interval, INTERVALS)
+    levels, names = check_levels(alphas), interval_names(interval, tuple(INTERVALS))
     check_choice("degenerate", degenerate, ("accept", "reject"))
     cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng, none=True)
     function = bootstrap_verdicts.error_verdicts if measure == "error" else bootstrap_verdicts.f1_verdicts
-    judge = partial(
-        function, levels=levels, n_replicates=n_replicates, intervals=names, stratified=stratified
-    )
+    tails = [INTERVALS[name] for name in names]
+    judge = partial(function, levels=levels, n_replicates=n_replicates, tails=tails, stratified=stratified)
     shape = (len(names), len(levels))
     verdicts: Bools = on_live_sets(judge, cells, frozen, generator, degenerate == "reject", shape)
     return verdicts[..., 0, :] if isinstance(interval, str) else verdicts

@@ -86,20 +86,20 @@ def signs(values: Ints, weights: Floats) -> Floats:
     return np.asarray(np.minimum(shares, 1))  # a sum of weights may pass 1 by its last bit
 
 
-def limit_pvalue(groups: Ints, interval: str, known: tuple[Ints, Floats]) -> float:
+def limit_pvalue(groups: Ints, tails: int, known: tuple[Ints, Floats]) -> float:
     """Return the p-value of infinitely many replicates for one row of :func:`strata`.
 
     It is 1 without discordant documents; `known` is the set's :func:`distribution`.
     """
     values, weights = known
-    if interval == "equal_tailed":
+    if tails == 2:
         below, zero, above = signs(values, weights)
         return float(min(1.0, 2 * (min(below, above) + zero)))
     mean = int((groups[0::3] - groups[1::3]).sum())  # that of D* is D itself
     return float(min(1.0, weights[np.abs(values - mean) >= abs(mean)].sum()))
 
 
-def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, interval: str, rng: Generator) -> float:
+def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, tails: int, rng: Generator) -> float:
     """Return the p-value of `n_replicates` random replicates for one set with discordant documents.
 
     One multinomial draw tells how many replicates fall on each sign of D* (equal-tailed) or on each value
@@ -107,7 +107,7 @@ def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, interval: str, r
     if the documents were resampled `n_replicates` times. `known` is the set's :func:`distribution`.
     """
     values, weights = known
-    if interval == "equal_tailed":
+    if tails == 2:
         below, zero, above = rng.multinomial(n_replicates, signs(values, weights)).tolist()
         return float(min(1.0, 2 * (min(below, above) + zero) / n_replicates))
     tally = rng.multinomial(n_replicates, weights)
@@ -117,7 +117,7 @@ def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, interval: str, r
     return int(tally[hit].sum()) / n_replicates
 
 
-def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
+def forecast(groups: Ints, tails: list[int]) -> list[Forecast]:
     """Return bounds on the share of hits of sets, rows of :func:`strata`, for each interval.
 
     From the moments of D* where enough documents are discordant; else from its distribution, once for all
@@ -146,20 +146,20 @@ def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
     factor = error_factor(MARGIN, discordant, skewness)
     usable = (discordant >= LEAST_COUNT) & (np.abs(skewness) <= 1)
     made = []
-    for is_symmetric in symmetric:
+    for n_tails in tails:
         low = high = np.minimum(below, above)
-        if is_symmetric:
+        if n_tails == 1:
             # the replicates' own mean decides whether twice the mean itself counts
             twice, positive = 2 * np.rint(cumulants[0]), cumulants[0] > 0
             low = np.where(positive, below + 1 - up_to(twice + 0.5), above + up_to(twice - 0.5))
             high = np.where(positive, below + 1 - up_to(twice - 0.5), above + up_to(twice + 0.5))
         known = Forecast.around(low, high, factor, SLACK, usable)
-        known.low[~usable], known.high[~usable] = _exact_shares(groups[~usable], is_symmetric)
+        known.low[~usable], known.high[~usable] = _exact_shares(groups[~usable], n_tails)
         made.append(known)
     return made
 
 
-def _exact_shares(groups: Ints, symmetric: bool) -> Floats:
+def _exact_shares(groups: Ints, tails: int) -> Floats:
     """Return the bounds of :func:`forecast` from the distribution of D*, shape (2, n_sets)."""
     first, which = distinct_rows(groups)
     rows = groups[first]
@@ -168,7 +168,7 @@ def _exact_shares(groups: Ints, symmetric: bool) -> Floats:
         values, weights = distribution(tuple(row.tolist()))
         below, zero, above = signs(values, weights)
         shares[:, i] = min(below, above) + zero
-        if symmetric:
+        if tails == 1:
             mean = int((row[0::3] - row[1::3]).sum())
             far = np.abs(values - mean)
             reached = [weights[(far > abs(mean)) | (values == 0)].sum(), weights[far >= abs(mean)].sum()]

@@ -109,6 +109,11 @@ class Symmetric:
         return int(np.count_nonzero(self.values <= below) + np.count_nonzero(self.values >= above))
 
 
+Tally = EqualTailed | Symmetric
+TALLIES: dict[int, type[Tally]] = {2: EqualTailed, 1: Symmetric}
+"""What counts the replicates of an interval with so many tails."""
+
+
 def differences(drawn: Cells) -> Floats:
     """Return dF1* of each replicate (columns of `drawn`), of the right sign and 0 exactly where it is 0.
 

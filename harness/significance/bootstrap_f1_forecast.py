@@ -39,15 +39,15 @@ Tails = tuple[Floats, Floats, Bools]
 """The share of hits of each set for one interval; by what factor it may be wrong; where it is to be used."""
 
 
-def forecast(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forecast]:
+def forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
     """Return bounds on the share of hits of sets (n_sets, 8), none of them degenerate, for each interval.
 
-    `stratified` says whether positives and negatives are resampled apart, `symmetric` for each interval
-    whether it is the symmetric one; so in the functions below.
+    `stratified` says whether positives and negatives are resampled apart, `tails` how many tails each
+    interval has: 1 the symmetric, 2 the equal-tailed one; so in the functions below.
     """
     starts = range(0, max(len(cells), 1), BLOCK)
     parts = [cells[at : at + BLOCK] for at in starts]
-    blocks = [_bounds(part, stratified, moment_tails(part, stratified, symmetric)) for part in parts]
+    blocks = [_bounds(part, stratified, moment_tails(part, stratified, tails)) for part in parts]
     return [
         Forecast(*(np.concatenate(arrays) for arrays in zip(*of_interval, strict=True)))
         for of_interval in zip(*blocks, strict=True)
@@ -61,9 +61,9 @@ def few(cells: Ints) -> Bools:
     return np.asarray(some & (cells[:, :3].sum(axis=1) >= LEAST_COUNT))
 
 
-def few_forecast(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forecast]:
+def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
     """Return :func:`forecast` for sets of which :func:`few` holds; takes some ten times as long a set."""
-    return _bounds(cells, stratified, few_tails(cells, stratified, symmetric))
+    return _bounds(cells, stratified, few_tails(cells, stratified, tails))
 
 
 def _bounds(cells: Ints, stratified: bool, tails: list[Tails]) -> list[Forecast]:
@@ -96,31 +96,31 @@ def least_pvalue(cells: Ints, stratified: bool) -> Floats:
     return np.maximum(one_sided, absent(cells[:, :3].sum(axis=1), none))
 
 
-def limit_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+def limit_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Return :func:`few_tails` where it suits, else :func:`moment_tails`."""
-    by_moments, chosen = moment_tails(cells, stratified, symmetric), few(cells)
-    for parts, others in zip(by_moments, few_tails(cells[chosen], stratified, symmetric), strict=True):
+    by_moments, chosen = moment_tails(cells, stratified, tails), few(cells)
+    for parts, others in zip(by_moments, few_tails(cells[chosen], stratified, tails), strict=True):
         for part, other in zip(parts, others, strict=True):
             part[chosen] = other
     return by_moments
 
 
-def few_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+def few_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Approximate as :func:`moment_tails` does, for sets of which :func:`few` holds."""
     x = cells.astype(float)
     mean = _mean_difference(x, [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)])
     (zero, far), ties = lower_tails(cells, stratified, [np.zeros(len(x)), 2 * mean])
     made = []
-    for is_symmetric in symmetric:
+    for n_tails in tails:
         tail, (constant, square) = np.minimum(zero, 1 - zero), FEW_MARGIN
-        if is_symmetric:
+        if n_tails == 1:
             tail = np.where(mean > 0, zero + 1 - far, 1 - zero + far)
-        factor = 1 + constant + (square * mean**2 if is_symmetric else np.zeros(len(x)))
+        factor = 1 + constant + (square * mean**2 if n_tails == 1 else np.zeros(len(x)))
         made.append((np.clip(tail + ties / 2, 0, 1), factor, np.ones(len(x), dtype=bool)))
     return made
 
 
-def moment_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+def moment_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Approximate the infinite-replicate tail from the moments, for each interval.
 
     It is min(P*(dF1* <= 0), P*(dF1* >= 0)), or P*(|dF1* - mean*| >= |mean*|) where symmetric.
@@ -131,8 +131,8 @@ def moment_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[T
     zero, zero_skew = _lower_tail(x, groups, np.zeros(len(x)))
     half = tie_weight(x, groups) / 2  # the approximation splits it; both tails hold all of it
     made = []
-    for is_symmetric in symmetric:
-        if is_symmetric:
+    for n_tails in tails:
+        if n_tails == 1:
             mean = _mean_difference(x, groups)
             far, far_skew = _lower_tail(x, groups, 2 * mean)
             tail = np.where(mean > 0, zero + 1 - far, 1 - zero + far) + half

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from harness.measures import f1_difference
-from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast, bootstrap_f1_lattice
+from harness.significance import (
+    bootstrap,
+    bootstrap_error,
+    bootstrap_f1,
+    bootstrap_f1_forecast,
+    bootstrap_f1_lattice,
+)
 from harness.significance.bootstrap import bootstrap_percentile, reject
 from harness.significance.stopping import TURNED, largest_rejecting, verdict_so_far
 
@@ -46,18 +52,17 @@ def test_error_verdicts_are_those_of_the_pvalues(stratified):
         assert (limit == (exact.pvalue[:, None] <= ALPHAS)).all()
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())
 @pytest.mark.parametrize("stratified", [False, True])
-def test_the_forecast_of_the_error_holds_the_exact_share(symmetric, stratified):
+def test_the_forecast_of_the_error_holds_the_exact_share(interval, tails, stratified):
     groups = bootstrap_error.strata(evaluation_sets(80, seed=25), stratified)
     groups = groups[groups[:, [0, 1]].sum(axis=1) > 0]
-    (known,) = bootstrap_error.forecast(groups, [symmetric])
-    interval = "symmetric" if symmetric else "equal_tailed"
+    (known,) = bootstrap_error.forecast(groups, [tails])
     pvalue = [
-        bootstrap_error.limit_pvalue(group, interval, bootstrap_error.distribution(tuple(group.tolist())))
+        bootstrap_error.limit_pvalue(group, tails, bootstrap_error.distribution(tuple(group.tolist())))
         for group in groups
     ]
-    share = np.minimum(np.array(pvalue) / (1 if symmetric else 2), 1)
+    share = np.minimum(np.array(pvalue) / tails, 1)
     # an equal-tailed p-value is cut at 1: its share may lie above one half
     assert ((known.low <= share + 1e-12) | (share >= 0.5)).all()
     assert (known.high >= share - 1e-12).all()
@@ -81,24 +86,23 @@ def test_two_full_runs_disagree_no_less_than_the_limit_and_one():
         assert apart_from_limit.sum() <= apart.sum() + 30
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())
 @pytest.mark.parametrize(("few", "stratified"), [(False, False), (True, False), (True, True)])
-def test_the_forecast_gives_the_pvalue_within_its_margin(few, stratified, symmetric):
+def test_the_forecast_gives_the_pvalue_within_its_margin(few, stratified, interval, tails):
     """From the moments and, where few documents are discordant, from their lattice."""
     if few:
         counts = evaluation_sets(150, seed=27)
         counts = counts[bootstrap_f1_forecast.few(counts)]
-        ((tail, factor, usable),) = bootstrap_f1_forecast.few_tails(counts, stratified, [symmetric])
+        ((tail, factor, usable),) = bootstrap_f1_forecast.few_tails(counts, stratified, [tails])
         n, lowest, step = 40_000, 0.003, 3
     else:
         counts = evaluation_sets(30, seed=24)
-        ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, stratified, [symmetric])
+        ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, stratified, [tails])
         n, lowest, step = 20_000, 0.004, 2
     chosen = np.flatnonzero(usable & (tail > lowest) & (tail < 0.15))[::step]
     assert len(chosen) >= 20
-    interval = "symmetric" if symmetric else "equal_tailed"
     result = bootstrap_percentile(counts[chosen], "f1", n, interval, generator(8), stratified=stratified)
-    share = result.pvalue / (1 if symmetric else 2)
+    share = result.pvalue / tails
     noise = 4.9 * np.sqrt(share / n)
     assert (share <= tail[chosen] * factor[chosen] + bootstrap_f1_forecast.SLACK + noise).all()
     assert (share >= tail[chosen] / factor[chosen] - bootstrap_f1_forecast.SLACK - noise).all()
