@@ -64,7 +64,7 @@ def _line(error: BaseException) -> str:
         if where or advice:
             return f"{where}{error.strerror or error}{advice}"
     if isinstance(error, BrokenExecutor):
-        return f"a worker was killed, most likely for want of memory; with parallel.n_jobs=1 {GOES_ON}"
+        return f"a worker was killed, most likely because memory ran out; with parallel.n_jobs=1 {GOES_ON}"
     if isinstance(error, MemoryError):
         said = f" ({error})" if str(error) else ""
         return f"there is not enough memory{said}; with parallel.n_jobs=1, which needs less, {GOES_ON}"

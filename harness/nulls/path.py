@@ -56,7 +56,6 @@ def distance(shares: ArrayLike, n_documents: int, measure: str, **costs: float) 
     >>> round(float(distance([5, 0, 0, 0, 0, 1, 3, 1], 25, "error")), 4)
     1.6667
     """
-    _check_size(n_documents)
     return np.abs(_signed(shares, n_documents, measure, **costs))
 
 
@@ -78,7 +77,6 @@ def alternative(
     >>> p.round(4), round(float(distance(p, 100, "error")), 9)
     (array([0.5066, 0.    , 0.    , 0.    , 0.    , 0.1346, 0.2574, 0.1013]), 2.0)
     """
-    _check_size(n_documents)
     require(0 <= h < np.inf, f"h: {h!r} is not allowed; a finite number >= 0 is")
     p0, p = np.broadcast_arrays(as_shares(null), as_shares(shares))
     if h == 0:
@@ -99,7 +97,6 @@ def reach(null: ArrayLike, shares: ArrayLike, n_documents: int, measure: str, **
     >>> round(float(reach([5, 0, 0, 0, 0, 2, 2, 1], [5, 0, 0, 0, 0, 1, 3, 1], 2, "error")), 3)
     3.116
     """
-    _check_size(n_documents)
     p0, p = np.broadcast_arrays(as_shares(null), as_shares(shares))
     pairs = zip(p0.reshape(-1, 8), p.reshape(-1, 8), strict=True)
     found = [_along(start, end, n_documents, measure, **costs)[1].max() for start, end in pairs]
@@ -138,10 +135,7 @@ def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, *
 
 
 def _signed(shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:
+    require(n_documents >= 1, f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
     sd = np.asarray(standard_deviation(shares, measure, **costs))
     d = np.asarray(difference(measure, **costs)(shares))
     return np.divide(d * np.sqrt(n_documents), sd, out=np.zeros(sd.shape), where=sd > 0)[()]
-
-
-def _check_size(n_documents: int) -> None:
-    require(n_documents >= 1, f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")

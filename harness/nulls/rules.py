@@ -1,6 +1,6 @@
 """The papers' rules for "H0 is true on the population", as labelled reconstructions.
 
-The rule of Keller, Bengio & Wong (2005) stands in an appendix that could not be found. **None of the
+The rule of Keller, Bengio & Wong (2005) is in an appendix that could not be found. **None of the
 rules below is "the" reproduction.** Each is a function
 
 ``rule(counts, difference, *, ...) -> bool array (n_categories,)``

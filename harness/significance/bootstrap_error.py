@@ -21,7 +21,7 @@ LEAST_COUNT = 10
 
 MARGIN, SLACK = (0.01, 3.0, 0.3), 1e-4
 """A tail from the moments may be wrong by a factor 1 + .01 + 3 / m^1.5 + .3 g^2, m the number of discordant
-documents and g the skewness, and by so much besides."""
+documents and g the skewness, and by the slack in addition."""
 
 
 def strata(cells: Ints, stratified: bool) -> Ints:

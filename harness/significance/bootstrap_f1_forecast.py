@@ -24,7 +24,7 @@ FEW_MARGIN = (0.05, 4.0)
 """And with fewer discordant documents by 1 + .05 or, for the symmetric interval, by 4 mean*^2 more."""
 
 SLACK = 2e-4
-"""And by so much besides, far in the tail."""
+"""And by this in addition, far in the tail."""
 
 BLOCK = 2048
 """Sets whose moments are computed at once, so that memory does not grow with their number."""
@@ -62,7 +62,7 @@ def few(cells: Ints) -> Bools:
 
 
 def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
-    """Return :func:`forecast` for sets of which :func:`few` holds; takes some ten times as long a set."""
+    """Return :func:`forecast` for sets of which :func:`few` holds; takes about ten times as long per set."""
     return _bounds(cells, stratified, few_tails(cells, stratified, tails))
 
 

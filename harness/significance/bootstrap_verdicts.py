@@ -79,7 +79,7 @@ def error_verdicts(
 
 
 def _settled_in_the_limit(forecasts: list[Forecast], tails: list[int], levels: Floats) -> Verdicts:
-    """Return the verdicts that are settled as the bounds of the share itself lie on one side of a level."""
+    """Return the verdicts, settled where both bounds of the share lie on one side of a level."""
     times = np.array(tails)[:, None]
     low = times * np.stack([known.low for known in forecasts], axis=1)[..., None]
     high = times * np.stack([known.high for known in forecasts], axis=1)[..., None]

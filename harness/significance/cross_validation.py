@@ -18,7 +18,7 @@ def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     Null hypothesis: on a training set of half the size of the data, the two algorithms have the
     same expected score. Approximate: ``t = d_1^(1) / sqrt(sum s_i^2 / 5)`` is compared with Student's t of 5
     degrees of freedom, two-sided; ``s_i^2`` is the variance of the two differences of repetition i.
-    Only one of the ten differences stands in the numerator, so the order of the halves matters;
+    Only one of the ten differences is in the numerator, so the order of the halves matters;
     :func:`five_by_two_f` uses all.
 
     `d`, shape (..., 5, 2), is the score of A minus that of B: five random halvings of the data, each half

@@ -38,7 +38,7 @@ MARGIN = (0.03, 6.0, 1.0)
 skewness (how far they were wrong: `tests/significance/test_bayes.py`)."""
 
 SLACK = 2e-4
-"""And by so much besides, far in the tail."""
+"""And by this in addition, far in the tail."""
 
 
 def gamma_shapes(sets: Ints, measure: str, prior: float) -> Floats:

@@ -33,7 +33,7 @@ def distinct_rows(rows: Ints) -> tuple[Ints, Ints]:
 
 
 def _keys(rows: Ints) -> list[Ints]:
-    """Return few whole numbers a row that tell rows apart: as many columns in one as 63 bits hold."""
+    """Return few whole numbers per row that identify it: each holds as many columns as fit in 63 bits."""
     keys: list[Ints] = []
     span = 2**63
     for column in rows.T:

@@ -122,7 +122,7 @@ def probability_greater(a: tuple[Ints, Ints], b: tuple[Ints, Ints]) -> Floats:
 
 
 def _beta_sum(s: Floats, m: Floats, t: Floats, n: Floats) -> Floats:
-    """Return P(Y > X) as told above, for sets with about as many terms."""
+    """Return P(Y > X) as in :func:`probability_greater`, for sets with about as many terms."""
     i = np.arange(int(m.max()) - 1)
     s, m, t, n = s[:, None], m[:, None], t[:, None], n[:, None]
     logs = np.log((n + i) * (s + i) / ((n + s + t + i) * (1 + i)))

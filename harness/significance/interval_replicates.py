@@ -127,9 +127,9 @@ def _sizes(cells: Ints, stratified: bool) -> tuple[Ints, Ints] | None:
 def _f1_errors(drawn: Ints, sizes: tuple[Ints, Ints] | None) -> Floats:
     """Return the delta-method standard error of dF1 in each replicate, columns of `drawn`, shape (6, size).
 
-    A document adds x = (2ya - F_A (y + a)) / D_A minus the like of B to dF1, and the variance is the sum of
-    x^2 over documents. Where numbers of positives and negatives are fixed the squared means of x within both
-    come off; x sums to 0 over all documents, so that one sum tells both.
+    A document adds x = (2ya - F_A (y + a)) / D_A minus the same of B to dF1, and the variance is the sum of
+    x^2 over documents. Where the numbers of positives and negatives are fixed, the squared means of x within
+    both are subtracted; x sums to 0 over all documents, so that one sum gives both.
     """
     e1, e2, e3, e45, e6, e7 = np.asarray(drawn, dtype=float)
     t_a, t_b = e1 + e3, e1 + e2

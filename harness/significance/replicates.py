@@ -12,7 +12,7 @@ down; the few slots left over send the draw to the distribution of the remainder
 Wang 2004, J. Stat. Softw. 11(3)). Both steps together follow the Poisson law exactly.
 
 What is wanted of the replicates is computed from the Poisson draws before any is rejected, so that one
-row of numbers is thinned out and not one per cell.
+row of numbers is filtered and not one per cell.
 """
 
 import math
