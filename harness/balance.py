@@ -12,41 +12,26 @@ from harness.seeding import rng
 
 MOST_CATEGORIES = 10_000
 
+Bools = NDArray[np.bool_]
+
 
 class Categories(NamedTuple):
-    """Label sets made of topics.
-
-    Attributes
-    ----------
-    names : tuple of str, length n_categories
-    members : bool array, shape (n_categories, n_topics)
-        The topics whose union each category is.
-    """
+    """Label sets made of topics."""
 
     names: tuple[str, ...]
-    members: NDArray[np.bool_]
+    members: Bools
+    """Shape (n_categories, n_topics): the topics whose union each category is."""
 
 
 @dataclass(frozen=True)
 class Balance:
     """One reading of "balanced" or "unbalanced".
 
-    Attributes
-    ----------
-    unions : bool
-        Categories are unions of randomly chosen topics with a prevalence between `low` and `high` on
-        D_tr ("meta-categories"), else the topics themselves.
-    retrain : bool
-        Models are trained on the categories' own labels; else a union's decision is the OR of its
-        topics' decisions.
-    stratified : bool
-        An evaluation set holds N/2 positives exactly, else as many as come.
-    prevalence : tuple of float, optional
-        Rescale the population to each of these prevalences.
-    n_categories : int
-        Number of unions.
-    low, high : float
-        Allowed prevalence of a union on D_tr.
+    `unions`: categories are `n_categories` unions of randomly chosen topics ("meta-categories") with a
+    prevalence between `low` and `high` on D_tr; else they are the topics themselves. `retrain`: models are
+    trained on the categories' own labels; else a union's decision is the OR of its topics' decisions.
+    `stratified`: an evaluation set holds exactly N/2 positives. `prevalence`: rescale the population to each
+    of these.
 
     References
     ----------
@@ -65,16 +50,14 @@ class Balance:
     def __post_init__(self) -> None:
         if not 0 < self.low <= self.high < 1:
             raise UserError(f"balance: low={self.low}, high={self.high}; 0 < low <= high < 1 is allowed")
-        if type(self.n_categories) is not int or not 1 <= self.n_categories <= MOST_CATEGORIES:
-            raise UserError(
-                f"balance: n_categories={self.n_categories!r}; at least 1, at most {MOST_CATEGORIES:,}"
-            )
-        if self.prevalence is not None:
-            if not self.prevalence:
-                raise UserError("balance: prevalence is empty; at least one number between 0 and 1 is needed")
-            for value in self.prevalence:
-                if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-                    raise UserError(f"balance: prevalence={value!r}; numbers between 0 and 1 are allowed")
+        n = self.n_categories
+        if type(n) is not int or not 1 <= n <= MOST_CATEGORIES:
+            raise UserError(f"balance: n_categories={n!r}; at least 1, at most {MOST_CATEGORIES:,}")
+        if self.prevalence is not None and not self.prevalence:
+            raise UserError("balance: prevalence is empty; at least one number between 0 and 1 is needed")
+        for value in self.prevalence or ():
+            if not isinstance(value, int | float) or not 0 < value < 1:
+                raise UserError(f"balance: prevalence={value!r}; numbers between 0 and 1 are allowed")
 
 
 def natural_categories(topics_train: sparse.csr_array, names: tuple[str, ...]) -> Categories:
@@ -85,37 +68,13 @@ def natural_categories(topics_train: sparse.csr_array, names: tuple[str, ...]) -
 
 
 def union_categories(
-    topics_train: sparse.csr_array,
-    *,
-    n_categories: int,
-    low: float,
-    high: float,
-    seed: int,
+    topics_train: sparse.csr_array, *, n_categories: int, low: float, high: float, seed: int
 ) -> Categories:
     """Draw unions of topics whose prevalence on D_tr lies between `low` and `high`.
 
-    Topics are taken in random order; one that would bring the union above `high` is skipped; the
-    union is done once it reaches `low`. Unions that were drawn before are drawn again, so that all
-    differ; after 50 fruitless draws in a row there are fewer than asked for.
-
-    Parameters
-    ----------
-    topics_train : csr_array, shape (n_train, n_topics)
-    n_categories : int
-        Number of unions wanted.
-    low, high : float
-        Allowed prevalence on D_tr.
-    seed : int
-
-    Returns
-    -------
-    Categories
-        At most `n_categories` unions, named ``meta_001``, ``meta_002``, ...
-
-    Raises
-    ------
-    UserError
-        If no union of topics has a prevalence in the range.
+    Topics are taken in random order; one that would bring the union above `high` is skipped; the union is
+    complete once it reaches `low`. All unions differ; after 50 draws in a row without a new one there are
+    fewer than asked for.
 
     Examples
     --------
@@ -124,12 +83,12 @@ def union_categories(
     array([2, 2, 2])
     """
     labels = np.asarray(topics_train.toarray().T, dtype=bool)
-    labels_with_positives = np.flatnonzero(labels.any(axis=1))
-    unions: dict[bytes, NDArray[np.bool_]] = {}
+    with_positives = np.flatnonzero(labels.any(axis=1))
+    unions: dict[bytes, Bools] = {}
     generator = rng(seed, "unions")
     fruitless = 0
     while len(unions) < n_categories and fruitless < 50:
-        members = _draw_union(labels, labels_with_positives, low, high, generator)
+        members = _draw_union(labels, generator.permutation(with_positives), low, high)
         if members is None or members.tobytes() in unions:
             fruitless += 1
         else:
@@ -144,11 +103,11 @@ def union_categories(
     return Categories(names, np.array(list(unions.values())))
 
 
-def _draw_union(labels, candidates, low, high, generator):
+def _draw_union(labels: Bools, order: NDArray[np.intp], low: float, high: float) -> Bools | None:
     """Return the members of one union, or None where the draw ends below `low`."""
     members = np.zeros(labels.shape[0], dtype=bool)
     union = np.zeros(labels.shape[1], dtype=bool)
-    for topic in generator.permutation(candidates):
+    for topic in order:
         wider = union | labels[topic]
         if wider.mean() <= high:
             members[topic] = True
@@ -158,28 +117,14 @@ def _draw_union(labels, candidates, low, high, generator):
     return None
 
 
-def label_documents(topics: sparse.csr_array, categories: Categories) -> NDArray[np.bool_]:
+def label_documents(topics: sparse.csr_array, categories: Categories) -> Bools:
     """Return which documents belong to which category, shape (n_documents, n_categories)."""
     members = sparse.csr_array(categories.members.T.astype(np.int32))
-    return (topics.astype(np.int32) @ members).toarray() > 0
+    return np.asarray((topics.astype(np.int32) @ members).toarray() > 0)
 
 
-def unite_decisions(
-    decisions: NDArray[np.bool_], natural: Categories, categories: Categories
-) -> NDArray[np.bool_]:
-    """Return the OR of the topics' decisions for each union.
-
-    Parameters
-    ----------
-    decisions : bool array, shape (n_documents, n_natural)
-        Decisions of the models that were trained on the natural categories.
-    natural, categories : Categories
-        What the columns of `decisions` are, and the unions wanted.
-
-    Returns
-    -------
-    bool array, shape (n_documents, n_categories)
-    """
+def unite_decisions(decisions: Bools, natural: Categories, categories: Categories) -> Bools:
+    """Return for each union the OR of the decisions on its topics, which the natural categories name."""
     used = natural.members.argmax(axis=1)  # the topic behind each natural category
     united = [decisions[:, members[used]].any(axis=1) for members in categories.members]
     return np.stack(united, axis=1)

@@ -21,11 +21,8 @@ class Dictionary(NamedTuple):
 class TfIdf:
     """Cosine-normalised log tf-idf: weight = (1 + ln tf) ln(n_train / df), rows of length 1.
 
-    Attributes
-    ----------
-    min_df : int
-        A term stays in the dictionary if at least this many documents of D_tr hold it. A term in
-        all of them has idf 0 and is left out.
+    A term stays in the dictionary if at least `min_df` documents of D_tr hold it. A term in all of them has
+    idf 0 and is left out.
 
     References
     ----------
@@ -37,16 +34,6 @@ class TfIdf:
 
     def fit(self, terms_train: sparse.csr_array) -> Dictionary:
         """Return the dictionary of D_tr.
-
-        Parameters
-        ----------
-        terms_train : csr_array, shape (n_train, n_terms)
-            Term counts.
-
-        Raises
-        ------
-        UserError
-            If no term remains.
 
         Examples
         --------

@@ -4,29 +4,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from harness.errors import check_share, require
+
+Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
+
 _TOO_MANY = 2**31  # so that two counts fit one 64-bit number
 
 
-def clopper_pearson(
-    n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the Clopper-Pearson interval of a binomial share, which never covers less than it says.
+def clopper_pearson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Return the Clopper-Pearson interval of a binomial share, whose coverage is never below `confidence`.
 
-    Parameters
-    ----------
-    n_successes, n_trials : int array, shapes that broadcast
-        0 <= n_successes <= n_trials and 1 <= n_trials < 2**31.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    low, high : float arrays
-
-    Raises
-    ------
-    ValueError
-        If an argument lies outside its range.
+    Counts are whole numbers of shapes that broadcast, 0 <= n_successes <= n_trials and 1 <= n_trials < 2**31;
+    `confidence` is two-sided.
 
     References
     ----------
@@ -50,12 +39,8 @@ def clopper_pearson(
     return low[where], high[where]
 
 
-def wilson(
-    n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def wilson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return Wilson's score interval of a binomial share: narrower, right on average over shares.
-
-    Parameters, Returns and Raises are those of :func:`clopper_pearson`.
 
     References
     ----------
@@ -80,10 +65,9 @@ def _checked(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return both counts as int64 of one shape."""
     k, n = np.broadcast_arrays(np.asarray(n_successes), np.asarray(n_trials))
-    if k.dtype.kind not in "iu" or n.dtype.kind not in "iu":
-        raise ValueError(f"n_successes, n_trials: types {k.dtype}, {n.dtype} are not allowed; integers are")
-    if ((k < 0) | (k > n) | (n < 1) | (n >= _TOO_MANY)).any():
-        raise ValueError("n_successes: 0 <= n_successes <= n_trials with 1 <= n_trials < 2**31 is allowed")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: {confidence!r} is not allowed; a number between 0 and 1 is")
+    whole = k.dtype.kind in "iu" and n.dtype.kind in "iu"
+    require(whole, f"n_successes, n_trials: types {k.dtype}, {n.dtype} are not allowed; integers are")
+    fits = ((k >= 0) & (k <= n) & (n >= 1) & (n < _TOO_MANY)).all()
+    require(fits, "n_successes: 0 <= n_successes <= n_trials with 1 <= n_trials < 2**31 is allowed")
+    check_share("confidence", confidence)
     return k.astype(np.int64), n.astype(np.int64)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import UserError
+from harness.errors import UserError, require
+from harness.measures import error, f1
 from harness.runtime.store import write_atomically
 from harness.writing.table_text import restore, to_csv
 
@@ -36,21 +38,9 @@ _WHOLE = re.compile(r"[0-9]{1,16}(\.0{1,9})?")
 class Population:
     """The documents that count as the truth, for every category of one pair of classifiers.
 
-    Attributes
-    ----------
-    pair : str
-        Names of A and B, as in ``"linear_svm-mlp"``.
-    balance : str
-        How the categories were made: ``"natural"``, ``"meta"``...
-    categories : tuple of str, length n_categories
-    counts : int64 array, shape (n_categories, 8)
-        Joint outcomes e1..e8 of each category's documents.
-
-    Raises
-    ------
-    ValueError
-        If the counts have another shape or type, are negative or above 2**53 in a row, if a category
-        holds no document, or a name is empty, unprintable or used twice.
+    `pair` names A and B, as in ``"linear_svm-mlp"``; `balance` is how the categories were made, ``"natural"``
+    or ``"meta"``. `counts`, (n_categories, 8), are the joint outcomes e1..e8 of each category's documents.
+    ValueError if they are negative, a row is 0 or above 2**53, or a name is empty, unprintable or used twice.
 
     Examples
     --------
@@ -65,17 +55,15 @@ class Population:
 
     def __post_init__(self) -> None:
         counts = np.asarray(self.counts)
-        if counts.shape != (len(self.categories), 8) or counts.dtype.kind not in "iu":
-            raise ValueError(
-                f"counts: {counts.dtype} of shape {counts.shape} is not allowed; "
-                f"integers of shape ({len(self.categories)}, 8) are"
-            )
+        require(
+            counts.shape == (len(self.categories), 8) and counts.dtype.kind in "iu",
+            f"counts: {counts.dtype} of shape {counts.shape} is not allowed; "
+            f"integers of shape ({len(self.categories)}, 8) are",
+        )
         for name in (self.pair, self.balance, *self.categories):
-            if not name or not name.isprintable():
-                raise ValueError(f"name {name!r} is not allowed; a name is printable text, not empty")
-        twice = [name for name in dict.fromkeys(self.categories) if self.categories.count(name) > 1]
-        if twice:
-            raise ValueError(f"categories: {twice[0]!r} occurs more than once; each name is allowed once")
+            good = name and name.isprintable()
+            require(good, f"name {name!r} is not allowed; a name is printable text, not empty")
+        _refuse_repeats("categories", self.categories)
         total = counts.astype(float).sum(axis=-1)
         bad = (counts < 0).any(axis=-1) | (total == 0) | (total > _LARGEST_COUNT)
         if bad.any():
@@ -112,21 +100,21 @@ def count_outcomes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.
     >>> count_outcomes([1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [1, 1, 0, 0, 0])
     array([1, 1, 1, 0, 0, 0, 1, 1])
     """
-    truth, by_a, by_b = (np.asarray(values) for values in (y_true, a, b))
-    if not truth.shape == by_a.shape == by_b.shape or truth.ndim not in (1, 2):
-        raise ValueError(
-            f"y_true, a, b: shapes {truth.shape}, {by_a.shape}, {by_b.shape} are not allowed; "
-            "three equal shapes (n_documents,) or (n_documents, n_categories) are"
-        )
-    if truth.shape[0] == 0:
-        raise ValueError("y_true: 0 documents are not allowed; at least one is needed")
+    given = {"y_true": np.asarray(y_true), "a": np.asarray(a), "b": np.asarray(b)}
+    truth, *shapes = given["y_true"], *(values.shape for values in given.values())
+    require(
+        shapes[0] == shapes[1] == shapes[2] and truth.ndim in (1, 2),
+        f"y_true, a, b: shapes {', '.join(map(str, shapes))} are not allowed; "
+        "three equal shapes (n_documents,) or (n_documents, n_categories) are",
+    )
+    require(len(truth), "y_true: 0 documents are not allowed; at least one is needed")
     n_categories = 1 if truth.ndim == 1 else truth.shape[1]
     counts = np.zeros((n_categories, 8), dtype=np.int64)
-    for start in range(0, truth.shape[0], _ROWS_AT_ONCE):
+    for start in range(0, len(truth), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        positive = _as_bool("y_true", truth[rows]).reshape(-1, n_categories)
-        found_a = _as_bool("a", by_a[rows]).reshape(-1, n_categories)
-        found_b = _as_bool("b", by_b[rows]).reshape(-1, n_categories)
+        positive, found_a, found_b = (
+            _as_bool(name, values[rows]).reshape(-1, n_categories) for name, values in given.items()
+        )
         # e1..e8 in their order are the numbers 0..7 in binary: not positive, not found by B, not by A
         code = 4 * (~positive).view(np.uint8) + 2 * (~found_b).view(np.uint8) + (~found_a).view(np.uint8)
         for cell in range(8):
@@ -134,12 +122,17 @@ def count_outcomes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.
     return counts[0] if truth.ndim == 1 else counts
 
 
-def _as_bool(name: str, values: NDArray) -> NDArray[np.bool_]:
+def _refuse_repeats(what: str, names: Sequence[object]) -> None:
+    for name, n in Counter(names).items():
+        require(n == 1, f"{what}: {name!r} occurs more than once; each is allowed once")
+
+
+def _as_bool(name: str, values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return positives as True, from bool, 0/1 or -1/+1."""
     if values.dtype.kind == "b":
         return np.ascontiguousarray(values)
-    if values.dtype.kind not in "iuf":
-        raise ValueError(f"{name}: type {values.dtype} is not allowed; bool, 0/1 and -1/+1 are")
+    known = values.dtype.kind in "iuf"
+    require(known, f"{name}: type {values.dtype} is not allowed; bool, 0/1 and -1/+1 are")
     positive = values == 1
     for other in (0, -1):
         if (positive | (values == other)).all():
@@ -149,25 +142,9 @@ def _as_bool(name: str, values: NDArray) -> NDArray[np.bool_]:
     raise ValueError(f"{name}: {what} is not allowed; bool, 0/1 and -1/+1 are")
 
 
-def f1_scores(counts: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return F1 of A and of B, 0 where there is nothing to find and nothing was found.
-
-    Examples
-    --------
-    >>> [float(f) for f in f1_scores(np.array([3, 1, 0, 1, 0, 0, 1, 94]))]
-    [0.6666666666666666, 0.8888888888888888]
-    """
-    e1, e2, e3, e4, e5, e6, e7, _ = np.moveaxis(counts, -1, 0)
-    scores = []
-    for found, wrong in ((e1 + e3, e5 + e7), (e1 + e2, e5 + e6)):
-        both = (e1 + e2 + e3 + e4) + found + wrong
-        scores.append(np.where(both > 0, 2 * found / np.where(both > 0, both, 1), 0.0))
-    return scores[0], scores[1]
-
-
-def error_correlation(n00: NDArray, n01: NDArray, n10: NDArray, n11: NDArray) -> NDArray[np.float64]:
-    """Return the phi coefficient of the two error indicators, NaN where one of them is constant."""
-    n00, n01, n10, n11 = (cell.astype(float) for cell in (n00, n01, n10, n11))
+def error_correlation(*cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Return phi of the errors of A and B, from n00, n01, n10 and n11; NaN where one of them is constant."""
+    n00, n01, n10, n11 = (cell.astype(float) for cell in cells)
     spread = np.sqrt((n11 + n01) * (n10 + n00)) * np.sqrt((n11 + n10) * (n01 + n00))
     product = n11 * n00 - n01 * n10
     return np.where(spread > 0, product / np.where(spread > 0, spread, 1.0), np.nan)
@@ -176,22 +153,10 @@ def error_correlation(n00: NDArray, n01: NDArray, n10: NDArray, n11: NDArray) ->
 def to_table(populations: Sequence[Population]) -> pd.DataFrame:
     """Return the outcomes table: one row for each category of each population, in the given order.
 
-    Parameters
-    ----------
-    populations : sequence of Population
-        At most one for each pair and balance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns :data:`COLUMNS`. `prevalence` is the share of positives, `disagreement` the share of
-        documents that exactly one classifier gets right, `error_correlation` the phi coefficient of
-        the two classifiers' errors: missing where one of them is always right or always wrong.
-
-    Raises
-    ------
-    ValueError
-        If a pair and balance occur twice.
+    Its columns are :data:`COLUMNS`: `prevalence` is the share of positives, `disagreement` the share of
+    documents that exactly one classifier gets right, `error_correlation` the phi coefficient of the two
+    classifiers' errors: missing where one of them is always right or always wrong. A pair and balance may
+    occur once.
 
     Examples
     --------
@@ -201,146 +166,95 @@ def to_table(populations: Sequence[Population]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    keys = [(population.pair, population.balance) for population in populations]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ValueError(
-                f"populations: pair {key[0]!r}, balance {key[1]!r} occurs twice; once is allowed"
-            )
-    if not populations:
-        return pd.DataFrame(columns=list(COLUMNS))
-    counts = np.concatenate([population.counts for population in populations])
-    e = dict(zip(CELLS, counts.T, strict=True))
-    n_documents = counts.sum(axis=-1)
-    n01, n10, both = e["e2"] + e["e7"], e["e3"] + e["e6"], e["e4"] + e["e5"]
-    f1_a, f1_b = f1_scores(counts)
-    columns = {
-        "category": [name for population in populations for name in population.categories],
-        "pair": [population.pair for population in populations for _ in population.categories],
-        "balance": [population.balance for population in populations for _ in population.categories],
-        "prevalence": counts[:, :4].sum(axis=-1) / n_documents,
-        **e,
-        "f1_a": f1_a,
-        "f1_b": f1_b,
-        "error_a": (n01 + both) / n_documents,
-        "error_b": (n10 + both) / n_documents,
-        "disagreement": (n01 + n10) / n_documents,
-        "error_correlation": error_correlation(e["e1"] + e["e8"], n01, n10, both),
-    }
-    return pd.DataFrame(columns, columns=list(COLUMNS))
+    _refuse_repeats("populations (pair, balance)", [(one.pair, one.balance) for one in populations])
+    names = [(name, one.pair, one.balance) for one in populations for name in one.categories]
+    table = pd.DataFrame(names, columns=["category", "pair", "balance"])
+    counts = np.concatenate([np.zeros((0, 8), dtype=np.int64), *(one.counts for one in populations)])
+    e1, e2, e3, e4, e5, e6, e7, e8 = counts.T
+    n_documents, n01, n10 = counts.sum(axis=-1), e2 + e7, e3 + e6
+    table["prevalence"] = counts[:, :4].sum(axis=-1) / n_documents
+    table[list(CELLS)] = counts
+    table["f1_a"], table["f1_b"] = f1(counts)
+    table["error_a"], table["error_b"] = error(counts)
+    table["disagreement"] = (n01 + n10) / n_documents
+    table["error_correlation"] = error_correlation(e1 + e8, n01, n10, e4 + e5)
+    return table
 
 
 def write_outcomes(populations: Sequence[Population], path: str | Path) -> None:
-    """Write the outcomes table as CSV; the same populations give the same bytes.
-
-    Raises
-    ------
-    ValueError
-        As :func:`to_table`.
-    OSError
-        If `path` cannot be written.
-    """
+    """Write the outcomes table as CSV; the same populations give the same bytes."""
     write_atomically(Path(path), to_csv(to_table(populations), float_format="%.10g"))
 
 
 def read_outcomes(path: str | Path) -> list[Population]:
     """Read an outcomes table: only the names and the eight counts, the rest follows from them.
 
-    Parameters
-    ----------
-    path : path
-        A CSV file with at least the columns category, pair, balance, e1..e8, in any order. Labels
-        are text: ``01`` stays ``01``, ``NA`` stays ``NA``.
-
-    Returns
-    -------
-    list of Population
-        One for each pair and balance, in the order in which they first appear.
-
-    Raises
-    ------
-    UserError
-        If the file is missing, unreadable, empty or larger than 64 MiB, lacks a column, or a line
-        has too few values, a count that is no whole number >= 0, no document, or a category that
-        its pair and balance have already. The sentence names the file and the line.
+    The CSV file has at least the columns category, pair, balance, e1..e8, in any order. Labels are text:
+    ``01`` stays ``01``, ``NA`` stays ``NA``. There is one population for each pair and balance, in the order
+    in which they first appear. A UserError about a bad file names the file and the line.
     """
     path = Path(path)
     found: dict[tuple[str, str], dict[str, list[int]]] = {}
-    for line, row in _rows(path):
+    for where, row in _rows(path):
         name, pair, balance = (restore(row[column]) for column in READ_COLUMNS[:3])
         for column in READ_COLUMNS[:3]:
-            if not row[column] or not row[column].isprintable():
-                raise UserError(
-                    f"{path}, line {line}: {column} {row[column][:40]!r} is no printable name; one is needed"
-                )
+            good, shown = row[column] and row[column].isprintable(), f"{column} {row[column][:40]!r}"
+            require(good, f"{where}: {shown} is no printable name; one is needed", UserError)
         categories = found.setdefault((pair, balance), {})
-        if name in categories:
-            raise UserError(
-                f"{path}, line {line}: category {name!r} of pair {pair!r}, balance {balance!r} stands "
-                "there already; one row for each is allowed"
-            )
-        categories[name] = _whole_numbers(path, line, row)
-    if not found:
-        raise UserError(f"{path}: the outcomes table has no row; at least one category is needed")
+        require(
+            name not in categories,
+            f"{where}: category {name!r} of pair {pair!r}, balance {balance!r} is there already; "
+            "one row for each is allowed",
+            UserError,
+        )
+        categories[name] = _whole_numbers(where, row)
+    require(found, f"{path}: the outcomes table has no row; at least one category is needed", UserError)
     return [
         Population(pair, balance, tuple(rows), np.array(list(rows.values()), dtype=np.int64))
         for (pair, balance), rows in found.items()
     ]
 
 
-def _whole_numbers(path: Path, line: int, row: dict[str, str]) -> list[int]:
+def _whole_numbers(where: str, row: dict[str, str]) -> list[int]:
     """Return e1..e8 of one line."""
-    values = []
     for cell in CELLS:
-        if not _WHOLE.fullmatch(row[cell].strip()):
-            raise UserError(
-                f"{path}, line {line}: {cell} is {row[cell][:40]!r}; "
-                "a whole number from 0 to 2**53 is allowed"
-            )
-        values.append(int(row[cell].strip().partition(".")[0]))
-    if not 0 < sum(values) <= _LARGEST_COUNT:
-        raise UserError(
-            f"{path}, line {line}: e1..e8 sum to {sum(values)}; from 1 to 2**53 documents are allowed"
-        )
+        whole, shown = _WHOLE.fullmatch(row[cell].strip()), f"{cell} is {row[cell][:40]!r}"
+        require(whole, f"{where}: {shown}; a whole number from 0 to 2**53 is allowed", UserError)
+    values = [int(row[cell].strip().partition(".")[0]) for cell in CELLS]
+    total = sum(values)
+    allowed = "from 1 to 2**53 documents are allowed"
+    require(0 < total <= _LARGEST_COUNT, f"{where}: e1..e8 sum to {total}; {allowed}", UserError)
     return values
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file of a table's size: a pipe would block, a device might never end.
-
-    Raises
-    ------
-    UserError
-        If `path` is missing, no regular file or larger than 64 MiB.
-    """
-    if not path.exists():
-        raise UserError(f"{path}: no such file; give the outcomes.csv of a finished run")
-    if not path.is_file():
-        kind = "a folder" if path.is_dir() else "no regular file"
-        raise UserError(f"{path}: cannot be read, being {kind}; give the outcomes.csv of a finished run")
-    n_bytes = path.stat().st_size
-    if n_bytes > _LARGEST_FILE:
-        raise UserError(
-            f"{path}: {n_bytes / 2**20:.0f} MiB is too large for an outcomes table; 64 MiB is allowed"
-        )
+    """Refuse what is no file of a table's size: a pipe would block, a device might never end."""
+    instead = "give the outcomes.csv of a finished run"
+    require(path.exists(), f"{path}: no such file; {instead}", UserError)
+    kind = "a folder" if path.is_dir() else "no regular file"
+    require(path.is_file(), f"{path}: cannot be read because it is {kind}; {instead}", UserError)
+    size = f"{path.stat().st_size / 2**20:.0f} MiB"
+    fits = path.stat().st_size <= _LARGEST_FILE
+    require(fits, f"{path}: {size} is too large for an outcomes table; 64 MiB is allowed", UserError)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and named values of each line that holds any."""
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the place, for messages, and the named values of each line that holds any."""
     try:
         check_file(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = next(reader, [])
             _check_header(path, header)
-            for values in reader:
-                if values and len(values) != len(header):
-                    raise UserError(
-                        f"{path}, line {reader.line_num}: {len(values)} values where the header names "
-                        f"{len(header)} columns; one value for each is needed"
-                    )
-                if values:
-                    yield reader.line_num, dict(zip(header, values, strict=True))
+            for values in filter(None, reader):
+                where = f"{path}, line {reader.line_num}"
+                require(
+                    len(values) == len(header),
+                    f"{where}: {len(values)} values where the header names {len(header)} columns; "
+                    "one value for each is needed",
+                    UserError,
+                )
+                yield where, dict(zip(header, values, strict=True))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); an outcomes table is needed") from None
     except (csv.Error, UnicodeDecodeError) as error:
@@ -349,11 +263,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _check_header(path: Path, header: list[str]) -> None:
     """Refuse a header that lacks a column or names one twice."""
-    missing = [column for column in READ_COLUMNS if column not in header]
-    if missing:
-        raise UserError(
-            f"{path}: the outcomes table lacks {', '.join(missing)}; needed are {', '.join(READ_COLUMNS)}"
-        )
-    twice = [column for column in READ_COLUMNS if header.count(column) > 1]
-    if twice:
-        raise UserError(f"{path}: column {twice[0]} occurs more than once; one of each is allowed")
+    missing = ", ".join(column for column in READ_COLUMNS if column not in header)
+    needed = f"needed are {', '.join(READ_COLUMNS)}"
+    require(not missing, f"{path}: the outcomes table lacks {missing}; {needed}", UserError)
+    for column in READ_COLUMNS:
+        once = header.count(column) == 1
+        require(once, f"{path}: column {column} occurs more than once; one of each is allowed", UserError)

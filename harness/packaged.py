@@ -21,12 +21,7 @@ POPULATIONS = {"rcv1-slice": "results/nips2005-slice/outcomes.csv"}
 def population_file(name: str | Path) -> Path:
     """Return the file of a packaged population's name, or the path that is given.
 
-    A known name goes before a file of that name in the current folder, which ``./NAME`` is.
-
-    Raises
-    ------
-    UserError
-        If a bare word is neither a known name nor a file there; the sentence lists the names.
+    A known name is preferred to a file of that name in the current folder; ``./NAME`` means the file.
 
     Examples
     --------
@@ -54,21 +49,8 @@ def population_file(name: str | Path) -> Path:
 def load_population(name: str | Path) -> list[Population]:
     """Read the populations of a packaged name, or of an outcomes table.
 
-    Parameters
-    ----------
-    name : str or Path
-        ``"rcv1-slice"``, or the path of a run's ``outcomes.csv``.
-
-    Returns
-    -------
-    list of Population
-        One for each pair and balance.
-
-    Raises
-    ------
-    UserError
-        If there is no such population or file, or it cannot be read; see
-        :func:`harness.outcomes.read_outcomes`.
+    `name` is ``"rcv1-slice"``, or the path of a run's ``outcomes.csv``. There is one population for each pair
+    and balance. Raises UserError if there is no such population or file, or it cannot be read.
 
     Examples
     --------

@@ -8,18 +8,9 @@ import numpy as np
 def rng(seed: int, *names: object) -> np.random.Generator:
     """Return the generator that belongs to `seed` and `names`.
 
-    Parameters
-    ----------
-    seed : int
-        The seed of the run, >= 0.
-    *names : object
-        What the draws are for, from the general to the particular. Each is used through its text,
-        kept apart from its neighbours by its length: ``("ab", "c")`` and ``("a", "bc")`` differ.
-
-    Returns
-    -------
-    numpy.random.Generator
-        PCG64, seeded with the first 128 bits of the SHA-256 of seed and names.
+    Names say what the draws are for, from the general to the particular. Each is used through its text, kept
+    apart from its neighbours by its length: ``("ab", "c")`` and ``("a", "bc")`` differ. The generator is a
+    PCG64, seeded with the first 128 bits of the SHA-256 of seed and names.
 
     Examples
     --------

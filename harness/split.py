@@ -28,26 +28,9 @@ def split_documents(
     seed: int = 0,
     chronological: bool = False,
 ) -> Split:
-    """Divide documents 0..n_documents-1 into D_tr, D_te and D_true.
+    """Divide documents 0..n_documents-1 into D_tr, D_te and D_true, at random or the earliest first.
 
-    Parameters
-    ----------
-    n_documents : int
-        Number of documents in the corpus.
-    n_train, n_test : int
-        Sizes of D_tr and D_te; D_true is the rest.
-    order : {"random", "chronological"}
-        Draw the parts at random, or take the earliest documents for D_tr and the next for D_te.
-    seed : int
-        Seed of the random order.
-    chronological : bool
-        Whether the corpus is stored in order of time.
-
-    Raises
-    ------
-    UserError
-        If the parts do not leave a document for D_true, a size is negative, the order is unknown, or
-        a chronological split is asked of a corpus without dates.
+    `chronological` says whether the corpus is stored in order of time.
 
     Examples
     --------

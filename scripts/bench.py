@@ -177,7 +177,7 @@ def draw_real_sets(path: Path, n_documents: int, n_sets: int, seed: int) -> NDAr
 
 def as_documents(cells: NDArray[np.int64]) -> tuple[NDArray[np.bool_], ...]:
     """Return truth and both decisions of the documents that eight counts stand for."""
-    from harness.influence import A, B, Y
+    from harness.measures import A, B, Y
 
     return tuple(np.repeat(column > 0, cells) for column in (Y, A, B))
 

@@ -34,9 +34,8 @@ from harness.advise.study import cell_work, measure_tables
 from harness.advise.tilt import tilted
 from harness.evaluation.rates import verdict
 from harness.evaluation.rejections import Test
-from harness.influence import standard_deviation
 from harness.intervals import clopper_pearson
-from harness.measures import difference
+from harness.measures import difference, standard_deviation
 from harness.nulls import NoAlternative, divergence, project
 from harness.runtime.parallel import run_here
 from harness.runtime.provenance import Clock

@@ -37,11 +37,9 @@ from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main
 from harness.errors import UserError
-from harness.influence import influence
-from harness.measures import DIFFERENCES
+from harness.measures import DIFFERENCES, influence
 from harness.measures import difference as measured
-from harness.nulls import NoProjection, divergence, project
-from harness.nulls.patterns import project_patterns
+from harness.nulls import NoProjection, divergence, project, project_patterns
 from harness.runtime.parallel import run_here
 from harness.significance.wald import wald
 

@@ -103,7 +103,7 @@ def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(cli.COMMANDS, "run", command)
-    assert "a worker was killed, most likely for want of memory" in refused(capfd, ["out=out"])
+    assert "a worker was killed, most likely because memory ran out" in refused(capfd, ["out=out"])
     run(killed_unit, units[:5], [str(unit) for unit in units[:5]], threads=False)
     assert len(list(tmp_path.rglob("*.npz"))) == 5
 

@@ -2,19 +2,12 @@
 
 import numpy as np
 import pytest
+from count_cases import SWAP, documents, few
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score, zero_one_loss
 
 from harness import measures
-
-# e1..e8 as (truth, decision of A, decision of B)
-OUTCOMES = [(1, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0)]
-few = st.lists(st.integers(0, 6), min_size=8, max_size=8).filter(any)
-
-
-def documents(counts):
-    return np.repeat(OUTCOMES, counts, axis=0).T
 
 
 @given(few)
@@ -34,7 +27,7 @@ def test_measures_are_those_of_scikit_learn(counts):
 
 @given(few)
 def test_differences_are_a_minus_b_and_change_sign_when_the_classifiers_swap(counts):
-    swapped = np.array(counts)[[0, 2, 1, 3, 4, 6, 5, 7]]
+    swapped = np.array(counts)[SWAP]
     for name in ("f1", "error", "precision", "recall"):
         a, b = getattr(measures, name)(counts)
         difference = measures.difference(name)
@@ -108,3 +101,53 @@ def test_bad_arguments_are_refused_by_name():
         measures.dcf_difference(counts, -1, 1, 0.5)
     with pytest.raises(ValueError, match="prior: 1.5"):
         measures.dcf_difference(counts, 1, 1, 1.5)
+
+
+# --- influence ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", measures.DIFFERENCES)
+def test_influence_is_the_derivative(measure):
+    generator = np.random.default_rng(1)
+    for shares in generator.dirichlet([1, 0.5, 0.5, 1, 1, 0.5, 0.5, 5], 50):
+        psi, d = measures.influence(shares, measure), measures.difference(measure)
+        assert abs(shares @ psi) < 1e-12
+        for i in range(8):
+            step = 1e-7
+            toward = (1 - step) * shares + step * np.eye(8)[i]
+            away = (shares - step * np.eye(8)[i]) / (1 - step) if shares[i] > 2 * step else shares
+            width = step * (2 if away is not shares else 1)
+            slope = (d(toward) - d(away)) / width
+            assert slope == pytest.approx(psi[i], rel=1e-4, abs=1e-5 * max(1, np.abs(psi).max()))
+
+
+def test_the_deviation_is_that_of_drawn_sets():
+    shares, n = np.array([0.1, 0.02, 0.05, 0.08, 0.05, 0.03, 0.07, 0.6]), 4000
+    sets = np.random.default_rng(2).multinomial(n, shares, 20_000)
+    for measure in measures.DIFFERENCES:
+        drawn = measures.difference(measure)(sets).std() * np.sqrt(n)
+        # the sd of an sd over 20,000 sets is .5 %; the second-order term at n = 4000 is smaller
+        assert drawn == pytest.approx(measures.standard_deviation(shares, measure), rel=0.03)
+
+
+def test_costs_of_the_dcf():
+    cells = [20, 3, 9, 8, 1, 4, 8, 47]
+    options = {"cost_fn": 10.0, "cost_fp": 2.0, "prior": 0.2}
+    assert measures.difference("dcf", **options)(cells) == measures.dcf_difference(cells, **options)
+    assert np.allclose(measures.influence(cells, "dcf"), measures.influence(cells, "balanced_error"))
+    assert not np.allclose(measures.influence(cells, "dcf", **options), measures.influence(cells, "dcf"))
+
+
+def test_where_nothing_is_found_it_is_zero():
+    assert (measures.influence([0, 0, 0, 0, 0, 0, 0, 5], "f1") == 0).all()
+    assert (measures.influence([0, 0, 0, 0, 0, 0, 0, 5], "recall") == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "word"),
+    [("f2", {}, "measure"), ("f1", {"prior": 0.5}, "prior"), ("dcf", {"cost_fn": -1}, "cost_fn"),
+     ("dcf", {"prior": 2}, "prior"), ("dcf", {"price": 1}, "price")],
+)  # fmt: skip
+def test_wrong_options(measure, options, word):
+    with pytest.raises(ValueError, match=word):
+        measures.influence([1] * 8, measure, **options)

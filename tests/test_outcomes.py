@@ -192,7 +192,7 @@ def test_a_population_checks_itself(categories, counts, message):
 
 
 def test_one_population_a_pair_and_balance(populations):
-    with pytest.raises(ValueError, match="occurs twice"):
+    with pytest.raises(ValueError, match="occurs more than once"):
         to_table([populations[0], populations[0]])
     assert isinstance(to_table([]), pd.DataFrame)
     assert tuple(to_table([]).columns) == COLUMNS

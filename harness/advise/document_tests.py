@@ -12,11 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.influence import A, B, Y
-from harness.measures import check_measure
+from harness.measures import A, B, Y, check_measure
 from harness.significance.mcnemar import mcnemar
-from harness.significance.proportion import two_sided
-from harness.significance.result import TestResult, settle_degenerate
+from harness.significance.result import TestResult, settle_degenerate, two_sided
 from harness.significance.wald import estimate
 
 Floats = NDArray[np.float64]
@@ -102,7 +100,7 @@ def influence_of_documents(shares: Floats, kinds: Kinds) -> Floats:
     """Return the influence of a document of each kind on the difference, shape (..., n_kinds).
 
     A ratio r with mean top t and mean bottom b has ``psi_i = (t_i - r b_i) / b``
-    (:func:`harness.influence.influence` has the same for one category).
+    (:func:`harness.measures.influence` has the same for one category).
     """
     sums = kinds.sums()
     slopes = slopes_of_totals(_totals(shares, sums), shares.sum(axis=-1), kinds.weights())

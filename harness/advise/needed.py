@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from harness.advise.tilt import tilted
 from harness.evaluation.rejections import Test, count_rejections
-from harness.influence import standard_deviation
+from harness.measures import standard_deviation
 from harness.nulls.path import NoAlternative
 from harness.runtime.store import Arrays
 

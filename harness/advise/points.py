@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from harness.advise.needed import deviations
 from harness.advise.tilt import tilted
 from harness.evaluation.rejections import Test, count_rejections
-from harness.influence import standard_deviation
+from harness.measures import standard_deviation
 from harness.nulls.path import NoAlternative
 from harness.nulls.projection import NoProjection, project
 from harness.runtime.parallel import Run

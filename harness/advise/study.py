@@ -30,7 +30,7 @@ from harness.drawing.style import plain_options
 from harness.errors import UserError, harmless
 from harness.evaluation.rates import write_table
 from harness.evaluation.rejections import Test
-from harness.influence import influence
+from harness.measures import influence
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import (
     NAME,

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from harness.influence import influence
-from harness.measures import difference
+from harness.measures import difference, influence
 from harness.nulls.path import NoAlternative
 from harness.nulls.projection import as_shares
 
@@ -33,7 +32,7 @@ def tilted(null: ArrayLike, wanted: float, measure: str, **costs: float) -> Floa
     wanted : float
         The difference A minus B, of either sign.
     measure, **costs
-        As :func:`harness.influence.influence`.
+        As :func:`harness.measures.influence`.
 
     Returns
     -------

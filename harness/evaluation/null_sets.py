@@ -13,7 +13,7 @@ from harness.evaluation.rejections import Test, decide, families
 from harness.evaluation.sets import draw_sets
 from harness.runtime.store import Arrays
 from harness.seeding import rng
-from harness.significance.distinct import distinct_rows
+from harness.significance.equal_counts import distinct_rows
 
 Ints = NDArray[np.int64]
 

@@ -12,27 +12,11 @@ Floats = NDArray[np.float64]
 
 
 def joint_null(counts_or_shares: ArrayLike) -> Floats:
-    """Return the population in which the decisions of A and B are exchangeable.
+    """Return shares, (..., 8), with e2 and e3 replaced by their mean, and e6 and e7 by theirs.
 
-    The null hypothesis that it makes true: exchanging A and B on a document changes no probability (e2 = e3
-    and e6 = e7), so that every measure's difference is 0 and a randomization test is exact. That is more
-    than equal values of a measure, and flatters that test: show :func:`harness.nulls.projection.project`
-    beside it.
-
-    Parameters
-    ----------
-    counts_or_shares : array_like, shape (..., 8)
-        Cells e1..e8; only their proportions matter.
-
-    Returns
-    -------
-    float array, shape (..., 8)
-        Shares with e2 and e3 replaced by their mean, and e6 and e7 by theirs.
-
-    Raises
-    ------
-    ValueError
-        If the cells are out of range or all 0.
+    The null hypothesis that it makes true: exchanging A and B on a document changes no probability, so that
+    every measure's difference is 0 and a randomization test is exact. That is more than equal values of a
+    measure, and favours that test: show :func:`harness.nulls.projection.project` beside it.
 
     Examples
     --------
@@ -51,8 +35,6 @@ def joint_null_of(
     """Return :func:`joint_null` of many populations as :func:`harness.nulls.projection.exact_null` does.
 
     It exists for every population and is the same for every `measure`.
-
-    Parameters, Returns and Raises: as :func:`harness.nulls.projection.exact_null`.
 
     Examples
     --------

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.influence import standard_deviation
-from harness.measures import difference
+from harness.errors import require
+from harness.measures import difference, standard_deviation
 from harness.nulls.projection import as_shares
 
 Floats = NDArray[np.float64]
@@ -23,22 +23,8 @@ class NoAlternative(ValueError):
 def path(null: ArrayLike, shares: ArrayLike, t: ArrayLike) -> Floats:
     """Return ``p_t ~ p0^(1 - t) p^t``: `null` at t = 0, the real pair at t = 1, farther beyond it.
 
-    Parameters
-    ----------
-    null, shares : array_like, shape (..., 8)
-        p0 and p; only their proportions matter.
-    t : array_like, shape (...)
-        Any numbers, the shape of which broadcasts with the populations'.
-
-    Returns
-    -------
-    float array, shape (..., 8)
-        Shares. Exactly those given at t = 0 and t = 1; elsewhere a cell that is 0 in p0 or in p is 0.
-
-    Raises
-    ------
-    ValueError
-        If the cells are out of range or t is not finite.
+    Both are cells (..., 8) of which only the proportions matter; t may have any shape that broadcasts. The
+    result is exactly what was given at t = 0 and t = 1; elsewhere a cell that is 0 in p0 or in p is 0.
 
     Examples
     --------
@@ -47,14 +33,13 @@ def path(null: ArrayLike, shares: ArrayLike, t: ArrayLike) -> Floats:
     """
     p0, p = as_shares(null), as_shares(shares)
     steps = np.asarray(t, dtype=float)
-    if not np.isfinite(steps).all():
-        raise ValueError(f"t: {t!r} is not allowed; finite numbers are")
+    require(np.isfinite(steps).all(), f"t: {t!r} is not allowed; finite numbers are")
     both = (p0 > 0) & (p > 0)
     logs = np.log(np.where(both, p0, 1)), np.log(np.where(both, p, 1))
     exponent = np.where(both, logs[0] + steps[..., None] * (logs[1] - logs[0]), -np.inf)
     highest = exponent.max(axis=-1, keepdims=True)
-    if not np.isfinite(highest).all():
-        raise ValueError("null: no cell is above 0 in it and in shares both; one at least is needed")
+    shared = np.isfinite(highest).all()
+    require(shared, "null: no cell is above 0 both in it and in shares; at least one is needed")
     between = np.exp(exponent - highest)
     between /= between.sum(axis=-1, keepdims=True)
     return np.where(steps[..., None] == 0, p0, np.where(steps[..., None] == 1, p, between))
@@ -63,31 +48,15 @@ def path(null: ArrayLike, shares: ArrayLike, t: ArrayLike) -> Floats:
 def distance(shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:
     """Return ``|d| sqrt(N) / sd``: how many standard deviations of a set's difference d lies from 0.
 
-    Parameters
-    ----------
-    shares : array_like, shape (..., 8)
-        Cells e1..e8 of the population; only their proportions matter.
-    n_documents : int
-        Documents N in an evaluation set.
-    measure, **costs
-        As :func:`harness.influence.standard_deviation`.
-
-    Returns
-    -------
-    float array, shape (...)
-        0 where the standard deviation is 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    `n_documents` is N, the size of a set; of the cells `shares`, (..., 8), only the proportions matter. The
+    result, shape (...), is 0 where the standard deviation is 0.
 
     Examples
     --------
     >>> round(float(distance([5, 0, 0, 0, 0, 1, 3, 1], 25, "error")), 4)
     1.6667
     """
-    return np.abs(_signed(shares, _documents(n_documents), measure, **costs))
+    return np.abs(_signed(shares, n_documents, measure, **costs))
 
 
 def alternative(
@@ -98,28 +67,9 @@ def alternative(
     Its difference has the sign of the real pair's. The path is followed beyond the real pair until a cell has
     changed by a factor of 100 against the null: farther out it no longer resembles the pair.
 
-    Parameters
-    ----------
-    null, shares : array_like, shape (..., 8)
-        A population in which H0 holds, and the real one.
-    h : float
-        In standard deviations, >= 0; 0 gives the null.
-    n_documents : int
-        Documents N in an evaluation set.
-    measure, **costs
-        As :func:`harness.influence.standard_deviation`.
-
-    Returns
-    -------
-    float array, shape (..., 8)
-        Shares p_t with ``|d(p_t)| = h sd(p_t) / sqrt(N)``.
-
-    Raises
-    ------
-    NoAlternative
-        If the real pair does not differ in `measure`, or the path does not lead as far as `h`.
-    ValueError
-        If an argument is out of range.
+    `null` and `shares`, (..., 8), are a population in which H0 holds, and the real one; `h` >= 0 is in
+    standard deviations. The result is p_t with ``|d(p_t)| = h sd(p_t) / sqrt(N)``. Raises
+    :class:`NoAlternative` if the real pair does not differ in `measure`, or the path does not lead that far.
 
     Examples
     --------
@@ -127,48 +77,29 @@ def alternative(
     >>> p.round(4), round(float(distance(p, 100, "error")), 9)
     (array([0.5066, 0.    , 0.    , 0.    , 0.    , 0.1346, 0.2574, 0.1013]), 2.0)
     """
-    _documents(n_documents)
-    if not (np.isfinite(h) and h >= 0):
-        raise ValueError(f"h: {h!r} is not allowed; a finite number >= 0 is")
+    require(0 <= h < np.inf, f"h: {h!r} is not allowed; a finite number >= 0 is")
     p0, p = np.broadcast_arrays(as_shares(null), as_shares(shares))
     if h == 0:
         return p0.copy()
-    rows = [
-        _first_at(start, end, h, n_documents, measure, **costs)
-        for start, end in zip(p0.reshape(-1, 8), p.reshape(-1, 8), strict=True)
-    ]
+    pairs = zip(p0.reshape(-1, 8), p.reshape(-1, 8), strict=True)
+    rows = [_first_at(start, end, h, n_documents, measure, **costs) for start, end in pairs]
     return np.array(rows).reshape(p0.shape)
 
 
 def reach(null: ArrayLike, shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:
     """Return the largest `h` for which :func:`alternative` finds a population.
 
-    Parameters
-    ----------
-    null, shares, n_documents, measure, **costs
-        As there.
-
-    Returns
-    -------
-    float array, shape (...)
-        0 where the real pair does not differ in `measure`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    The arguments are those of :func:`alternative`; the result, shape (...), is 0 where the real pair does not
+    differ in `measure`.
 
     Examples
     --------
     >>> round(float(reach([5, 0, 0, 0, 0, 2, 2, 1], [5, 0, 0, 0, 0, 1, 3, 1], 2, "error")), 3)
     3.116
     """
-    _documents(n_documents)
     p0, p = np.broadcast_arrays(as_shares(null), as_shares(shares))
-    found = [
-        _along(start, end, n_documents, measure, **costs)[1].max()
-        for start, end in zip(p0.reshape(-1, 8), p.reshape(-1, 8), strict=True)
-    ]
+    pairs = zip(p0.reshape(-1, 8), p.reshape(-1, 8), strict=True)
+    found = [_along(start, end, n_documents, measure, **costs)[1].max() for start, end in pairs]
     return np.maximum(np.array(found).reshape(p0.shape[:-1]), 0)[()]
 
 
@@ -186,32 +117,25 @@ def _along(
 
 def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, **costs: float) -> Floats:
     at, distances, sign = _along(p0, p, n_documents, measure, **costs)
-    if sign == 0:
-        raise NoAlternative(f"A and B have the same {measure}, so there is no direction to leave the null in")
-
-    def reached(t: Any) -> Any:
-        return sign * _signed(path(p0, p, t), n_documents, measure, **costs) >= h
-
+    same = f"A and B have the same {measure}, so there is no direction to leave the null in"
+    require(sign != 0, same, NoAlternative)
     beyond = np.flatnonzero(distances >= h)
-    if not len(beyond):
-        raise NoAlternative(
-            f"the path reaches {distances.max():.3g} standard deviations at N = {n_documents}, not "
-            f"h = {h:g}, before a cell has changed by a factor of {_LARGEST_FACTOR:g}"
-        )
+    require(
+        len(beyond),
+        f"the path reaches {distances.max():.3g} standard deviations at N = {n_documents}, not "
+        f"h = {h:g}, before a cell has changed by a factor of {_LARGEST_FACTOR:g}",
+        NoAlternative,
+    )
     low, high = at[max(beyond[0] - 1, 0)], at[beyond[0]]
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        reached = sign * _signed(path(p0, p, middle), n_documents, measure, **costs) >= h
+        low, high = (low, middle) if reached else (middle, high)
     return path(p0, p, high)
 
 
 def _signed(shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:
+    require(n_documents >= 1, f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
     sd = np.asarray(standard_deviation(shares, measure, **costs))
     d = np.asarray(difference(measure, **costs)(shares))
     return np.divide(d * np.sqrt(n_documents), sd, out=np.zeros(sd.shape), where=sd > 0)[()]
-
-
-def _documents(n_documents: int) -> int:
-    if n_documents < 1:
-        raise ValueError(f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
-    return n_documents

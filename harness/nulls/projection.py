@@ -1,4 +1,4 @@
-"""The nearest population in which H0 holds to one in which it does not."""
+"""The population nearest to a given one in which H0 holds."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import kl_div
 
-from harness.influence import A, B, Y
-from harness.measures import as_cells, check_measure, difference
+from harness.errors import require
+from harness.measures import A, B, Y, as_cells, check_measure, difference, f1_difference
 from harness.nulls.ratios import equal_ratios
 
 Floats = NDArray[np.float64]
@@ -31,11 +31,10 @@ def project(counts_or_shares: ArrayLike, measure: str, **costs: float) -> Floats
     which they have, and in which the cells above 0 are those of p, it is the one with the smallest
     ``KL(q||p) = sum q_i log(q_i / p_i)``. A p whose difference is 0 is its own projection.
 
-    Only q that keep every cell of p count, and what they come arbitrarily close to. Emptying all cells with
-    a true positive would always make both F1 equal, at 0, and on rare positives cheaply; emptying all cells
-    on which the two disagree would make every measure equal. What is left would tell nothing about a test.
-    A single cell may come out tiny: where one document alone speaks for A in one way, and others in another,
-    the nearest null can all but drop it.
+    Only q that keep every cell of p count, and their limits. Emptying all cells with a true positive would
+    always make both F1 equal, at 0, and on rare positives cheaply; emptying all cells on which the two
+    disagree would make every measure equal. Neither would tell anything about a test. A single cell may
+    become tiny.
 
     Parameters
     ----------
@@ -87,25 +86,8 @@ def project(counts_or_shares: ArrayLike, measure: str, **costs: float) -> Floats
 def exact_null(names: Any, counts: ArrayLike, measure: str, **costs: float) -> tuple[Floats, dict[str, str]]:
     """Return the projection of each of many populations, and by name why some have none.
 
-    Parameters
-    ----------
-    names : sequence of str, length n
-    counts : array_like, shape (n, 8)
-        Cells e1..e8 of the populations, as counts or as shares.
-    measure, **costs
-        As :func:`project`, which says what the null hypothesis is.
-
-    Returns
-    -------
-    shares : float array, shape (n, 8)
-        A row of NaN where there is no projection.
-    reasons : dict from a name to a sentence
-        For the rows of NaN.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    Rows of `counts`, (n, 8), are the cells of the populations; the shares that are returned have a row of NaN
+    where there is no projection. See :func:`project` for the null hypothesis.
 
     Examples
     --------
@@ -122,13 +104,49 @@ def exact_null(names: Any, counts: ArrayLike, measure: str, **costs: float) -> t
     return projected, {labels[row]: reason for row, reason in reasons.items()}
 
 
+def project_patterns(frequencies: ArrayLike, patterns: ArrayLike) -> Floats:
+    """Return the shares of document patterns nearest to given ones under which A and B have equal micro F1.
+
+    The null hypothesis that it makes true: over all decisions on a set of categories, A and B have the same
+    F1. A document falls into one cell for each category; its pattern counts into which. Of all shares q of
+    the patterns under which H0 holds, the result has the smallest ``KL(q||p)``, as in :func:`project`, where
+    the patterns are the eight cells of a single category.
+
+    `frequencies`, (n_patterns,), are documents of each pattern; `patterns`, (n_patterns, 8), say in how many
+    of the categories such a document falls into each cell e1..e8. Raises NoProjection if the pooled cells
+    favour only one of A and B, or no shares of the same patterns make them equal.
+
+    Examples
+    --------
+    >>> patterns = np.array([[1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1, 1, 0]])
+    >>> shares = project_patterns([4, 1, 5], patterns)
+    >>> shares.round(4)
+    array([0.2222, 0.2222, 0.5556])
+    """
+    cells = as_cells(patterns).astype(float)
+    counts = np.asarray(frequencies, dtype=float)
+    require(
+        cells.ndim == 2 and counts.shape == (len(cells),),
+        f"frequencies: shape {counts.shape} with patterns of shape {cells.shape} is not allowed; "
+        "(n_patterns,) with (n_patterns, 8) is",
+    )
+    good = ((counts >= 0) & (counts < np.inf)).all() and counts.sum() > 0
+    require(good, "frequencies: finite numbers >= 0, one at least above 0, are allowed")
+    shares = counts / counts.sum()
+    pooled = shares @ cells
+    if f1_difference(pooled) == 0:
+        return np.asarray(shares)
+    reason = why_none(pooled, "f1", {})
+    if "favours" not in reason:
+        tops, bottoms = (side @ cells.T for side in RATIOS["f1"])
+        nearest = equal_ratios(shares[None], tops, bottoms)[0]
+        if np.isfinite(nearest).all() and abs(f1_difference(nearest @ cells)) <= 1e-8:
+            return np.asarray(nearest)
+    raise NoProjection(reason)
+
+
 def divergence(q: ArrayLike, p: ArrayLike) -> Any:
     """Return ``KL(q||p) = sum q_i log(q_i / p_i)`` in nats, shape (...); infinite where p lacks a cell of q.
-
-    Parameters
-    ----------
-    q, p : array_like, shape (..., k)
-        Shares that sum to 1.
 
     Examples
     --------
@@ -141,29 +159,19 @@ def divergence(q: ArrayLike, p: ArrayLike) -> Any:
 
 
 def as_shares(counts_or_shares: ArrayLike) -> Floats:
-    """Return cells as shares that sum to 1, a new array.
-
-    Raises
-    ------
-    ValueError
-        If :func:`harness.measures.as_cells` refuses the cells, or a population has no document.
-    """
+    """Return cells as shares that sum to 1, a new array."""
     cells = as_cells(counts_or_shares).astype(float)
     total = cells.sum(axis=-1, keepdims=True)
-    if (total == 0).any():
-        raise ValueError(
-            "counts: a population without a document is not allowed; its cells need a sum above 0"
-        )
-    return cells / total
+    empty = "counts: a population without a document is not allowed; its cells need a sum above 0"
+    require((total > 0).all(), empty)
+    return np.asarray(cells / total)
 
 
 def labels_of(names: Any, shares: Floats) -> list[Any]:
     """Return the names after checking that there is one for each row."""
     labels = list(names)
-    if shares.ndim != 2 or len(labels) != len(shares):
-        raise ValueError(
-            f"names: {len(labels)} with counts of shape {shares.shape} is not allowed; n with (n, 8) is"
-        )
+    sizes = f"names: {len(labels)} with counts of shape {shares.shape}"
+    require(shares.ndim == 2 and len(labels) == len(shares), f"{sizes} is not allowed; n with (n, 8) is")
     return labels
 
 
@@ -192,13 +200,10 @@ def _nearest(shares: Floats, measure: str, options: dict[str, float]) -> Floats:
     misses = (cost_fn > 0) & (shares[:, [1, 2]].sum(axis=1) > 0)
     alarms = (cost_fp > 0) & (shares[:, [5, 6]].sum(axis=1) > 0)
     nearest = shares.copy()
-    for rows, solve in (
-        (misses & ~alarms, lambda p: _level(p, [1], [2])),
-        (alarms & ~misses, lambda p: _level(p, [6], [5])),
-        (misses & alarms, lambda p: _where_both(p, *_cost_ratios(cost_fn, cost_fp))),
-    ):
-        if rows.any():
-            nearest[rows] = solve(shares[rows])
+    for rows, group, other in ((misses & ~alarms, [1], [2]), (alarms & ~misses, [6], [5])):
+        nearest[rows] = _level(shares[rows], group, other)
+    both = misses & alarms
+    nearest[both] = _where_both(shares[both], *_cost_ratios(cost_fn, cost_fp))
     return nearest
 
 
@@ -225,7 +230,7 @@ def _level(shares: Floats, first: list[int], second: list[int]) -> Floats:
         level[:, first] *= np.sqrt(other / one)[:, None]
         level[:, second] *= np.sqrt(one / other)[:, None]
     level[(one == 0) & (other == 0)] = shares[(one == 0) & (other == 0)]
-    return level / level.sum(axis=1, keepdims=True)
+    return np.asarray(level / level.sum(axis=1, keepdims=True))
 
 
 def _where_both(shares: Floats, tops: Floats, bottoms: Floats) -> Floats:

@@ -29,17 +29,9 @@ _BALANCED, _ACCEPTED = 1e-13, 1e-8  # what is left of a condition over the sum o
 def equal_ratios(shares: Floats, tops: Floats, bottoms: Floats) -> Floats:
     """Return the shares nearest to `shares` in KL(q||p) under which two ratios agree.
 
-    Parameters
-    ----------
-    shares : float array, shape (n, k)
-        Rows that sum to 1. Both ratios are neither 0 nor infinite.
-    tops, bottoms : float arrays, shape (2, k)
-        What the two ratios have above and below in each cell, >= 0.
-
-    Returns
-    -------
-    float array, shape (n, k)
-        With the same cells above 0; NaN where no such shares were found.
+    Rows of `shares` (n, k) sum to 1; `tops` and `bottoms` (2, k) are what the two ratios have above and below
+    in each cell, >= 0, and neither ratio is 0 or infinite. The result has the same cells above 0, and is NaN
+    where no such shares were found.
 
     Examples
     --------
@@ -193,4 +185,4 @@ def _newton(gradient: Floats, g: Floats, terms: Floats) -> Floats:
     slope = gradient / scale
     r = np.clip((terms[:, 0] * g[:, 1]).sum(axis=1) / scale[:, 0] / scale[:, 1], -1, 1)
     determinant = np.maximum((1 - r) * (1 + r), 1e-15)
-    return -(slope - r[:, None] * slope[:, ::-1]) / determinant[:, None] / scale
+    return np.asarray(-(slope - r[:, None] * slope[:, ::-1]) / determinant[:, None] / scale)

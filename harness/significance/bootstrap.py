@@ -1,29 +1,23 @@
 """Bootstrap percentile test of the F1 or the error difference, on joint-outcome counts.
 
 An evaluation set is resampled by drawing Multinomial(N, counts / N): no document is touched. How the
-replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`, when a verdict is known
-before all of them are drawn in `bootstrap_verdicts` and `settling`.
+replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`; when a verdict is known before
+all of them are drawn, in `bootstrap_verdicts` and `stopping`.
 """
 
 from collections.abc import Sequence
-from numbers import Integral
+from functools import partial
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
-from harness.measures import error_difference, f1_difference
+from harness.measures import Bools, Ints, difference
 from harness.significance import bootstrap_f1, bootstrap_verdicts
-from harness.significance.replicates import set_keys
-from harness.significance.result import (
-    TestResult,
-    as_counts,
-    check_choice,
-    discordant,
-    settle_degenerate,
-)
-from harness.significance.stopping import check_levels
+from harness.significance.replicates import as_generator, check_levels, check_replicates, on_live_sets
+from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
 
-INTERVALS = ("equal_tailed", "symmetric")
+INTERVALS = {"equal_tailed": 2, "symmetric": 1}
+"""How many tails an interval has, by which everything below this file knows it."""
 MEASURES = ("f1", "error")
 
 
@@ -32,7 +26,7 @@ def bootstrap_percentile(
     measure: str,
     n_replicates: int | None = 5000,
     interval: str = "equal_tailed",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
@@ -49,42 +43,19 @@ def bootstrap_percentile(
     Replicates with d* = 0 always count (on both sides): comparisons with 0 are made in whole numbers. A
     replicate without a positive document or decision has F1 = 0.
 
+    `statistic` is the observed difference, A minus B. Degenerate where d* = 0 in every possible
+    replicate: no discordant document or, for F1, no true positive of either classifier.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error"}
-        What is compared.
     n_replicates : int or None
         Replicates per set. None: the limit of infinitely many, exact for the error. For F1 it comes from the
         moments of the replicates, within a few per cent of itself; sets with fewer than 10 discordant
         documents or a strong skewness are given 5,000 replicates instead.
     interval : {"equal_tailed", "symmetric"}
-        Which of the above.
-    rng : numpy.random.Generator, optional
-        Where the replicates come from; give one for results that can be repeated. None: a fresh,
-        unpredictable one. Each set takes the same part of the stream whether sets are tested together or
-        in batches one after the other.
     stratified : bool
         Resample positives and negatives apart, for sets that were drawn with fixed numbers of both.
-    degenerate : {"accept", "reject"}
-        Verdict where d* = 0 in every possible replicate: no discordant document or, for F1, no true
-        positive of either classifier (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, a set holds 2**31 documents or more, or an
-        argument has a value that is not listed.
-
-    See Also
-    --------
-    reject : the same verdicts, many times faster.
 
     Notes
     -----
@@ -98,6 +69,7 @@ def bootstrap_percentile(
 
     Examples
     --------
+    >>> import numpy as np
     >>> counts = [20, 2, 9, 3, 4, 6, 5, 951]
     >>> result = bootstrap_percentile(counts, "f1", rng=np.random.default_rng(0))
     >>> bool(0.03 < result.pvalue < 0.08)
@@ -105,18 +77,12 @@ def bootstrap_percentile(
     >>> round(float(bootstrap_percentile([7, 0, 3, 0, 0, 0, 0, 0], "error", n_replicates=None).pvalue), 6)
     0.056495
     """
-    cells = _checked(counts, measure, n_replicates, interval)
-    sets, shape = cells.reshape(-1, 8), cells.shape[:-1]
-    generator = _generator(rng)
-    frozen = _frozen(sets, measure)
-    keys, live = set_keys(len(sets), generator), np.flatnonzero(~frozen)
-    if measure == "error":
-        statistic, function = error_difference(cells), bootstrap_verdicts.error_pvalues
-    else:
-        statistic, function = f1_difference(cells), bootstrap_verdicts.f1_pvalues
-    pvalues = np.ones(len(sets))
-    pvalues[live] = function(sets[live], keys[live], n_replicates, interval, stratified)
-    return settle_degenerate(pvalues.reshape(shape), statistic, frozen.reshape(shape), degenerate)
+    check_choice("interval", interval, tuple(INTERVALS))
+    cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng, none=True)
+    function = bootstrap_verdicts.error_pvalues if measure == "error" else bootstrap_verdicts.f1_pvalues
+    test = partial(function, n_replicates=n_replicates, tails=INTERVALS[interval], stratified=stratified)
+    pvalues = on_live_sets(test, cells, frozen, generator, 1.0)
+    return settle_degenerate(pvalues, difference(measure)(cells), frozen, degenerate)
 
 
 def reject(
@@ -125,73 +91,67 @@ def reject(
     alphas: ArrayLike,
     n_replicates: int | None = 5000,
     interval: str | Sequence[str] = "equal_tailed",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Return ``bootstrap_percentile(...).pvalue <= alpha`` at several levels, stopping early.
 
     The replicates of a set are drawn in stages, the first ones the same as in
     :func:`bootstrap_percentile` with a generator in the same state, and stop once the verdict at every
-    level is settled. A verdict is settled (see :mod:`harness.significance.settling`)
+    level is settled. A verdict is settled (see :mod:`harness.significance.stopping`)
 
     - by the smallest p-value that the counts allow, where few documents are discordant;
     - by the p-value from the moments of the replicates, where many are and it is far from the level;
     - by the replicates so far: an acceptance that no further one can undo, or either verdict when the
       other has a predictive probability of at most 1e-4.
 
-    Parameters
-    ----------
-    counts, measure, n_replicates, rng, stratified, degenerate
-        As in :func:`bootstrap_percentile`.
-    alphas : float or sequence of floats
-        Levels, each between 0 and 1.
-    interval : str or sequence of str
-        As there; several intervals are judged on the same replicates, each with the verdicts that it
-        has alone with a generator in the same state, at little more than the cost of one.
+    `alphas` are levels between 0 and 1. Several intervals are judged on the same replicates, each with the
+    verdicts that it has alone with a generator in the same state, at little more than the cost of one.
 
     Returns
     -------
     bool array, shape (..., n_alphas) or, for a sequence of intervals, (..., n_intervals, n_alphas)
-        True where the null hypothesis is rejected.
-
-    Raises
-    ------
-    ValueError
-        As :func:`bootstrap_percentile`, or if a level is not between 0 and 1.
 
     Examples
     --------
+    >>> import numpy as np
     >>> counts = [[20, 2, 9, 3, 4, 6, 5, 951], [20, 1, 30, 3, 4, 6, 5, 931]]
     >>> reject(counts, "f1", [0.1, 0.001], rng=np.random.default_rng(0))
     array([[ True, False],
            [ True,  True]])
     """
-    levels = check_levels(alphas)
+    levels, names = check_levels(alphas), interval_names(interval, tuple(INTERVALS))
     check_choice("degenerate", degenerate, ("accept", "reject"))
-    intervals = (interval,) if isinstance(interval, str) else tuple(interval)
-    for name in intervals or ("none",):
-        cells = _checked(counts, measure, n_replicates, name)
-    sets, generator = cells.reshape(-1, 8), _generator(rng)
-    frozen = _frozen(sets, measure)
-    verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)
-    live = np.flatnonzero(~frozen)
-    keys = set_keys(len(sets), generator)
-    judge = bootstrap_verdicts.error_verdicts if measure == "error" else bootstrap_verdicts.f1_verdicts
-    verdicts[live] = judge(sets[live], keys[live], levels, n_replicates, intervals, stratified)
-    verdicts[frozen] = degenerate == "reject"
-    shape = cells.shape[:-1] if isinstance(interval, str) else (*cells.shape[:-1], len(intervals))
-    return verdicts.reshape(*shape, len(levels))
+    cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng, none=True)
+    function = bootstrap_verdicts.error_verdicts if measure == "error" else bootstrap_verdicts.f1_verdicts
+    tails = [INTERVALS[name] for name in names]
+    judge = partial(function, levels=levels, n_replicates=n_replicates, tails=tails, stratified=stratified)
+    shape = (len(names), len(levels))
+    verdicts: Bools = on_live_sets(judge, cells, frozen, generator, degenerate == "reject", shape)
+    return verdicts[..., 0, :] if isinstance(interval, str) else verdicts
 
 
-def degenerate_sets(counts: ArrayLike, measure: str) -> NDArray[np.bool_]:
+def checked_sets(
+    counts: ArrayLike, measure: str, n_replicates: int | None, rng: Generator | None, *, none: bool = False
+) -> tuple[Ints, Bools, Generator]:
+    """Return the counts, which sets are degenerate and a generator after checking all that is given."""
+    check_replicates(n_replicates, none=none)
+    cells = as_counts(counts, bootstrap_f1.MAX_DOCUMENTS)
+    return cells, degenerate_sets(cells, measure), as_generator(rng)
+
+
+def interval_names(interval: str | Sequence[str], allowed: tuple[str, ...]) -> list[str]:
+    """Return the names of one or several intervals, all of them allowed."""
+    names = [interval] if isinstance(interval, str) else list(interval)
+    for name in names or ["none"]:
+        check_choice("interval", name, allowed)
+    return names
+
+
+def degenerate_sets(counts: ArrayLike, measure: str) -> Bools:
     """Return the `degenerate` of :func:`bootstrap_percentile` without its p-values, shape (...).
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or the measure is unknown.
 
     Examples
     --------
@@ -201,34 +161,9 @@ def degenerate_sets(counts: ArrayLike, measure: str) -> NDArray[np.bool_]:
     array([ True,  True])
     """
     check_choice("measure", measure, MEASURES)
-    return _frozen(as_counts(counts), measure)
-
-
-def _frozen(cells: NDArray[np.int64], measure: str) -> NDArray[np.bool_]:
-    """Return where d* is 0 in every replicate there can be."""
+    cells = as_counts(counts)
     if measure == "f1":
         return bootstrap_f1.frozen(cells)
     n01, n10 = discordant(cells)
-    return n01 + n10 == 0
-
-
-def _checked(counts: ArrayLike, measure: str, n_replicates: int | None, interval: str) -> NDArray[np.int64]:
-    """Check what both functions are given; return the counts as int64."""
-    check_choice("measure", measure, MEASURES)
-    check_choice("interval", interval, INTERVALS)
-    is_number = isinstance(n_replicates, Integral) and not isinstance(n_replicates, bool)
-    if n_replicates is not None and (not is_number or n_replicates < 1):
-        raise ValueError(f"n_replicates: {n_replicates!r} is not allowed; a whole number >= 1 or None is")
-    cells = as_counts(counts)
-    totals = cells.sum(axis=-1)
-    if totals.size and totals.max() >= bootstrap_f1.MAX_DOCUMENTS:
-        raise ValueError(f"counts: a set of {totals.max()} documents is not allowed; fewer than 2**31 are")
-    return cells
-
-
-def _generator(rng: np.random.Generator | None) -> np.random.Generator:
-    if rng is None:
-        return np.random.default_rng()
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
-    return rng
+    none_discordant: Bools = n01 + n10 == 0
+    return none_discordant

@@ -10,20 +10,18 @@ gives p-values with exactly the distribution that B resamplings of the documents
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
-from harness.significance.distinct import distinct_rows
-from harness.significance.settling import Forecast, gamma_lower
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.measures import Floats, Ints
+from harness.significance.equal_counts import distinct_rows
+from harness.significance.stopping import Forecast, error_factor, gamma_lower
 
 LEAST_COUNT = 10
 """With so many discordant documents the four moments of D* tell its tails within the margin below."""
 
 MARGIN, SLACK = (0.01, 3.0, 0.3), 1e-4
 """A tail from the moments may be wrong by a factor 1 + .01 + 3 / m^1.5 + .3 g^2, m the number of discordant
-documents and g the skewness, and by so much besides."""
+documents and g the skewness, and by the slack in addition."""
 
 
 def strata(cells: Ints, stratified: bool) -> Ints:
@@ -48,16 +46,11 @@ def strata(cells: Ints, stratified: bool) -> Ints:
 
 @lru_cache(maxsize=1024)
 def distribution(groups: tuple[int, ...]) -> tuple[Ints, Floats]:
-    """Return the values that D* can take, ascending, and their probabilities, for one set.
+    """Return the values that D* can take, ascending, and their probabilities, for a row of :func:`strata`.
 
     The characteristic function of D* is ``(1 + (n01 (e^it - 1) + n10 (e^-it - 1)) / N)^N``, multiplied
     over the strata; a discrete Fourier transform turns it into probabilities, good to about 1e-14. Values
     further than 9 standard deviations and 20 from the mean (less than 1e-16 in all) are left out.
-
-    Parameters
-    ----------
-    groups : tuple of 3 or 6 int
-        A row of what :func:`strata` makes.
 
     Examples
     --------
@@ -90,36 +83,23 @@ def distribution(groups: tuple[int, ...]) -> tuple[Ints, Floats]:
 def signs(values: Ints, weights: Floats) -> Floats:
     """Return P(D* < 0), P(D* = 0) and P(D* > 0), shape (3,)."""
     shares = np.array([weights[values < 0].sum(), weights[values == 0].sum(), weights[values > 0].sum()])
-    return np.minimum(shares, 1)  # a sum of weights may pass 1 by its last bit
+    return np.asarray(np.minimum(shares, 1))  # a sum of weights may pass 1 by its last bit
 
 
-def limit_pvalue(groups: Ints, interval: str, known: tuple[Ints, Floats]) -> float:
-    """Return the p-value of infinitely many replicates for one set (1 without discordant documents).
+def limit_pvalue(groups: Ints, tails: int, known: tuple[Ints, Floats]) -> float:
+    """Return the p-value of infinitely many replicates for one row of :func:`strata`.
 
-    Parameters
-    ----------
-    groups : int array, shape (3,) or (6,)
-        As made by :func:`strata`.
-    interval : {"equal_tailed", "symmetric"}
-    known : tuple of arrays
-        The set's :func:`distribution`.
-
-    Examples
-    --------
-    >>> round(limit_pvalue(np.array([3, 0, 10]), "equal_tailed", distribution((3, 0, 10))), 10)  # 2 x 0.7^10
-    0.0564950498
+    It is 1 without discordant documents; `known` is the set's :func:`distribution`.
     """
     values, weights = known
-    if interval == "equal_tailed":
+    if tails == 2:
         below, zero, above = signs(values, weights)
         return float(min(1.0, 2 * (min(below, above) + zero)))
     mean = int((groups[0::3] - groups[1::3]).sum())  # that of D* is D itself
     return float(min(1.0, weights[np.abs(values - mean) >= abs(mean)].sum()))
 
 
-def drawn_pvalue(
-    known: tuple[Ints, Floats], n_replicates: int, interval: str, rng: np.random.Generator
-) -> float:
+def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, tails: int, rng: Generator) -> float:
     """Return the p-value of `n_replicates` random replicates for one set with discordant documents.
 
     One multinomial draw tells how many replicates fall on each sign of D* (equal-tailed) or on each value
@@ -127,9 +107,9 @@ def drawn_pvalue(
     if the documents were resampled `n_replicates` times. `known` is the set's :func:`distribution`.
     """
     values, weights = known
-    if interval == "equal_tailed":
+    if tails == 2:
         below, zero, above = rng.multinomial(n_replicates, signs(values, weights)).tolist()
-        return min(1.0, 2 * (min(below, above) + zero) / n_replicates)
+        return float(min(1.0, 2 * (min(below, above) + zero) / n_replicates))
     tally = rng.multinomial(n_replicates, weights)
     values, tally = values[tally > 0], tally[tally > 0]
     total = int((tally * values).sum())  # the mean is total / n_replicates: compare whole numbers, ties count
@@ -137,18 +117,11 @@ def drawn_pvalue(
     return int(tally[hit].sum()) / n_replicates
 
 
-def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
-    """Return bounds on the share of hits of each set for each interval.
+def forecast(groups: Ints, tails: list[int]) -> list[Forecast]:
+    """Return bounds on the share of hits of sets, rows of :func:`strata`, for each interval.
 
     From the moments of D* where enough documents are discordant; else from its distribution, once for all
     sets with the same counts.
-
-    Parameters
-    ----------
-    groups : int array, shape (n_sets, 3) or (n_sets, 6)
-        As made by :func:`strata`.
-    symmetric : list of bool
-        For each interval whether it is the symmetric one.
     """
     cumulants = np.zeros((4, len(groups)))
     discordant = np.zeros(len(groups))
@@ -170,24 +143,23 @@ def forecast(groups: Ints, symmetric: list[bool]) -> list[Forecast]:
         return gamma_lower((step - cumulants[0]) / deviation, skewness, excess)
 
     below, above = up_to(0.5), 1 - up_to(-0.5)
-    constant, count, square = MARGIN
-    factor = 1 + constant + count / np.maximum(discordant, 1) ** 1.5 + square * skewness**2
+    factor = error_factor(MARGIN, discordant, skewness)
     usable = (discordant >= LEAST_COUNT) & (np.abs(skewness) <= 1)
     made = []
-    for is_symmetric in symmetric:
+    for n_tails in tails:
         low = high = np.minimum(below, above)
-        if is_symmetric:
+        if n_tails == 1:
             # the replicates' own mean decides whether twice the mean itself counts
             twice, positive = 2 * np.rint(cumulants[0]), cumulants[0] > 0
             low = np.where(positive, below + 1 - up_to(twice + 0.5), above + up_to(twice - 0.5))
             high = np.where(positive, below + 1 - up_to(twice - 0.5), above + up_to(twice + 0.5))
-        low, high = np.clip(low / factor - SLACK, 0, 1), np.clip(high * factor + SLACK, 0, 1)
-        low[~usable], high[~usable] = _exact_shares(groups[~usable], is_symmetric)
-        made.append(Forecast(np.zeros(len(low)), low, high))
+        known = Forecast.around(low, high, factor, SLACK, usable)
+        known.low[~usable], known.high[~usable] = _exact_shares(groups[~usable], n_tails)
+        made.append(known)
     return made
 
 
-def _exact_shares(groups: Ints, symmetric: bool) -> Floats:
+def _exact_shares(groups: Ints, tails: int) -> Floats:
     """Return the bounds of :func:`forecast` from the distribution of D*, shape (2, n_sets)."""
     first, which = distinct_rows(groups)
     rows = groups[first]
@@ -196,7 +168,7 @@ def _exact_shares(groups: Ints, symmetric: bool) -> Floats:
         values, weights = distribution(tuple(row.tolist()))
         below, zero, above = signs(values, weights)
         shares[:, i] = min(below, above) + zero
-        if symmetric:
+        if tails == 1:
             mean = int((row[0::3] - row[1::3]).sum())
             far = np.abs(values - mean)
             reached = [weights[(far > abs(mean)) | (values == 0)].sum(), weights[far >= abs(mean)].sum()]

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
+from harness.measures import Bools, Floats, Ints
 from harness.significance.replicates import Cells, Resampling
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FIRST_STAGE, GROWTH = 5000, 3
 """Replicates of the first stage, and by what each later stage is larger than the one before. A verdict that
@@ -18,7 +17,7 @@ is not known before any replicate is drawn is so near its level that fewer seldo
 LARGEST_STAGE = 20_000
 """Replicates drawn at once, so that memory does not grow with their number."""
 
-MAX_DOCUMENTS = 2**31
+MAX_DOCUMENTS = 2**31 - 1
 """Sets up to this size: the products of counts that are compared then fit in 63 bits."""
 
 
@@ -41,42 +40,24 @@ def stage_sizes(n_replicates: int, first: int = FIRST_STAGE) -> list[int]:
     return sizes
 
 
-def frozen(cells: Ints) -> NDArray[np.bool_]:
-    """Return where dF1* is 0 in every replicate: no discordant document, or no true positive of A or B.
-
-    Examples
-    --------
-    >>> frozen(np.array([[5, 0, 0, 1, 1, 0, 0, 93], [0, 0, 0, 4, 1, 2, 0, 93], [0, 0, 1, 0, 0, 0, 0, 99]]))
-    array([ True,  True, False])
-    """
-    return (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
+def frozen(cells: Ints) -> Bools:
+    """Return where dF1* is 0 in every replicate: no discordant document, or no true positive of A or B."""
+    found: Bools = (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
+    return found
 
 
 def replicates(
     cells: Ints,
     sizes: Sequence[int],
     stratified: bool,
-    rng: np.random.Generator,
+    rng: Generator,
     wanted: Callable[[Cells], NDArray[Any]],
 ) -> Iterator[NDArray[Any]]:
     """Yield what is wanted of the bootstrap replicates of one set, stage by stage.
 
-    The first stages are the same replicates however many stages are taken from the iterator.
-
-    Parameters
-    ----------
-    cells : int array, shape (8,)
-        Counts e1..e8.
-    sizes : sequence of int
-        Replicates of each stage.
-    stratified : bool
-        Keep the numbers of positives and of negatives as they are in `cells`.
-    rng : numpy.random.Generator
-        The set's own generator.
-    wanted : callable
-        From replicates, shape (6, n), to an array of shape (..., n), as for
-        :meth:`harness.significance.replicates.Resampling.draw`. The rows are e1, e2, e3, e4 + e5 (which act
-        alike), e6, e7.
+    The first stages are the same replicates however many stages are taken from the iterator. `wanted` is as
+    for :meth:`harness.significance.replicates.Resampling.draw`, of replicates (6, n) whose rows are e1, e2,
+    e3, e4 + e5 (which act alike), e6, e7.
     """
     if not stratified:
         whole = Resampling(np.array([*cells[:3], cells[3] + cells[4], *cells[5:]]))
@@ -128,6 +109,11 @@ class Symmetric:
         return int(np.count_nonzero(self.values <= below) + np.count_nonzero(self.values >= above))
 
 
+Tally = EqualTailed | Symmetric
+TALLIES: dict[int, type[Tally]] = {2: EqualTailed, 1: Symmetric}
+"""What counts the replicates of an interval with so many tails."""
+
+
 def differences(drawn: Cells) -> Floats:
     """Return dF1* of each replicate (columns of `drawn`), of the right sign and 0 exactly where it is 0.
 
@@ -135,15 +121,7 @@ def differences(drawn: Cells) -> Floats:
     dF1 = 2 (T_A D_B - T_B D_A) / (D_A D_B) and leaves T_A (H + e6) - T_B (H + e7), a whole number. Where an
     F1 is 0/0 there is no positive, both T are 0 and so is the difference, as it should be.
 
-    Parameters
-    ----------
-    drawn : int array, shape (6, ...)
-        Rows as in :func:`replicates`; sums of three times the number of documents fit.
-
-    Examples
-    --------
-    >>> differences(np.array([[10, 4], [2, 3], [2, 4], [3, 2], [1, 0], [0, 1]])).round(4)
-    array([0.0276, 0.0273])
+    Rows are those of :func:`replicates`; sums of three times the number of documents must fit.
     """
     e1, e2, e3, e45, e6, e7 = drawn
     t_a, t_b, base = e1 + e3, e1 + e2, e1 + e2 + e3 + e45
@@ -151,4 +129,4 @@ def differences(drawn: Cells) -> Floats:
         form if form.dtype == np.int64 else form.astype(float) for form in (t_a, t_b, base + e6, base + e7)
     )
     scale = (with_a + a) * np.asarray(with_b + b, dtype=float)
-    return 2 * (a * with_b - b * with_a) / np.maximum(scale, 1)
+    return np.asarray(2 * (a * with_b - b * with_a) / np.maximum(scale, 1))

@@ -7,98 +7,68 @@ tail to within a few per cent of itself from some ten discordant documents on. F
 positives often enough, `bootstrap_f1_lattice` knows the tail as well.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from harness.measures import A, B, Bools, Floats, Ints, Y
 from harness.significance.bootstrap_f1_lattice import lower_tails
-from harness.significance.settling import Forecast, gamma_lower
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.significance.stopping import Forecast, below_zero, error_factor
 
 LEAST_COUNT, LARGEST_SKEWNESS = 10, 1.0
 """The approximation is used where so many documents are discordant, and found by A or B."""
 
 MARGIN = (0.025, 6.0, 0.3)
 """It may be wrong by a factor 1 + .025 + 6 / n^1.5 + .3 g^2, n the smaller of the two counts above and g the
-skewness (how far it was wrong: `tests/test_bootstrap_early.py`)."""
+skewness (how far it was wrong: `tests/significance/test_bootstrap_early.py`)."""
 
 FEW_MARGIN = (0.05, 4.0)
 """And with fewer discordant documents by 1 + .05 or, for the symmetric interval, by 4 mean*^2 more."""
 
 SLACK = 2e-4
-"""And by so much besides, far in the tail."""
+"""And by this in addition, far in the tail."""
 
 BLOCK = 2048
 """Sets whose moments are computed at once, so that memory does not grow with their number."""
 
 # Linear forms on e1..e8: true positives T and denominators D of F1 = 2T/D.
-_T = np.array([[1, 0, 1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0]], dtype=float)
-_D = np.array([[2, 1, 2, 1, 1, 0, 1, 0], [2, 2, 1, 1, 1, 1, 0, 0]], dtype=float)
+_T, _D = np.stack([Y * A, Y * B]), np.stack([Y + A, Y + B])
 _CURVE_T = sum(np.outer(t, d) + np.outer(d, t) for t, d in ((_T[0], _D[1]), (-_T[1], _D[0])))
 _CURVE_D = np.outer(_D[0], _D[1]) + np.outer(_D[1], _D[0])
 
 
-Tails = tuple[Floats, Floats, NDArray[np.bool_]]
+Tails = tuple[Floats, Floats, Bools]
 """The share of hits of each set for one interval; by what factor it may be wrong; where it is to be used."""
 
 
-class Tail(NamedTuple):
-    """P*(dF1* <= c) of each set and what tells how good it is, arrays of shape (n_sets,)."""
+def forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
+    """Return bounds on the share of hits of sets (n_sets, 8), none of them degenerate, for each interval.
 
-    below: Floats
-    skewness: Floats
-
-
-def forecast(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forecast]:
-    """Return bounds on the share of hits of each set for each interval.
-
-    Parameters
-    ----------
-    cells : int array, shape (n_sets, 8)
-        None of them degenerate.
-    stratified : bool
-        Whether positives and negatives are resampled apart.
-    symmetric : list of bool
-        For each interval whether it is the symmetric one.
+    `stratified` says whether positives and negatives are resampled apart, `tails` how many tails each
+    interval has: 1 the symmetric, 2 the equal-tailed one; so in the functions below.
     """
     starts = range(0, max(len(cells), 1), BLOCK)
-    blocks = [_forecast_block(cells[at : at + BLOCK], stratified, symmetric) for at in starts]
+    parts = [cells[at : at + BLOCK] for at in starts]
+    blocks = [_bounds(part, stratified, moment_tails(part, stratified, tails)) for part in parts]
     return [
-        Forecast(*(np.concatenate(parts) for parts in zip(*of_interval, strict=True)))
+        Forecast(*(np.concatenate(arrays) for arrays in zip(*of_interval, strict=True)))
         for of_interval in zip(*blocks, strict=True)
     ]
 
 
-def _forecast_block(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forecast]:
-    return _bounds(moment_tails(cells, stratified, symmetric), least_pvalue(cells, stratified))
-
-
-def few(cells: Ints) -> NDArray[np.bool_]:
-    """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`.
-
-    Examples
-    --------
-    >>> few(np.array([[20, 2, 9, 3, 4, 6, 5, 951], [20, 2, 1, 3, 4, 1, 0, 951], [2, 2, 1, 3, 4, 1, 0, 951]]))
-    array([False,  True, False])
-    """
+def few(cells: Ints) -> Bools:
+    """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`."""
     discordant = cells[:, [1, 2, 5, 6]].sum(axis=1)
-    return (discordant > 0) & (discordant < LEAST_COUNT) & (cells[:, :3].sum(axis=1) >= LEAST_COUNT)
+    some = (discordant > 0) & (discordant < LEAST_COUNT)
+    return np.asarray(some & (cells[:, :3].sum(axis=1) >= LEAST_COUNT))
 
 
-def few_forecast(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Forecast]:
-    """Return :func:`forecast` for sets of which :func:`few` holds; takes some ten times as long a set."""
-    return _bounds(few_tails(cells, stratified, symmetric), least_pvalue(cells, stratified))
+def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
+    """Return :func:`forecast` for sets of which :func:`few` holds; takes about ten times as long per set."""
+    return _bounds(cells, stratified, few_tails(cells, stratified, tails))
 
 
-def _bounds(tails: list[Tails], least: Floats) -> list[Forecast]:
-    made = []
-    for tail, factor, usable in tails:
-        low, high = np.clip(tail / factor - SLACK, 0, 1), np.clip(tail * factor + SLACK, 0, 1)
-        made.append(Forecast(least, np.where(usable, low, 0.0), np.where(usable, high, 1.0)))
-    return made
+def _bounds(cells: Ints, stratified: bool, tails: list[Tails]) -> list[Forecast]:
+    least = least_pvalue(cells, stratified)
+    return [Forecast.around(tail, tail, factor, SLACK, usable, least) for tail, factor, usable in tails]
 
 
 def least_pvalue(cells: Ints, stratified: bool) -> Floats:
@@ -106,12 +76,6 @@ def least_pvalue(cells: Ints, stratified: bool) -> Floats:
 
     Without a document of e3 and e6 no replicate favours A; without e2 and e7 none favours B; without e1,
     e2 and e3 both F1 are 0. The bound is exact arithmetic, not an approximation.
-
-    Parameters
-    ----------
-    cells : int array, shape (n_sets, 8)
-    stratified : bool
-        Whether positives and negatives are resampled apart.
     """
     positives, negatives = cells[:, :4].sum(axis=1), cells[:, 4:].sum(axis=1)
 
@@ -123,75 +87,60 @@ def least_pvalue(cells: Ints, stratified: bool) -> Floats:
                     np.where(part > 0, n * np.log1p(-part / n), 0.0)
                     for part, n in ((of_positives, positives), (of_negatives, negatives))
                 ]
-                return np.exp(logs[0] + logs[1])
+                return np.asarray(np.exp(logs[0] + logs[1]))
             n = positives + negatives
-            return np.exp(n * np.log1p(-(of_positives + of_negatives) / n))
+            return np.asarray(np.exp(n * np.log1p(-(of_positives + of_negatives) / n)))
 
     none = np.zeros_like(positives)
     one_sided = np.minimum(absent(cells[:, 2], cells[:, 5]), absent(cells[:, 1], cells[:, 6]))
     return np.maximum(one_sided, absent(cells[:, :3].sum(axis=1), none))
 
 
-def limit_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+def limit_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Return :func:`few_tails` where it suits, else :func:`moment_tails`."""
-    by_moments, chosen = moment_tails(cells, stratified, symmetric), few(cells)
-    for parts, others in zip(by_moments, few_tails(cells[chosen], stratified, symmetric), strict=True):
+    by_moments, chosen = moment_tails(cells, stratified, tails), few(cells)
+    for parts, others in zip(by_moments, few_tails(cells[chosen], stratified, tails), strict=True):
         for part, other in zip(parts, others, strict=True):
             part[chosen] = other
     return by_moments
 
 
-def few_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+def few_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Approximate as :func:`moment_tails` does, for sets of which :func:`few` holds."""
     x = cells.astype(float)
     mean = _mean_difference(x, [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)])
     (zero, far), ties = lower_tails(cells, stratified, [np.zeros(len(x)), 2 * mean])
     made = []
-    for is_symmetric in symmetric:
-        tail = (
-            np.where(mean > 0, zero + 1 - far, 1 - zero + far) if is_symmetric else np.minimum(zero, 1 - zero)
-        )
-        constant, square = FEW_MARGIN
-        factor = 1 + constant + (square * mean**2 if is_symmetric else np.zeros(len(x)))
+    for n_tails in tails:
+        tail, (constant, square) = np.minimum(zero, 1 - zero), FEW_MARGIN
+        if n_tails == 1:
+            tail = np.where(mean > 0, zero + 1 - far, 1 - zero + far)
+        factor = 1 + constant + (square * mean**2 if n_tails == 1 else np.zeros(len(x)))
         made.append((np.clip(tail + ties / 2, 0, 1), factor, np.ones(len(x), dtype=bool)))
     return made
 
 
-def moment_tails(cells: Ints, stratified: bool, symmetric: list[bool]) -> list[Tails]:
+def moment_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Approximate the infinite-replicate tail from the moments, for each interval.
 
-    Parameters
-    ----------
-    cells : int array, shape (n_sets, 8)
-    stratified : bool
-        Whether positives and negatives are resampled apart.
-    symmetric : list of bool
-        For each interval whether it is the symmetric one.
-
-    Returns
-    -------
-    list of (tail, factor, usable), arrays of shape (n_sets,)
-        min(P*(dF1* <= 0), P*(dF1* >= 0)), or P*(|dF1* - mean*| >= |mean*|) where symmetric; by what factor
-        it may be wrong; where the counts are large enough for it to be trusted so far.
+    It is min(P*(dF1* <= 0), P*(dF1* >= 0)), or P*(|dF1* - mean*| >= |mean*|) where symmetric.
     """
     x = cells.astype(float)
     groups = [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)]
     fewest = np.minimum(x[:, [1, 2, 5, 6]].sum(axis=1), x[:, :3].sum(axis=1))
-    zero = _lower_tail(x, groups, np.zeros(len(x)))
+    zero, zero_skew = _lower_tail(x, groups, np.zeros(len(x)))
     half = tie_weight(x, groups) / 2  # the approximation splits it; both tails hold all of it
     made = []
-    for is_symmetric in symmetric:
-        if is_symmetric:
+    for n_tails in tails:
+        if n_tails == 1:
             mean = _mean_difference(x, groups)
-            far = _lower_tail(x, groups, 2 * mean)
-            tail = np.where(mean > 0, zero.below + 1 - far.below, 1 - zero.below + far.below) + half
-            skew = np.maximum(np.abs(zero.skewness), np.abs(far.skewness))
+            far, far_skew = _lower_tail(x, groups, 2 * mean)
+            tail = np.where(mean > 0, zero + 1 - far, 1 - zero + far) + half
+            skew = np.maximum(np.abs(zero_skew), np.abs(far_skew))
         else:
-            tail, skew = np.minimum(zero.below, 1 - zero.below) + half, np.abs(zero.skewness)
-        constant, count, square = MARGIN
-        factor = 1 + constant + count / np.maximum(fewest, 1) ** 1.5 + square * skew**2
+            tail, skew = np.minimum(zero, 1 - zero) + half, np.abs(zero_skew)
         usable = (fewest >= LEAST_COUNT) & (skew <= LARGEST_SKEWNESS)
-        made.append((np.clip(tail, 0, 1), factor, usable))
+        made.append((np.clip(tail, 0, 1), error_factor(MARGIN, fewest, skew), usable))
     return made
 
 
@@ -206,7 +155,7 @@ def tie_weight(x: Floats, groups: list[slice]) -> Floats:
     p, n = x @ positive, x @ negative
     determinant = np.maximum(of_p * of_n - across**2, 1e-12)
     exponent = (p**2 * of_n - 2 * p * n * across + n**2 * of_p) / determinant
-    return np.minimum(1.0, np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(determinant)))
+    return np.asarray(np.minimum(1.0, np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(determinant))))
 
 
 def _covariance(left: Floats, right: Floats, x: Floats, groups: list[slice]) -> Floats:
@@ -226,11 +175,11 @@ def _mean_difference(x: Floats, groups: list[slice]) -> Floats:
         top, bottom = x @ t, np.maximum(x @ d, 1)
         shift = top * _covariance(d, d, x, groups) / bottom**3 - _covariance(t, d, x, groups) / bottom**2
         means.append(2 * (top / bottom + shift))
-    return means[0] - means[1]
+    return np.asarray(means[0] - means[1])
 
 
-def _lower_tail(x: Floats, groups: list[slice], threshold: Floats) -> Tail:
-    """Return P*(dF1* <= threshold), half the weight of a tie included.
+def _lower_tail(x: Floats, groups: list[slice], threshold: Floats) -> tuple[Floats, Floats]:
+    """Return P*(dF1* <= threshold), half the weight of a tie included, and the skewness of the form.
 
     With W the centred counts of a replicate, V their covariance, and the form Q = q + s'W + W'CW / 2, its
     cumulants are those of s'W plus, to leading order, tr(CV)/2; tr(CVCV)/2 + sum C_ij k(s'W, W_i, W_j);
@@ -264,7 +213,4 @@ def _lower_tail(x: Floats, groups: list[slice], threshold: Floats) -> Tail:
     third = (x * s**3).sum(axis=1) + 3 * (reach * turned).sum(axis=1)
     again = np.matmul(spread, turned[:, :, None])[..., 0]
     fourth += 12 * (pull * turned).sum(axis=1) + 12 * (turned * again).sum(axis=1)
-    deviation = np.sqrt(np.maximum(variance, 1e-60))
-    z, skewness = -mean / deviation, third / deviation**3
-    excess = fourth / deviation**4 - 1.5 * skewness**2  # beyond the gamma's own
-    return Tail(gamma_lower(z, skewness, excess), skewness)
+    return below_zero(mean, variance, third, fourth)

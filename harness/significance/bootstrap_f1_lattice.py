@@ -13,11 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.measures import A, B, Floats, Ints, Y
 
 NEGLIGIBLE = 3e-7
 """Values of (delta, eps) less probable than this are left out."""
@@ -26,15 +24,7 @@ CHUNK = 128
 """Sets whose tails are computed at once, so that memory does not grow with their number."""
 
 # T, D of B, delta and eps as linear forms on e1..e8
-_FORMS = np.array(
-    [
-        [1, 1, 0, 0, 0, 0, 0, 0],
-        [2, 2, 1, 1, 1, 1, 0, 0],
-        [0, -1, 1, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 0, 1, -1, 0],
-    ],
-    dtype=float,
-)
+_FORMS = np.stack([Y * B, Y + B, Y * (A - B), (1 - Y) * (B - A)])
 
 
 class Law(NamedTuple):
@@ -47,14 +37,10 @@ class Law(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def law(up_p: int, down_p: int, up_n: int, down_n: int, positives: int, negatives: int) -> Law:
-    """Return the law of (delta*, eps*) = (e3* - e2*, e6* - e7*).
+    """Return the law of (delta*, eps*) = (e3* - e2*, e6* - e7*), from the counts e3, e2, e6, e7.
 
-    Parameters
-    ----------
-    up_p, down_p, up_n, down_n : int
-        Counts e3, e2, e6, e7.
-    positives, negatives : int
-        Documents of either class, where these are resampled apart; else all documents, and -1.
+    `positives` and `negatives` are the documents of either class where these are resampled apart; else all
+    documents, and -1.
 
     Examples
     --------
@@ -90,20 +76,8 @@ def _length(count: int) -> int:
 def lower_tails(cells: Ints, stratified: bool, thresholds: list[Floats]) -> tuple[Floats, Floats]:
     """Return P*(dF1* <= c), half the weight of dF1* = 0 included, for each threshold, and that weight.
 
-    Parameters
-    ----------
-    cells : int array, shape (n_sets, 8)
-        Sets with fewer than 10 discordant documents.
-    stratified : bool
-        Whether positives and negatives are resampled apart.
-    thresholds : list of float arrays, shape (n_sets,)
-        Values of c.
-
-    Returns
-    -------
-    tails : float array, shape (n_thresholds, n_sets)
-    ties : float array, shape (n_sets,)
-        P*(delta* = eps* = 0).
+    The sets `cells`, (n_sets, 8), have fewer than 10 discordant documents; `thresholds` are values of c for
+    all sets. The tails have shape (n_thresholds, n_sets), the weight of ties, delta* = eps* = 0, (n_sets,).
     """
     positives, negatives = cells[:, :4].sum(axis=1), cells[:, 4:].sum(axis=1)
     sizes = (positives, negatives) if stratified else (positives + negatives, np.full(len(cells), -1))
@@ -125,24 +99,12 @@ def lower_tails(cells: Ints, stratified: bool, thresholds: list[Floats]) -> tupl
 
 
 class _Rest(NamedTuple):
-    """What T and D of B are given delta and eps: moments, arrays with the sets along the first axis.
+    """Moments of T and D of B given delta and eps, arrays with the sets along the first axis."""
 
-    Attributes
-    ----------
-    means : shape (n, 4)
-        Of T, D, delta and eps.
-    slopes : shape (n, 2, 2)
-        Of the means of T and D in delta and eps.
-    spread : shape (n, 2, 2)
-        Covariance of what is left of T and D.
-    third : shape (n, 4)
-        Third moments of it: TTT, TTD, TDD, DDD.
-    """
-
-    means: Floats
-    slopes: Floats
-    spread: Floats
-    third: Floats
+    means: Floats  # (n, 4): of T, D, delta and eps
+    slopes: Floats  # (n, 2, 2): of the means of T and D in delta and eps
+    spread: Floats  # (n, 2, 2): covariance of what is left of T and D
+    third: Floats  # (n, 4): third moments of it: TTT, TTD, TDD, DDD
 
     @classmethod
     def of(cls, x: Floats, stratified: bool) -> "_Rest":

@@ -1,21 +1,25 @@
 """Bootstrap tests by the basic, the bootstrap-t and the BCa interval, on joint-outcome counts."""
 
 from collections.abc import Iterator, Sequence
-from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
-from harness.measures import difference
-from harness.significance import bootstrap_f1
-from harness.significance.interval_inversion import INTERVALS
-from harness.significance.interval_replicates import Errors, Observed, difference_replicates, observe
-from harness.significance.replicates import set_generator, set_keys
-from harness.significance.result import TestResult, as_counts, check_choice, discordant, settle_degenerate
-from harness.significance.stopping import check_levels, final_count
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.measures import Bools, Floats, Ints, difference
+from harness.significance.bootstrap import checked_sets, interval_names
+from harness.significance.bootstrap import degenerate_sets as degenerate_sets
+from harness.significance.interval_replicates import (
+    INTERVALS,
+    Errors,
+    Interval,
+    Observed,
+    difference_replicates,
+    observe,
+)
+from harness.significance.replicates import Keys, check_levels, on_live_sets, set_generator
+from harness.significance.result import TestResult, check_choice, settle_degenerate
+from harness.significance.stopping import final_count
 
 BLOCK = 4096
 """Sets whose observed values are computed at once, so that memory does not grow with their number."""
@@ -26,7 +30,7 @@ def bootstrap_intervals(
     measure: str,
     n_replicates: int = 5000,
     interval: str = "basic",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
@@ -48,41 +52,16 @@ def bootstrap_intervals(
       -a, if that is less. p = 0 where no replicate is on the other side of 0; a = 0 where all jackknife
       values are equal.
 
+    `statistic` is the observed difference, A minus B. Degenerate where d* = 0 in every possible
+    replicate: no discordant document or, for F1, no true positive of either classifier.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error"}
-        What is compared.
-    n_replicates : int
-        Replicates per set.
     interval : {"basic", "studentized", "bca"}
-        Which of the above.
-    rng : numpy.random.Generator, optional
-        Where the replicates come from; give one for results that can be repeated. None: a fresh,
-        unpredictable one. Each set takes the same part of the stream whether sets are tested together or
-        in batches one after the other.
     stratified : bool
         Resample positives and negatives apart, for sets that were drawn with fixed numbers of both;
         standard errors and acceleration are then those of two samples.
-    degenerate : {"accept", "reject"}
-        Verdict where d* = 0 in every possible replicate: no discordant document or, for F1, no true
-        positive of either classifier (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, a set holds 2**31 documents or more, or an
-        argument has a value that is not allowed.
-
-    See Also
-    --------
-    reject : the same verdicts, several times faster, and for several intervals at once.
 
     Notes
     -----
@@ -104,18 +83,20 @@ def bootstrap_intervals(
     studentized 0.04
     bca 0.04
     """
-    cells, generator = _checked(counts, measure, n_replicates, rng)
     check_choice("interval", interval, tuple(INTERVALS))
-    sets, frozen = cells.reshape(-1, 8), degenerate_sets(cells, measure)
-    pvalues = np.ones(len(sets))
-    kind = INTERVALS[interval]
-    errors = interval == "studentized"
-    for i, observed, stages in _live_sets(sets, frozen, measure, n_replicates, stratified, generator, errors):
-        tallies = [kind.tally(*stage, observed) for stage in stages]
-        counts_of_all = [(sum(parts), sum(parts)) for parts in zip(*tallies, strict=True)]
-        pvalues[i] = kind.bounds(counts_of_all, n_replicates, observed)[0]
-    statistic = difference(measure)(cells)
-    return settle_degenerate(pvalues.reshape(frozen.shape), statistic, frozen, degenerate)
+    cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
+    kind, errors = INTERVALS[interval], interval == "studentized"
+
+    def test(sets: Ints, keys: Keys) -> Floats:
+        pvalues = np.empty(len(sets))
+        for i, observed, stages in _replicates(sets, keys, measure, n_replicates, stratified, errors):
+            tallies = [kind.tally(*stage, observed) for stage in stages]
+            counts_of_all = [(sum(parts), sum(parts)) for parts in zip(*tallies, strict=True)]
+            pvalues[i] = kind.bounds(counts_of_all, n_replicates, observed)[0]
+        return pvalues
+
+    pvalues = on_live_sets(test, cells, frozen, generator, 1.0)
+    return settle_degenerate(pvalues, difference(measure)(cells), frozen, degenerate)
 
 
 def reject(
@@ -124,36 +105,23 @@ def reject(
     alphas: ArrayLike,
     n_replicates: int = 5000,
     interval: str | Sequence[str] = "basic",
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
     degenerate: str = "accept",
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Return ``bootstrap_intervals(...).pvalue <= alpha`` at several levels, stopping early.
 
     The replicates of a set are those of :func:`bootstrap_intervals` with a generator in the same state, in
     stages; they stop once every verdict is settled. One is where bounds on the final counts (see
     :mod:`harness.significance.stopping`) leave the p-value on one side of the level.
 
-    Parameters
-    ----------
-    counts, measure, n_replicates, rng, stratified, degenerate
-        As in :func:`bootstrap_intervals`.
-    alphas : float or sequence of floats
-        Levels, each between 0 and 1.
-    interval : str or sequence of str
-        As there; several intervals are judged on the same replicates, each with the verdicts that it
-        has alone with a generator in the same state.
+    Several intervals are judged on the same replicates, each with the verdicts that it has alone with a
+    generator in the same state.
 
     Returns
     -------
     bool array, shape (..., n_alphas) or, for a sequence of intervals, (..., n_intervals, n_alphas)
-        True where the null hypothesis is rejected.
-
-    Raises
-    ------
-    ValueError
-        As :func:`bootstrap_intervals`, or if a level is not between 0 and 1.
 
     Examples
     --------
@@ -162,49 +130,27 @@ def reject(
     array([[ True, False],
            [ True, False]])
     """
-    levels = check_levels(alphas)
+    levels, names = check_levels(alphas), interval_names(interval, tuple(INTERVALS))
     check_choice("degenerate", degenerate, ("accept", "reject"))
-    names = (interval,) if isinstance(interval, str) else tuple(interval)
-    for name in names or ("none",):
-        check_choice("interval", name, tuple(INTERVALS))
-    cells, generator = _checked(counts, measure, n_replicates, rng)
-    sets, frozen = cells.reshape(-1, 8), degenerate_sets(cells, measure)
-    verdicts = np.zeros((len(sets), len(names), len(levels)), dtype=bool)
-    errors = "studentized" in names
-    for i, observed, stages in _live_sets(sets, frozen, measure, n_replicates, stratified, generator, errors):
-        for j, k in _rejections(observed, stages, names, levels.tolist(), n_replicates):
-            verdicts[i, j, k] = True
-    verdicts[frozen.reshape(-1)] = degenerate == "reject"
-    shape = cells.shape[:-1] if isinstance(interval, str) else (*cells.shape[:-1], len(names))
-    return verdicts.reshape(*shape, len(levels))
+    cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
+    kinds, shape = [INTERVALS[name] for name in names], (len(names), len(levels))
 
+    def judge(sets: Ints, keys: Keys) -> Bools:
+        verdicts = np.zeros((len(sets), *shape), dtype=bool)
+        made = _replicates(sets, keys, measure, n_replicates, stratified, "studentized" in names)
+        for i, observed, stages in made:
+            verdicts[i] = _verdicts(observed, stages, kinds, levels, n_replicates)
+        return verdicts
 
-def degenerate_sets(counts: ArrayLike, measure: str) -> NDArray[np.bool_]:
-    """Return the `degenerate` of :func:`bootstrap_intervals` without its p-values, shape (...).
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or the measure is unknown.
-
-    Examples
-    --------
-    >>> degenerate_sets([[0, 0, 0, 4, 1, 2, 0, 93], [5, 1, 0, 0, 1, 0, 0, 93]], "f1")
-    array([ True, False])
-    """
-    check_choice("measure", measure, ("f1", "error"))
-    cells = as_counts(counts)
-    if measure == "f1":
-        return bootstrap_f1.frozen(cells)
-    n01, n10 = discordant(cells)
-    return n01 + n10 == 0
+    verdicts: Bools = on_live_sets(judge, cells, frozen, generator, degenerate == "reject", shape)
+    return verdicts[..., 0, :] if isinstance(interval, str) else verdicts
 
 
 def unusable_share(
     counts: ArrayLike,
     measure: str,
     n_replicates: int = 5000,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     stratified: bool = False,
 ) -> Floats:
@@ -222,75 +168,47 @@ def unusable_share(
     >>> bool(0.3 < unusable_share(counts, "f1", rng=np.random.default_rng(0)) < 0.5)
     True
     """
-    cells, generator = _checked(counts, measure, n_replicates, rng)
-    sets, frozen = cells.reshape(-1, 8), degenerate_sets(cells, measure)
-    shares = np.ones(len(sets))
-    for i, _, stages in _live_sets(sets, frozen, measure, n_replicates, stratified, generator, True):
-        shares[i] = sum(np.count_nonzero(errors() == 0) for _, errors in stages) / n_replicates
-    return shares.reshape(frozen.shape)
+    cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
+
+    def share(sets: Ints, keys: Keys) -> Floats:
+        found = _replicates(sets, keys, measure, n_replicates, stratified, errors=True)
+        unusable = [sum(np.count_nonzero(errors() == 0) for _, errors in stages) for _, _, stages in found]
+        return np.array(unusable) / n_replicates
+
+    return on_live_sets(share, cells, frozen, generator, 1.0)
 
 
-def _checked(
-    counts: ArrayLike, measure: str, n_replicates: int, rng: np.random.Generator | None
-) -> tuple[Ints, np.random.Generator]:
-    """Check what all functions are given; return the counts as int64 and a generator."""
-    check_choice("measure", measure, ("f1", "error"))
-    if isinstance(n_replicates, bool) or not isinstance(n_replicates, Integral) or n_replicates < 1:
-        raise ValueError(f"n_replicates: {n_replicates!r} is not allowed; a whole number >= 1 is")
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
-    cells = as_counts(counts)
-    totals = cells.sum(axis=-1)
-    if totals.size and totals.max() >= bootstrap_f1.MAX_DOCUMENTS:
-        raise ValueError(f"counts: a set of {totals.max()} documents is not allowed; fewer than 2**31 are")
-    return cells, np.random.default_rng() if rng is None else rng
-
-
-def _live_sets(
-    sets: Ints,
-    frozen: NDArray[np.bool_],
-    measure: str,
-    n_replicates: int,
-    stratified: bool,
-    rng: np.random.Generator,
-    errors: bool,
+def _replicates(
+    sets: Ints, keys: Keys, measure: str, n_replicates: int, stratified: bool, errors: bool
 ) -> Iterator[tuple[int, Observed, Iterator[tuple[Floats, Errors]]]]:
-    """Yield place, observed values and replicates, from a generator of its own, of each live set."""
-    keys = set_keys(len(sets), rng)
-    live = np.flatnonzero(~frozen.reshape(-1))
-    for start in range(0, len(live), BLOCK):
-        places = live[start : start + BLOCK]
-        for i, observed in zip(places.tolist(), observe(sets[places], measure, stratified), strict=True):
+    """Yield place, observed values and replicates, from a generator of its own, of each set."""
+    for start in range(0, len(sets), BLOCK):
+        for i, observed in enumerate(observe(sets[start : start + BLOCK], measure, stratified), start):
             own = set_generator(keys[i])
             stages = difference_replicates(sets[i], measure, n_replicates, stratified, own, errors=errors)
             yield i, observed, stages
 
 
-def _rejections(
+def _verdicts(
     observed: Observed,
     stages: Iterator[tuple[Floats, Errors]],
-    names: Sequence[str],
-    levels: list[float],
+    kinds: list[Interval],
+    levels: Floats,
     n_replicates: int,
-) -> Iterator[tuple[int, int]]:
-    """Yield interval and level of the rejections of one set, taking stages until all are settled."""
-    kinds = [INTERVALS[name] for name in names]
+) -> Bools:
+    """Return the verdicts on one set, (n_intervals, n_levels), taking stages until all are settled."""
     totals = [[0.0] * kind.n_counts for kind in kinds]
-    unsettled = {j: set(range(len(levels))) for j in range(len(kinds))}
-    n_drawn = 0
+    rejected = np.zeros((len(kinds), len(levels)), dtype=bool)
+    unsettled, n_drawn = ~rejected, 0
     for values, errors in stages:
         n_drawn += len(values)
-        for j in list(unsettled):
+        for j in np.flatnonzero(unsettled.any(axis=1)):
             found = kinds[j].tally(values, errors, observed)
             totals[j] = [total + more for total, more in zip(totals[j], found, strict=True)]
             ranges = [final_count(total, n_drawn, n_replicates) for total in totals[j]]
             least, greatest = kinds[j].bounds(ranges, n_replicates, observed)
-            for k in list(unsettled[j]):
-                if greatest <= levels[k]:
-                    yield j, k
-                if greatest <= levels[k] or least > levels[k]:
-                    unsettled[j].remove(k)
-            if not unsettled[j]:
-                del unsettled[j]
-        if not unsettled:
-            return
+            rejected[j] |= unsettled[j] & (greatest <= levels)
+            unsettled[j] &= (least <= levels) & (levels < greatest)
+        if not unsettled.any():
+            break
+    return rejected

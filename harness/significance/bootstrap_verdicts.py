@@ -1,46 +1,30 @@
 """P-values and verdicts of the bootstrap tests, set by set, with early stops."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast, settling
+from harness.measures import Bools, Floats, Ints
+from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast
 from harness.significance.replicates import Keys, set_generator
+from harness.significance.stopping import Forecast, largest_rejecting, settled_at_once, verdict_so_far
 
 IN_PLACE_OF_LIMIT = 5000
 """Replicates for the F1 of sets whose limit of infinitely many is not known well enough."""
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-
-def error_pvalues(
-    sets: Ints, keys: Keys, n_replicates: int | None, interval: str, stratified: bool
-) -> Floats:
+def error_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, tails: int, stratified: bool) -> Floats:
     """Return the p-values of sets that are not degenerate, shape (n_sets,)."""
-    groups = bootstrap_error.strata(sets, stratified)
-    pvalues = [
-        _error_pvalue(group, n_replicates, interval, key) for group, key in zip(groups, keys, strict=True)
-    ]
-    return np.array(pvalues, dtype=float)
+    groups = zip(bootstrap_error.strata(sets, stratified), keys, strict=True)
+    return np.array([_error_pvalue(group, n_replicates, tails, key) for group, key in groups], dtype=float)
 
 
-def _error_pvalue(group: Ints, n_replicates: int | None, interval: str, key: Keys) -> float:
+def _error_pvalue(group: Ints, n_replicates: int | None, tails: int, key: Keys) -> float:
     known = bootstrap_error.distribution(tuple(group.tolist()))
     if n_replicates is None:
-        return bootstrap_error.limit_pvalue(group, interval, known)
-    return bootstrap_error.drawn_pvalue(known, n_replicates, interval, set_generator(key))
-
-
-def _tails(interval: str) -> int:
-    return 1 if interval == "symmetric" else 2
-
-
-def _tally(interval: str) -> bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric:
-    return bootstrap_f1.EqualTailed() if interval == "equal_tailed" else bootstrap_f1.Symmetric()
+        return bootstrap_error.limit_pvalue(group, tails, known)
+    return bootstrap_error.drawn_pvalue(known, n_replicates, tails, set_generator(key))
 
 
 def _f1_replicates(cells: Ints, n_replicates: int, stratified: bool, key: Keys) -> Iterator[Floats]:
@@ -48,109 +32,84 @@ def _f1_replicates(cells: Ints, n_replicates: int, stratified: bool, key: Keys) 
     return bootstrap_f1.replicates(cells, sizes, stratified, set_generator(key), bootstrap_f1.differences)
 
 
-def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, interval: str, stratified: bool) -> Floats:
+def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, tails: int, stratified: bool) -> Floats:
     """Return the p-value of each set that is not degenerate, from replicates or, for None, in the limit."""
     if n_replicates is None:
-        ((tail, _, usable),) = bootstrap_f1_forecast.limit_tails(sets, stratified, [interval == "symmetric"])
-        pvalues = np.minimum(1.0, _tails(interval) * tail)
+        ((tail, _, usable),) = bootstrap_f1_forecast.limit_tails(sets, stratified, [tails])
+        pvalues = np.minimum(1.0, tails * tail)
         rest = ~usable
-        pvalues[rest] = f1_pvalues(sets[rest], keys[rest], IN_PLACE_OF_LIMIT, interval, stratified)
+        pvalues[rest] = f1_pvalues(sets[rest], keys[rest], IN_PLACE_OF_LIMIT, tails, stratified)
         return pvalues
     pvalues = np.ones(len(sets))
     for i, cells in enumerate(sets):
-        tally, count = _tally(interval), 0
+        tally, count = bootstrap_f1.TALLIES[tails](), 0
         for values in _f1_replicates(cells, n_replicates, stratified, keys[i]):
             count = tally.add(values)
-        pvalues[i] = min(1.0, tally.tails * count / n_replicates)
+        pvalues[i] = min(1.0, tails * count / n_replicates)
     return pvalues
 
 
 Verdicts = tuple[Bools, Bools]
+"""Which verdicts are rejections and which are settled, both (n_sets, n_intervals, n_levels)."""
 
 
-def _settled(
-    forecasts: list[settling.Forecast],
-    intervals: Sequence[str],
-    levels: Floats,
-    n_replicates: int,
-) -> tuple[Verdicts, list[list[int]]]:
-    """Return (rejected, settled), both (n_sets, n_intervals, n_levels), and each interval's limits."""
-    shape = (len(forecasts[0].least), len(intervals), len(levels))
-    rejected, settled = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-    limits = []
-    for j, interval in enumerate(intervals):
-        tails = _tails(interval)
-        limits.append([settling.largest_rejecting(float(alpha), n_replicates, tails) for alpha in levels])
-        rejected[:, j], settled[:, j] = settling.settled_at_once(forecasts[j], limits[j], n_replicates, tails)
-    return (rejected, settled), limits
+def _settled(forecasts: list[Forecast], tails: list[int], levels: Floats, n_replicates: int) -> Verdicts:
+    found = [
+        settled_at_once(known, levels, n_replicates, n_tails)
+        for known, n_tails in zip(forecasts, tails, strict=True)
+    ]
+    rejected, settled = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+    return rejected, settled
 
 
 def error_verdicts(
-    sets: Ints,
-    keys: Keys,
-    levels: Floats,
-    n_replicates: int | None,
-    intervals: Sequence[str],
-    stratified: bool,
+    sets: Ints, keys: Keys, levels: Floats, n_replicates: int | None, tails: list[int], stratified: bool
 ) -> Bools:
     """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
     groups = bootstrap_error.strata(sets, stratified)
-    forecasts = bootstrap_error.forecast(groups, [interval == "symmetric" for interval in intervals])
+    forecasts = bootstrap_error.forecast(groups, tails)
     if n_replicates is None:
-        rejected, settled = _settled_in_the_limit(forecasts, intervals, levels)
+        rejected, settled = _settled_in_the_limit(forecasts, tails, levels)
     else:
-        (rejected, settled), _ = _settled(forecasts, intervals, levels, n_replicates)
+        rejected, settled = _settled(forecasts, tails, levels, n_replicates)
     for i, j in np.argwhere(~settled.all(axis=2)):
-        pvalue = _error_pvalue(groups[i], n_replicates, intervals[int(j)], keys[i])
+        pvalue = _error_pvalue(groups[i], n_replicates, tails[j], keys[i])
         rejected[i, j] = np.where(settled[i, j], rejected[i, j], pvalue <= levels)
     return rejected
 
 
-def _settled_in_the_limit(
-    forecasts: list[settling.Forecast], intervals: Sequence[str], levels: Floats
-) -> Verdicts:
-    """Return (rejected, settled) where the bounds of the share itself lie on one side of a level."""
-    tails = np.array([_tails(interval) for interval in intervals])[:, None]
-    low, high = (
-        tails * np.stack([getattr(known, side) for known in forecasts], axis=1)[..., None]
-        for side in ("low", "high")
-    )
+def _settled_in_the_limit(forecasts: list[Forecast], tails: list[int], levels: Floats) -> Verdicts:
+    """Return the verdicts, settled where both bounds of the share lie on one side of a level."""
+    times = np.array(tails)[:, None]
+    low = times * np.stack([known.low for known in forecasts], axis=1)[..., None]
+    high = times * np.stack([known.high for known in forecasts], axis=1)[..., None]
     # a share from the distribution itself is a sum of doubles: leave what lies within rounding to the p-value
     rejected = high <= levels * (1 - 1e-9)
     return rejected, rejected | (low > levels * (1 + 1e-9))
 
 
 def f1_verdicts(
-    sets: Ints,
-    keys: Keys,
-    levels: Floats,
-    n_replicates: int | None,
-    intervals: Sequence[str],
-    stratified: bool,
+    sets: Ints, keys: Keys, levels: Floats, n_replicates: int | None, tails: list[int], stratified: bool
 ) -> Bools:
     """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
     if n_replicates is None:
-        return _f1_limits(sets, keys, levels, intervals, stratified)
-    symmetric = [interval == "symmetric" for interval in intervals]
-    forecasts = bootstrap_f1_forecast.forecast(sets, stratified, symmetric)
-    (rejected, settled), limits = _settled(forecasts, intervals, levels, n_replicates)
+        return _f1_limits(sets, keys, levels, tails, stratified)
+    forecasts = bootstrap_f1_forecast.forecast(sets, stratified, tails)
+    rejected, settled = _settled(forecasts, tails, levels, n_replicates)
     few = np.flatnonzero(~settled.all(axis=(1, 2)) & bootstrap_f1_forecast.few(sets))
-    of_few = bootstrap_f1_forecast.few_forecast(sets[few], stratified, symmetric)
-    (rejected_few, settled_few), _ = _settled(of_few, intervals, levels, n_replicates)
+    of_few = bootstrap_f1_forecast.few_forecast(sets[few], stratified, tails)
+    rejected_few, settled_few = _settled(of_few, tails, levels, n_replicates)
     rejected[few] = np.where(settled[few], rejected[few], rejected_few)
     settled[few] |= settled_few
     for known, better in zip(forecasts, of_few, strict=True):
         known.low[few], known.high[few] = better.low, better.high
     for i in np.flatnonzero(~settled.all(axis=(1, 2))):
-        open_levels = [
-            _OpenLevels(
-                _tally(intervals[int(j)]),
-                {int(k): limits[j][k] for k in np.flatnonzero(~settled[i, j])},
-                (float(forecasts[j].low[i]), float(forecasts[j].high[i])),
-                rejected[i, j],
-            )
-            for j in np.flatnonzero(~settled[i].all(axis=1))
-        ]
+        open_levels = []
+        for j in np.flatnonzero(~settled[i].all(axis=1)):
+            unsettled = np.flatnonzero(~settled[i, j]).tolist()
+            limits = {k: largest_rejecting(float(levels[k]), n_replicates, tails[j]) for k in unsettled}
+            bounds = float(forecasts[j].low[i]), float(forecasts[j].high[i])
+            open_levels.append(_OpenLevels(bootstrap_f1.TALLIES[tails[j]](), limits, bounds, rejected[i, j]))
         total = 0
         for values in _f1_replicates(sets[i], n_replicates, stratified, keys[i]):
             total += len(values)
@@ -160,34 +119,31 @@ def f1_verdicts(
     return rejected
 
 
-def _f1_limits(sets: Ints, keys: Keys, levels: Floats, intervals: Sequence[str], stratified: bool) -> Bools:
+def _f1_limits(sets: Ints, keys: Keys, levels: Floats, tails: list[int], stratified: bool) -> Bools:
     """Return the verdicts of infinitely many replicates, of 5,000 where their limit is not known."""
-    found = bootstrap_f1_forecast.limit_tails(sets, stratified, [name == "symmetric" for name in intervals])
-    verdicts = np.zeros((len(sets), len(intervals), len(levels)), dtype=bool)
-    for j, ((tail, _, usable), name) in enumerate(zip(found, intervals, strict=True)):
-        verdicts[:, j] = _tails(name) * tail[:, None] <= levels
+    found = bootstrap_f1_forecast.limit_tails(sets, stratified, tails)
+    verdicts = np.zeros((len(sets), len(tails), len(levels)), dtype=bool)
+    for j, ((tail, _, usable), n_tails) in enumerate(zip(found, tails, strict=True)):
+        verdicts[:, j] = n_tails * tail[:, None] <= levels
         rest = np.flatnonzero(~usable)
-        verdicts[rest, j] = f1_verdicts(
-            sets[rest], keys[rest], levels, IN_PLACE_OF_LIMIT, [name], stratified
-        )[:, 0]
+        judged = f1_verdicts(sets[rest], keys[rest], levels, IN_PLACE_OF_LIMIT, [n_tails], stratified)
+        verdicts[rest, j] = judged[:, 0]
     return verdicts
 
 
 class _OpenLevels(NamedTuple):
     """The levels of one interval at which the verdict on one set is still open."""
 
-    tally: bootstrap_f1.EqualTailed | bootstrap_f1.Symmetric
+    tally: bootstrap_f1.Tally
     limits: dict[int, int]
     bounds: tuple[float, float]
     rejected: Bools
 
     def see(self, values: Floats, total: int, n_replicates: int) -> bool:
         """Take in more replicates, write the verdicts that they settle; tell whether any is open."""
-        count = self.tally.add(values)
+        count, tails = self.tally.add(values), self.tally.tails
         for k, limit in list(self.limits.items()):
-            verdict = settling.verdict_so_far(
-                count, total, limit, n_replicates, self.tally.tails, *self.bounds
-            )
+            verdict = verdict_so_far(count, total, limit, n_replicates, tails, *self.bounds)
             if verdict is not None:
                 self.rejected[k] = verdict
                 del self.limits[k]

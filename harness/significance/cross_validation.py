@@ -3,11 +3,13 @@
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import fdtrc, stdtr
 
+from harness.errors import require
+from harness.measures import Bools, Floats
 from harness.significance.result import TestResult, settle_degenerate
-from harness.significance.t_tests import ROUNDING, Floats, as_finite, as_samples, one_sample
+from harness.significance.t_tests import ROUNDING, as_finite, as_samples, one_sample
 
 
 def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -16,25 +18,12 @@ def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     Null hypothesis: on a training set of half the size of the data, the two algorithms have the
     same expected score. Approximate: ``t = d_1^(1) / sqrt(sum s_i^2 / 5)`` is compared with Student's t of 5
     degrees of freedom, two-sided; ``s_i^2`` is the variance of the two differences of repetition i.
-    Only one of the ten differences stands in the numerator, so the order of the halves matters;
+    Only one of the ten differences is in the numerator, so the order of the halves matters;
     :func:`five_by_two_f` uses all.
 
-    Parameters
-    ----------
-    d : array_like, shape (..., 5, 2)
-        Score of A minus score of B; five random halvings of the data, each half tested once.
-    degenerate : {"accept", "reject"}
-        Verdict where all ``s_i^2`` are 0 (p = 1 or p = 0), also if the differences are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If `d` has another shape, or holds NaN or infinite numbers.
+    `d`, shape (..., 5, 2), is the score of A minus that of B: five random halvings of the data, each half
+    tested once. `statistic` is t, with the sign of A minus B. Degenerate, with t = 0, where all ``s_i^2`` are
+    0, also if the differences are not 0.
 
     References
     ----------
@@ -48,9 +37,8 @@ def five_by_two_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     >>> round(float(result.statistic), 3), round(float(result.pvalue), 5)
     (7.269, 0.00077)
     """
-    d = _ten_differences(d)
-    spread, constant = _spread(d)
-    t = np.where(constant, 0.0, d[..., 0, 0] / np.sqrt(spread / 5))
+    values, spread, constant = _ten_differences(d)
+    t = np.where(constant, 0.0, values[..., 0, 0] / np.sqrt(spread / 5))
     return settle_degenerate(2 * stdtr(5, -np.abs(t)), t, constant, degenerate)
 
 
@@ -60,12 +48,7 @@ def five_by_two_f(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     Null hypothesis: as in :func:`five_by_two_t`. Approximate: ``F = sum d^2 / (2 sum s_i^2)`` over all ten
     differences is compared with the upper tail of F(10, 5).
 
-    Parameters and Raises: as :func:`five_by_two_t`.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is F, which has no sign; 0 where degenerate.
+    `statistic` is F, which has no sign; 0 where degenerate.
 
     References
     ----------
@@ -79,9 +62,8 @@ def five_by_two_f(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     >>> round(float(result.statistic), 3), round(float(result.pvalue), 6)
     (59.587, 0.000145)
     """
-    d = _ten_differences(d)
-    spread, constant = _spread(d)
-    f = np.where(constant, 0.0, (d**2).sum(axis=(-2, -1)) / (2 * spread))
+    values, spread, constant = _ten_differences(d)
+    f = np.where(constant, 0.0, (values**2).sum(axis=(-2, -1)) / (2 * spread))
     return settle_degenerate(fdtrc(10, 5, f), f, constant, degenerate)
 
 
@@ -93,22 +75,8 @@ def resampled_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     their documents, s^2 / r is far too small, and the size at the 5 % level passes .5. It is here to show
     that; see :func:`corrected_resampled_t`.
 
-    Parameters
-    ----------
-    d : array_like, shape (..., r)
-        Score of A minus score of B in each of the r >= 2 splits.
-    degenerate : {"accept", "reject"}
-        Verdict where all differences are equal (p = 1 or p = 0), also if they are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If `d` has fewer than two values in a row, or holds NaN or infinite numbers.
+    `d`, shape (..., r), is the score of A minus that of B in each of the r >= 2 splits. `statistic` is t,
+    with the sign of A minus B. Degenerate, with t = 0, where all differences are equal, also if not 0.
 
     References
     ----------
@@ -129,8 +97,6 @@ def kfold_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     Null hypothesis and formula are those of :func:`resampled_t`, with the k >= 2 folds as its splits. Test
     sets are disjoint but training sets overlap, so the level is not guaranteed; where training matters it
     tends to be liberal.
-
-    Parameters, Returns and Raises: as :func:`resampled_t`.
 
     References
     ----------
@@ -153,17 +119,8 @@ def corrected_resampled_t(
     Approximate: ``t = mean(d) / sqrt((1/r + n_test/n_train) s^2)``, Student's t of r - 1 degrees of freedom,
     two-sided. For k folds n_test / n_train = 1 / (k - 1).
 
-    Parameters
-    ----------
-    n_train, n_test : float
-        Documents in the training set and in the test set of a split (their mean, where splits differ), > 0.
-    d, degenerate
-        As in :func:`resampled_t`, and so is what is returned.
-
-    Raises
-    ------
-    ValueError
-        As :func:`resampled_t`, or if `n_train` or `n_test` is not a finite number > 0.
+    `n_train` and `n_test` are documents of a split (their mean, where splits differ), > 0; all else is as in
+    :func:`resampled_t`.
 
     References
     ----------
@@ -176,21 +133,16 @@ def corrected_resampled_t(
     (0.7968, 0.4702)
     """
     for name, value in (("n_train", n_train), ("n_test", n_test)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
-            raise ValueError(f"{name}: {value!r} is not allowed; a finite number > 0 is")
+        good = isinstance(value, Real) and not isinstance(value, bool) and 0 < value < np.inf
+        require(good, f"{name}: {value!r} is not allowed; a finite number > 0 is")
     d = as_samples(d, "d", "splits")
     return one_sample(d, 1 / d.shape[-1] + n_test / n_train, degenerate)
 
 
-def _spread(d: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return ``sum s_i^2`` over the repetitions, 1 where it is 0, and where that is."""
-    spread = ((d[..., 0] - d[..., 1]) ** 2).sum(axis=-1) / 2
-    constant = spread <= ROUNDING * (d**2).max(axis=(-2, -1))
-    return np.where(constant, 1.0, spread), constant
-
-
-def _ten_differences(d: ArrayLike) -> Floats:
+def _ten_differences(d: ArrayLike) -> tuple[Floats, Floats, Bools]:
+    """Return the differences, ``sum s_i^2`` over the repetitions, 1 where it is 0, and where that is."""
     values = as_finite(d, "d")
-    if values.shape[-2:] != (5, 2):
-        raise ValueError(f"d: shape {values.shape} is not allowed; (..., 5, 2) is")
-    return values
+    require(values.shape[-2:] == (5, 2), f"d: shape {values.shape} is not allowed; (..., 5, 2) is")
+    spread = ((values[..., 0] - values[..., 1]) ** 2).sum(axis=-1) / 2
+    constant = spread <= ROUNDING * (values**2).max(axis=(-2, -1))
+    return values, np.where(constant, 1.0, spread), constant

@@ -1,13 +1,10 @@
 """z tests of equal detection cost (DCF), with the variance of paired or of independent decisions."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from harness.measures import dcf_difference
-from harness.significance.proportion import two_sided
-from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
-
-Floats = NDArray[np.float64]
+from harness.measures import Floats, Ints, dcf_difference
+from harness.significance.result import TestResult, as_counts, check_choice, z_test
 
 VARIANCES = ("paired", "eq9", "independent")
 
@@ -36,6 +33,12 @@ def dcf(
       of A and B, as if they had been tried on different documents: conservative, the more so the more
       errors they share; what the proportion test is for the error.
 
+    `statistic` is z, positive where A costs more; 0 where degenerate. Degenerate where var is 0: for the
+    paired ones no discordant document in a class that costs something, or (``"paired"``) a difference
+    other than 0 without spread, as when only B errs and does so on every positive; for the independent
+    one rates that are all 0 or 1. There a set without discordant documents may have var > 0, hence z = 0
+    and p = 1 under either choice, and is marked degenerate too.
+
     Parameters
     ----------
     counts : int array, shape (..., 8)
@@ -46,23 +49,6 @@ def dcf(
         Probability of a positive where the classifiers will be used, from 0 to 1.
     variance : {"paired", "eq9", "independent"}
         Which of the above.
-    degenerate : {"accept", "reject"}
-        Verdict where var is 0 (p = 1 or p = 0): for the paired ones no discordant document in a class
-        that costs something, or (``"paired"``) a difference other than 0 without spread, as when only
-        B errs and does so on every positive; for the independent one rates that are all 0 or 1. There
-        a set without discordant documents may have var > 0, hence z = 0 and p = 1 under either
-        choice, and is marked degenerate too.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, positive where A costs more; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, a cost or `prior` is out of its range,
-        or `variance` is unknown.
 
     References
     ----------
@@ -84,17 +70,13 @@ def dcf(
     alarms = [cells[..., i] for i in (6, 5, 4)]
     n_positives, n_negatives = cells[..., :4].sum(axis=-1), cells[..., 4:].sum(axis=-1)
     c1, c2 = cost_fn * prior, cost_fp * (1 - prior)
-    spread = c1**2 * _variance(missed, n_positives, variance) + c2**2 * _variance(
-        alarms, n_negatives, variance
-    )
-    undefined = spread == 0
-    z = np.where(undefined, 0.0, d / np.sqrt(np.where(undefined, 1.0, spread)))
-    result = settle_degenerate(two_sided(z), z, undefined, degenerate)
+    spread = c1**2 * _variance(missed, n_positives, variance)
+    spread = spread + c2**2 * _variance(alarms, n_negatives, variance)
     silent = (c1 * (missed[0] + missed[1]) + c2 * (alarms[0] + alarms[1])) == 0
-    return result._replace(degenerate=np.asarray(undefined | silent))
+    return z_test(d, np.sqrt(spread), degenerate, marked=silent)
 
 
-def _variance(wrong: list[NDArray[np.int64]], n: NDArray[np.int64], variance: str) -> Floats:
+def _variance(wrong: list[Ints], n: Ints, variance: str) -> Floats:
     """Return the variance of the difference of the two error rates in one class of n documents.
 
     A product of whole numbers wherever it should vanish, so that no rounding is left of it.
@@ -103,9 +85,9 @@ def _variance(wrong: list[NDArray[np.int64]], n: NDArray[np.int64], variance: st
     size = np.maximum(n, 1).astype(float)
     m = only_a + only_b
     if variance == "eq9":
-        return m / size**2
+        return np.asarray(m / size**2)
     if variance == "independent":
         errors = m + 2 * both  # of 2n decisions
-        return errors / size * ((2 * n - errors) / size) / (2 * size)
+        return np.asarray(errors / size * ((2 * n - errors) / size) / (2 * size))
     # m/n^2 - (a - b)^2/n^3 = (m (n - m) + 4ab)/n^3, for (a - b)^2 = m^2 - 4ab
-    return (m / size * ((n - m) / size) + 4 * (only_a / size) * (only_b / size)) / size
+    return np.asarray((m / size * ((n - m) / size) + 4 * (only_a / size) * (only_b / size)) / size)

@@ -1,33 +1,34 @@
-"""How large a difference is, beside whether it is significant: Cohen's d and the mean difference."""
+"""How large a difference is, beside whether it is significant: Cohen's d and the mean difference.
+
+Samples are arrays (..., n) of at least 2 scores; `confidence`, between 0 and 1, is that of two-sided
+intervals.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtri, stdtrit
 from scipy.stats import nct
 
+from harness.errors import check_share
+from harness.measures import Bools, Floats
 from harness.significance.result import check_choice
-from harness.significance.t_tests import VARIANCES, Floats, as_samples, is_constant
+from harness.significance.t_tests import VARIANCES, as_samples, is_constant
 
 FAR = 1e4  # a t beyond which only the spread of s matters to its noncentrality
 
 
 class Estimate(NamedTuple):
-    """An estimate with its confidence interval, arrays of shape (...).
+    """An estimate with the bounds of its confidence interval, arrays of shape (...), NaN where not defined.
 
-    Attributes
-    ----------
-    value, low, high : float array
-        The estimate and the bounds of its two-sided interval; NaN where not defined.
-    degenerate : bool array
-        Samples without spread, which carry no information on how uncertain the value is.
+    `degenerate` marks samples without spread, which do not say how uncertain the value is.
     """
 
     value: Floats
     low: Floats
     high: Floats
-    degenerate: NDArray[np.bool_]
+    degenerate: Bools
 
 
 def cohens_d(d: ArrayLike, confidence: float = 0.95) -> Estimate:
@@ -37,25 +38,8 @@ def cohens_d(d: ArrayLike, confidence: float = 0.95) -> Estimate:
     standard deviation of the scores. The interval inverts the noncentral t distribution of
     ``sqrt(n) d`` (n - 1 degrees of freedom, noncentrality sqrt(n) delta) and is exact for normal
     differences; it leaves out 0 exactly where :func:`harness.significance.t_tests.paired_t` rejects. d is
-    biased away from 0: by a quarter with 5 pairs, by 9 % with 10.
-
-    Parameters
-    ----------
-    d : array_like, shape (..., n)
-        Score of A minus score of B, n >= 2.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    Estimate
-        Where all differences are equal, also if they are 0, d is 0/0 or infinite: value and bounds are NaN.
-
-    Raises
-    ------
-    ValueError
-        If `d` has fewer than two values in a row or holds NaN or infinite numbers, or `confidence` is not
-        between 0 and 1.
+    biased away from 0: by a quarter with 5 pairs, by 9 % with 10. Where all differences are equal, also if
+    they are 0, d is 0/0 or infinite: value and bounds are NaN.
 
     References
     ----------
@@ -80,24 +64,7 @@ def cohens_d_unpaired(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> E
 
     The interval inverts the noncentral t distribution of ``d sqrt(n_a n_b / (n_a + n_b))``, of
     n_a + n_b - 2 degrees of freedom; exact for normal scores of equal variance, and so in accord with
-    ``unpaired_t(variance="pooled")`` rather than with Welch's form.
-
-    Parameters
-    ----------
-    a, b : array_like, shapes (..., n_a) and (..., n_b)
-        At least 2 scores of each algorithm.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    Estimate
-        NaN where neither sample varies.
-
-    Raises
-    ------
-    ValueError
-        As :func:`cohens_d`.
+    ``unpaired_t(variance="pooled")`` rather than with Welch's form. NaN where neither sample varies.
 
     References
     ----------
@@ -109,9 +76,7 @@ def cohens_d_unpaired(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> E
     >>> [round(float(x), 3) for x in effect[:3]]
     [1.534, -0.277, 3.242]
     """
-    first, second = as_samples(a, "a"), as_samples(b, "b")
-    n_a, n_b = first.shape[-1], second.shape[-1]
-    constant = is_constant(first) & is_constant(second)
+    first, second, n_a, n_b, constant = _two_samples(a, b)
     squares = (n_a - 1) * first.var(axis=-1, ddof=1) + (n_b - 1) * second.var(axis=-1, ddof=1)
     sd = np.sqrt(np.where(constant, 1.0, squares / (n_a + n_b - 2)))
     gap = first.mean(axis=-1) - second.mean(axis=-1)
@@ -121,25 +86,8 @@ def cohens_d_unpaired(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> E
 def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Estimate:
     """Mean of a sample with its t interval; of paired differences, the mean difference.
 
-    ``mean +- t_(n-1) s / sqrt(n)``: exact for independent normal values, asymptotic for others.
-
-    Parameters
-    ----------
-    values : array_like, shape (..., n)
-        Scores, or differences of paired scores, n >= 2.
-    confidence : float
-        Two-sided, in (0, 1).
-
-    Returns
-    -------
-    Estimate
-        Where all values are equal the bounds are NaN: a sample without spread does not say how certain
-        its mean is.
-
-    Raises
-    ------
-    ValueError
-        As :func:`cohens_d`.
+    ``mean +- t_(n-1) s / sqrt(n)``: exact for independent normal values, asymptotic for others. The bounds
+    are NaN where all values are equal.
 
     References
     ----------
@@ -161,24 +109,8 @@ def mean_difference_unpaired(
 ) -> Estimate:
     """Difference of the means of two independent samples, with the interval of Welch's or Student's test.
 
-    Parameters
-    ----------
-    a, b : array_like, shapes (..., n_a) and (..., n_b)
-        At least 2 scores of each algorithm.
-    confidence : float
-        Two-sided, in (0, 1).
-    variance : {"welch", "pooled"}
-        As in :func:`harness.significance.t_tests.unpaired_t`, with which the interval agrees.
-
-    Returns
-    -------
-    Estimate
-        The bounds are NaN where neither sample varies.
-
-    Raises
-    ------
-    ValueError
-        As :func:`cohens_d`, or if `variance` is unknown.
+    It agrees with :func:`harness.significance.t_tests.unpaired_t` of the same `variance`, ``"welch"`` or
+    ``"pooled"``. The bounds are NaN where neither sample varies.
 
     References
     ----------
@@ -191,9 +123,7 @@ def mean_difference_unpaired(
     [0.0225, -0.0042, 0.0492]
     """
     check_choice("variance", variance, VARIANCES)
-    first, second = as_samples(a, "a"), as_samples(b, "b")
-    n_a, n_b = first.shape[-1], second.shape[-1]
-    constant = is_constant(first) & is_constant(second)
+    first, second, n_a, n_b, constant = _two_samples(a, b)
     own_a, own_b = (np.where(constant, 1.0, x.var(axis=-1, ddof=1)) for x in (first, second))
     of_a, of_b = own_a / n_a, own_b / n_b
     if variance == "pooled":
@@ -205,20 +135,24 @@ def mean_difference_unpaired(
     return _around(first.mean(axis=-1) - second.mean(axis=-1), squared, df, confidence, constant)
 
 
-def _around(
-    centre: Floats, squared: Floats, df: Floats, confidence: float, constant: NDArray[np.bool_]
-) -> Estimate:
+def _two_samples(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, int, int, Bools]:
+    """Return both samples, their sizes and where neither varies."""
+    first, second = as_samples(a, "a"), as_samples(b, "b")
+    return first, second, first.shape[-1], second.shape[-1], is_constant(first) & is_constant(second)
+
+
+def _around(centre: Floats, squared: Floats, df: Floats, confidence: float, constant: Bools) -> Estimate:
     """Return the t interval about `centre` whose standard error has the square `squared`."""
-    half = stdtrit(df, 0.5 + _checked(confidence) / 2) * np.sqrt(squared)
+    check_share("confidence", confidence)
+    half = stdtrit(df, 0.5 + confidence / 2) * np.sqrt(squared)
     half = np.where(constant, np.nan, half)
     return Estimate(np.asarray(centre), centre - half, centre + half, constant)
 
 
-def _effect(
-    value: Floats, df: int, factor: float, confidence: float, constant: NDArray[np.bool_]
-) -> Estimate:
+def _effect(value: Floats, df: int, factor: float, confidence: float, constant: Bools) -> Estimate:
     """Return d with the interval that the noncentral t gives, where t is d over the root of `factor`."""
-    tail = (1 - _checked(confidence)) / 2
+    check_share("confidence", confidence)
+    tail = (1 - confidence) / 2
     size = np.where(constant, 0.0, np.abs(value)) / np.sqrt(factor)
     near, far = (_noncentrality(size, df, share) * np.sqrt(factor) for share in (1 - tail, tail))
     low, high = np.where(value < 0, -far, near), np.where(value < 0, -near, far)
@@ -239,10 +173,4 @@ def _noncentrality(t: Floats, df: int, share: float) -> Floats:
         middle = (low + high) / 2
         above = nct.cdf(t, df, middle) > share
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.where(t < FAR, (low + high) / 2, at_far)
-
-
-def _checked(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: {confidence!r} is not allowed; a number between 0 and 1 is")
-    return confidence
+    return np.asarray(np.where(t < FAR, (low + high) / 2, at_far))

@@ -1,15 +1,14 @@
 """The two Bayesian comparisons of Goutte & Gaussier (2005), without replicates."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaln
 
-from harness.measures import error_difference, f1_difference
+from harness.measures import Floats, Ints, error_difference, f1_difference
 from harness.significance.bootstrap_f1 import frozen
+from harness.significance.replicates import as_generator, check_replicates
 from harness.significance.result import TestResult, as_counts, discordant, settle_degenerate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_DOCUMENTS = 10**7
 """Sets up to this size: the sum that gives P(F_A > F_B) has as many terms as a classifier has errors."""
@@ -20,7 +19,7 @@ BLOCK = 200_000
 
 def goutte_gaussier(
     counts: ArrayLike,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     *,
     n_replicates: int | None = None,
     degenerate: str = "accept",
@@ -36,30 +35,14 @@ def goutte_gaussier(
     variable of parameters (TP + 1/2, FP + FN + 1) passes another, a finite sum since FP + FN + 1 is
     whole. It is computed, not drawn.
 
+    `statistic` is the observed difference of F1, A minus B. Degenerate where there is no discordant
+    document, or no true positive of either classifier.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    rng : numpy.random.Generator, optional
-        Used with `n_replicates` only; None: a fresh, unpredictable one. Each set takes the same part of the
-        stream whether sets are tested together or in batches one after the other.
     n_replicates : int or None
         None: the exact probability. Otherwise its estimate from so many draws of (F_A, F_B), as in the paper;
         the number of draws with F_A > F_B is binomial, and drawn as such.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document, or no true positive of either classifier
-        (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference of F1, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, a set holds more than 10 million
-        documents, or `n_replicates` or `rng` is not allowed.
 
     References
     ----------
@@ -73,21 +56,14 @@ def goutte_gaussier(
     >>> round(float(result.pvalue), 4)
     0.101
     """
-    cells = as_counts(counts)
-    totals = cells.sum(axis=-1)
-    if totals.size and totals.max() > MAX_DOCUMENTS:
-        raise ValueError(
-            f"counts: a set of {totals.max()} documents is not allowed; at most {MAX_DOCUMENTS} are"
-        )
-    sets = cells.reshape(-1, 8)
-    e1, e2, e3, e4, e5, e6, e7, _ = sets.T
+    cells = as_counts(counts, MAX_DOCUMENTS)
+    e1, e2, e3, e4, e5, e6, e7, _ = cells.reshape(-1, 8).T
     chance = probability_greater((e1 + e3, e2 + e4 + e5 + e7), (e1 + e2, e3 + e4 + e5 + e6))
     if n_replicates is not None:
-        chance = _estimated(chance, n_replicates, rng)
-    pvalue = 2 * np.minimum(chance, 1 - chance)
-    return settle_degenerate(
-        pvalue.reshape(cells.shape[:-1]), f1_difference(cells), frozen(cells), degenerate
-    )
+        check_replicates(n_replicates)
+        chance = as_generator(rng).binomial(n_replicates, chance) / n_replicates
+    pvalue = 2 * np.minimum(chance, 1 - chance).reshape(cells.shape[:-1])
+    return settle_degenerate(pvalue, f1_difference(cells), frozen(cells), degenerate)
 
 
 def goutte_gaussier_paired(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -98,23 +74,8 @@ def goutte_gaussier_paired(counts: ArrayLike, *, degenerate: str = "accept") -> 
     1/2 on a win of either, the share of A's wins has the posterior Beta(n1 + 1/2, n2 + 1/2), and p
     is twice the smaller of its weights above and below 1/2. Exact; close to McNemar's mid-p.
 
-    Parameters
-    ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the difference of the error rates, A minus B: negative where A
-        wins more often.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, or the shape is wrong.
+    `statistic` is the difference of the error rates, A minus B: negative where A wins more often.
+    Degenerate where there is no discordant document.
 
     References
     ----------
@@ -138,10 +99,7 @@ def probability_greater(a: tuple[Ints, Ints], b: tuple[Ints, Ints]) -> Floats:
     With X ~ Beta(s, m), Y ~ Beta(t, n) and m whole, P(Y > X) is the sum over i < m of terms that begin with
     B(n, s + t) / B(n, t) and grow by (n + i) (s + i) / ((n + s + t + i) (1 + i)).
 
-    Parameters
-    ----------
-    a, b : pairs of int arrays, each (n_sets,)
-        True positives and errors (false positives and false negatives) of A and of B.
+    `a` and `b` are each true positives and errors (false positives and false negatives), arrays (n_sets,).
 
     Examples
     --------
@@ -164,7 +122,7 @@ def probability_greater(a: tuple[Ints, Ints], b: tuple[Ints, Ints]) -> Floats:
 
 
 def _beta_sum(s: Floats, m: Floats, t: Floats, n: Floats) -> Floats:
-    """Return P(Y > X) as told above, for sets with about as many terms."""
+    """Return P(Y > X) as in :func:`probability_greater`, for sets with about as many terms."""
     i = np.arange(int(m.max()) - 1)
     s, m, t, n = s[:, None], m[:, None], t[:, None], n[:, None]
     logs = np.log((n + i) * (s + i) / ((n + s + t + i) * (1 + i)))
@@ -173,12 +131,3 @@ def _beta_sum(s: Floats, m: Floats, t: Floats, n: Floats) -> Floats:
     # summed one by one, for a sum by halves would round by the length of the block's longest sum
     sums = np.cumsum(terms, axis=1)
     return np.take_along_axis(sums, m.astype(int) - 1, axis=1)[:, 0]
-
-
-def _estimated(chance: Floats, n_replicates: int, rng: np.random.Generator | None) -> Floats:
-    if isinstance(n_replicates, bool) or not isinstance(n_replicates, int | np.integer) or n_replicates < 1:
-        raise ValueError(f"n_replicates: {n_replicates!r} is not allowed; a whole number >= 1 or None is")
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
-    generator = np.random.default_rng() if rng is None else rng
-    return generator.binomial(n_replicates, chance) / n_replicates

@@ -1,19 +1,23 @@
-"""Bootstrap replicates of a difference and of its standard error, and the acceleration of BCa, of one set."""
+"""Replicates of a difference, and from them the p-values of the basic, the bootstrap-t and the BCa interval.
 
+A p-value is the smallest level at which an interval leaves out 0; a replicate that puts 0 at the end
+of the interval counts as inside. Each interval keeps a few counts of replicates. Its p-value is a
+function of them, monotone in each: bounds on the final counts give bounds on the final p-value.
+"""
+
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
+from scipy.special import ndtr, ndtri
 
-from harness.measures import difference
+from harness.measures import Floats, Ints, difference
 from harness.significance.bootstrap_error import strata
 from harness.significance.bootstrap_f1 import differences, replicates, stage_sizes
 from harness.significance.replicates import Resampling, whole_numbers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Errors = Callable[[], Floats]
 
@@ -33,13 +37,7 @@ class Observed(NamedTuple):
 
 
 def observe(sets: Ints, measure: str, stratified: bool) -> list[Observed]:
-    """Return what the replicates of each set are compared with.
-
-    Parameters
-    ----------
-    sets : int array, shape (n_sets, 8)
-    measure : {"f1", "error"}
-    stratified : bool
+    """Return what the replicates of each set, (n_sets, 8), are compared with.
 
     Examples
     --------
@@ -66,26 +64,15 @@ def difference_replicates(
     measure: str,
     n_replicates: int,
     stratified: bool,
-    rng: np.random.Generator,
+    rng: Generator,
     *,
     errors: bool = True,
 ) -> Iterator[tuple[Floats, Errors]]:
     """Yield replicates of a set's difference, (size,), and a function that gives their standard errors.
 
-    Parameters
-    ----------
-    cells : int array, shape (8,)
-        Counts e1..e8.
-    measure : {"f1", "error"}
-        The error's difference is n01 - n10, a number of documents.
-    n_replicates : int
-        Replicates in all.
-    stratified : bool
-        Keep the numbers of positives and of negatives; the standard error is then that of such sets.
-    rng : numpy.random.Generator
-        The set's own generator.
-    errors : bool
-        Whether standard errors may be asked for; they are computed only if they are.
+    The error's difference is n01 - n10, a number of documents. `stratified` keeps the numbers of positives
+    and of negatives, and the standard error is that of such sets. Standard errors may be asked for under
+    `errors`, and are computed only then.
     """
     stages = stage_sizes(n_replicates, FIRST_STAGE)
     if measure == "f1":
@@ -111,23 +98,12 @@ def accelerations(sets: Ints, measure: str, stratified: bool) -> Floats:
     """Return the acceleration of BCa of each set, from its jackknife values; 0 where they are all equal.
 
     There are at most eight: whichever document of a cell is left out, the difference is the same.
-
-    Parameters
-    ----------
-    sets : int array, shape (n_sets, 8)
-    measure : {"f1", "error"}
-    stratified : bool
-        Sum over positives and negatives, each with its own mean (several samples).
+    `stratified` sums over positives and negatives, each with its own mean (several samples).
 
     References
     ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, eq. 14.15; for several samples Davison &
     Hinkley (1997), Bootstrap Methods and their Application, section 5.3.
-
-    Examples
-    --------
-    >>> accelerations(np.array([[0, 0, 1, 0, 0, 0, 0, 3]]), "error", False).round(6)
-    array([-0.096225])
     """
     left_out = np.maximum(sets[:, None, :] - np.eye(8, dtype=np.int64), 0)  # an empty cell has weight 0
     values = difference(measure)(left_out)
@@ -151,9 +127,9 @@ def _sizes(cells: Ints, stratified: bool) -> tuple[Ints, Ints] | None:
 def _f1_errors(drawn: Ints, sizes: tuple[Ints, Ints] | None) -> Floats:
     """Return the delta-method standard error of dF1 in each replicate, columns of `drawn`, shape (6, size).
 
-    A document adds x = (2ya - F_A (y + a)) / D_A minus the like of B to dF1, and the variance is the sum of
-    x^2 over documents. Where numbers of positives and negatives are fixed the squared means of x within both
-    come off; x sums to 0 over all documents, so that one sum tells both.
+    A document adds x = (2ya - F_A (y + a)) / D_A minus the same of B to dF1, and the variance is the sum of
+    x^2 over documents. Where the numbers of positives and negatives are fixed, the squared means of x within
+    both are subtracted; x sums to 0 over all documents, so that one sum gives both.
     """
     e1, e2, e3, e45, e6, e7 = np.asarray(drawn, dtype=float)
     t_a, t_b = e1 + e3, e1 + e2
@@ -166,7 +142,7 @@ def _f1_errors(drawn: Ints, sizes: tuple[Ints, Ints] | None) -> Floats:
     variance = e1 * both * both + e2 * only_b * only_b + e3 * only_a * only_a + e45 * neither * neither
     variance += e6 * miss_b * miss_b + e7 * miss_a * miss_a
     if sizes is None:
-        return np.sqrt(variance)
+        return np.asarray(np.sqrt(variance))
     e4 = sizes[0] - e1 - e2 - e3
     on_positives = e1 * both - e2 * only_b + e3 * only_a + e4 * neither
     return _root(variance, on_positives**2 * sum(1 / np.maximum(n, 1) for n in sizes))
@@ -186,3 +162,104 @@ def _error_errors(groups: list[Ints]) -> Floats:
 def _root(raw: Floats, mean_part: Floats) -> Floats:
     left = raw - mean_part
     return np.sqrt(np.where(left > ROUNDING * raw, left, 0.0))
+
+
+# --- from replicates to p-values ---------------------------------------------------------------------------
+
+NEAR = 1e-12
+"""Replicates this close to what they are compared with are ties, whatever the last bits say."""
+
+
+Counts = list[float]
+Ranges = list[tuple[float, float]]
+
+
+class Interval(NamedTuple):
+    """One kind of interval: how many counts it keeps, what they are over some replicates, and p from them.
+
+    `bounds` returns the least and the greatest p-value for counts within ranges, pairs (low, high).
+    """
+
+    n_counts: int
+    tally: Callable[[Floats, Errors, Observed], Counts]
+    bounds: Callable[[Ranges, int, Observed], tuple[float, float]]
+
+
+def tally_basic(values: Floats, errors: Errors, observed: Observed) -> Counts:
+    """Count d* <= 2d and d* >= 2d: the interval of 2d - d* has 0 where d* = 2d."""
+    gap = values - 2 * observed.value
+    return [float(np.count_nonzero(gap <= NEAR)), float(np.count_nonzero(gap >= -NEAR))]
+
+
+def bounds_basic(ranges: Ranges, n_replicates: int, observed: Observed) -> tuple[float, float]:
+    """Return bounds on p = min(1, 2 min(P*(d* <= 2d), P*(d* >= 2d)))."""
+    low, high = (2 * min(ends) / n_replicates for ends in zip(*ranges, strict=True))
+    return min(1.0, low), min(1.0, high)
+
+
+def tally_studentized(values: Floats, errors: Errors, observed: Observed) -> Counts:
+    """Count t* <= t, t* >= t and the replicates with se* > 0, t* = (d* - d) / se*, t = d / se."""
+    deviations = errors()
+    usable = deviations > 0
+    n_usable = float(np.count_nonzero(usable))
+    if n_usable == 0 or observed.error == 0:
+        return [0.0, 0.0, 0.0]
+    if n_usable < len(deviations):
+        values, deviations = values[usable], deviations[usable]
+    t = observed.value / observed.error
+    gap = (values - observed.value) / deviations - t
+    near = NEAR * max(1.0, abs(t))
+    return [float(np.count_nonzero(gap <= near)), float(np.count_nonzero(gap >= -near)), n_usable]
+
+
+def bounds_studentized(ranges: Ranges, n_replicates: int, observed: Observed) -> tuple[float, float]:
+    """Return bounds on p = min(1, 2 min(P*(t* <= t), P*(t* >= t))) among usable replicates; 1 if none is."""
+    below, above, (few, many) = ranges
+    least = 2 * min(below[0], above[0]) / many if many > 0 else 1.0
+    greatest = 2 * min(below[1], above[1]) / few if few > 0 else 1.0
+    return min(1.0, least), min(1.0, greatest)
+
+
+def tally_bca(values: Floats, errors: Errors, observed: Observed) -> Counts:
+    """Count d* <= 0, d* >= 0 and d* < d, ties in d* = d for one half."""
+    gap = values - observed.value
+    below = (np.count_nonzero(gap < -NEAR) + np.count_nonzero(gap <= NEAR)) / 2
+    return [float(np.count_nonzero(values <= 0)), float(np.count_nonzero(values >= 0)), float(below)]
+
+
+def bounds_bca(ranges: Ranges, n_replicates: int, observed: Observed) -> tuple[float, float]:
+    """Return bounds on p, twice the level at which a corrected end of the interval meets 0.
+
+    The lower end is the share Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the replicates. It meets the share G
+    of d* <= 0 at z = f(Phi^-1(G) - z0) - z0 with f(w) = w / (1 + a w), and p = 2 Phi(z). The share of
+    d* >= 0 gives the upper end with the signs turned.
+    """
+    floor = 0.5 / n_replicates  # half a replicate away from none and from all, so that z0 is finite
+    below, above, middle = ([count / n_replicates for count in ends] for ends in ranges)
+    z0_low, z0_high = (float(ndtri(min(max(share, floor), 1 - floor))) for share in middle)
+    a = observed.acceleration
+    least = min(_tail(below[0], z0_high, a), _tail(above[0], -z0_low, -a))
+    greatest = min(_tail(below[1], z0_low, a), _tail(above[1], -z0_high, -a))
+    return min(1.0, least), min(1.0, greatest)
+
+
+def _tail(share: float, z0: float, a: float) -> float:
+    """Return 2 Phi(f(w) - z0), w = Phi^-1(share) - z0; 0 where no replicate is on that side of 0.
+
+    Where 1 + a w <= 0 no level brings the end to 0: it stays on this side of it (w < 0) or beyond.
+    """
+    if share <= 0:
+        return 0.0
+    if share >= 1:
+        z = 1 / a if a > 0 else math.inf
+    else:
+        w = float(ndtri(share)) - z0
+        z = w / (1 + a * w) if 1 + a * w > 0 else math.copysign(math.inf, w)
+    return 2 * float(ndtr(z - z0))
+
+
+INTERVALS = {
+    "basic": Interval(2, tally_basic, bounds_basic),
+    "studentized": Interval(3, tally_studentized, bounds_studentized),
+    "bca": Interval(3, tally_bca, bounds_bca),
+}

@@ -20,10 +20,11 @@ is unique and lies between those of the two tables. e8 plays no part, and e4 and
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
-from harness.significance.keep_last import keep_last
+from harness.measures import Bools, Floats, Ints
+from harness.significance.equal_counts import keep_last
 from harness.significance.result import (
     TestResult,
     as_counts,
@@ -32,8 +33,6 @@ from harness.significance.result import (
     discordant,
     settle_degenerate,
 )
-
-Floats = NDArray[np.float64]
 
 MEASURES = ("f1", "error", "precision", "recall")
 
@@ -65,27 +64,16 @@ def likelihood_ratio(counts: ArrayLike, measure: str = "f1", *, degenerate: str 
     near .64 the size at the 5 % level was .017 and .001 at N = 300, .070 and .008 at N = 1000, .055 and
     .053 at N = 3000.
 
+    `statistic` is the chi-square, which has no sign. Degenerate where there is nothing to compare: no
+    discordant document; for F1 no true positive of either classifier; for the precision that, no false
+    positive of either, or a classifier that decides for no document; for the recall no positive that only
+    one finds.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error", "precision", "recall"}
         What is compared. For the error it is ``2 [n01 log(2 n01 / m) + n10 log(2 n10 / m)]`` with
         m = n01 + n10; for the recall the same with e2 and e3.
-    degenerate : {"accept", "reject"}
-        Verdict where there is nothing to compare (p = 1 or p = 0): no discordant document; for F1 no true
-        positive of either classifier; for the precision that, no false positive of either, or a
-        classifier that decides for no document; for the recall no positive that only one finds.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the chi-square, which has no sign.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or the measure is unknown.
 
     References
     ----------
@@ -102,8 +90,7 @@ def likelihood_ratio(counts: ArrayLike, measure: str = "f1", *, degenerate: str 
     >>> round(float(likelihood_ratio([20, 2, 9, 3, 4, 6, 5, 951]).pvalue), 4)
     0.0413
     """
-    deviance, _, frozen = _statistics(_checked(counts, measure), measure)
-    return settle_degenerate(chi_square_upper(deviance), deviance.copy(), frozen.copy(), degenerate)
+    return _result(counts, measure, 0, degenerate)
 
 
 def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept") -> TestResult:
@@ -118,20 +105,7 @@ def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept")
     On few discordant documents it is conservative: on the populations of :func:`likelihood_ratio` the size
     at the 5 % level was .002 and 0 at N = 300, .036 and .001 at N = 1000, .051 and .015 at N = 3000.
 
-    Parameters
-    ----------
-    counts, measure, degenerate
-        As in :func:`likelihood_ratio`.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the chi-square, which has no sign.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or the measure is unknown.
+    `statistic` is the chi-square, which has no sign.
 
     References
     ----------
@@ -144,18 +118,19 @@ def score(counts: ArrayLike, measure: str = "f1", *, degenerate: str = "accept")
     >>> round(float(score([20, 2, 9, 3, 4, 6, 5, 951]).pvalue), 4)
     0.0437
     """
-    _, pearson, frozen = _statistics(_checked(counts, measure), measure)
-    return settle_degenerate(chi_square_upper(pearson), pearson.copy(), frozen.copy(), degenerate)
+    return _result(counts, measure, 1, degenerate)
 
 
-def _checked(counts: ArrayLike, measure: str) -> NDArray[np.int64]:
+def _result(counts: ArrayLike, measure: str, which: int, degenerate: str) -> TestResult:
     check_choice("measure", measure, MEASURES)
-    return as_counts(counts)
+    statistics, frozen = _statistics(as_counts(counts), measure)
+    chosen = statistics[which].copy()
+    return settle_degenerate(chi_square_upper(chosen), chosen, frozen.copy(), degenerate)
 
 
 @keep_last
-def _statistics(cells: NDArray[np.int64], measure: str) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return the deviance and Pearson's chi-square from the fit, and where there is nothing to compare."""
+def _statistics(cells: Ints, measure: str) -> tuple[Floats, Bools]:
+    """Return deviance and Pearson's chi-square, (2, ...), and where there is nothing to compare."""
     frozen = _frozen(cells, measure)
     rows = np.ascontiguousarray(cells[~frozen].T, dtype=float)
     found = np.zeros((2, rows.shape[1]))
@@ -165,10 +140,10 @@ def _statistics(cells: NDArray[np.int64], measure: str) -> tuple[Floats, Floats,
         found[:, block] = fit(rows[:, block], measure)
     statistics = np.zeros((2, *frozen.shape))
     statistics[:, ~frozen] = np.maximum(found, 0)  # rounding may leave -1e-16 where all fits
-    return statistics[0], statistics[1], frozen
+    return statistics, frozen
 
 
-def _frozen(cells: NDArray[np.int64], measure: str) -> NDArray[np.bool_]:
+def _frozen(cells: Ints, measure: str) -> Bools:
     e1, e2, e3, _, e5, e6, e7, _ = np.moveaxis(cells, -1, 0)
     if measure == "recall":
         return np.asarray(e2 + e3 == 0)
@@ -211,7 +186,7 @@ def _fit_ratio(cells: Floats, measure: str) -> tuple[Floats, Floats]:
 def _surplus(less: Floats, tables: Floats) -> Floats:
     """Return by how much common + only_a exceeds ratio (common + only_b); `less` is 1 - ratio."""
     common, only_b, only_a = tables
-    return (only_a - only_b) + less * (common + only_b)
+    return np.asarray((only_a - only_b) + less * (common + only_b))
 
 
 def _multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
@@ -231,7 +206,7 @@ def _multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
     below = np.where(falls, root - linear, 2 * square)
     # 0/0: no discordant document and ratio 1, nothing to move
     multiplier = np.divide(above, below, out=np.zeros_like(above), where=below != 0)
-    return np.clip(multiplier, -1, 1 / ratio)
+    return np.asarray(np.clip(multiplier, -1, 1 / ratio))
 
 
 def _slope(log_ratio: Floats, tables: Floats) -> tuple[Floats, Floats]:

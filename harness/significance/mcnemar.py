@@ -1,9 +1,10 @@
 """McNemar's test in five variants."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
+from harness.measures import Floats, Ints
 from harness.significance.result import (
     TestResult,
     as_counts,
@@ -33,25 +34,13 @@ def mcnemar(counts: ArrayLike, variant: str = "corrected", *, degenerate: str = 
     - ``"midp"``: 2 P(X <= min) - P(X = min), or 1 - P(X = n01)/2 where n01 = n10;
     - ``"auto"``: exact for m < 25, else corrected.
 
+    `statistic` is the chi-square of the first two variants, which has no sign, and n01 - n10 of the
+    others (positive where A errs more). Degenerate where there is no discordant document.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     variant : {"uncorrected", "corrected", "exact", "midp", "auto"}
         Which of the above.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the chi-square of the first two variants, which has no
-        sign, and n01 - n10 of the others (positive where A errs more).
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, or `variant` is unknown.
 
     References
     ----------
@@ -67,29 +56,22 @@ def mcnemar(counts: ArrayLike, variant: str = "corrected", *, degenerate: str = 
     check_choice("variant", variant, VARIANTS)
     n01, n10 = discordant(as_counts(counts))
     m = n01 + n10
+    distance = np.maximum(np.abs(n01 - n10) - int(variant != "uncorrected"), 0).astype(float)
+    chi_square = distance**2 / np.maximum(m, 1)
     if variant in ("uncorrected", "corrected"):
-        statistic = _chi_square(n01, n10, corrected=variant == "corrected")
-        pvalue = chi_square_upper(statistic)
-    else:
-        statistic = (n01 - n10).astype(float)
-        pvalue = _binomial_pvalue(n01, n10, midp=variant == "midp")
-        if variant == "auto":
-            corrected = chi_square_upper(_chi_square(n01, n10, corrected=True))
-            pvalue = np.where(m < AUTO_EXACT_BELOW, pvalue, corrected)
-    return settle_degenerate(pvalue, statistic, m == 0, degenerate)
+        return settle_degenerate(chi_square_upper(chi_square), chi_square, m == 0, degenerate)
+    pvalue = _binomial_pvalue(n01, n10, midp=variant == "midp")
+    if variant == "auto":
+        pvalue = np.where(m < AUTO_EXACT_BELOW, pvalue, chi_square_upper(chi_square))
+    return settle_degenerate(pvalue, n01 - n10, m == 0, degenerate)
 
 
-def _chi_square(n01: NDArray[np.int64], n10: NDArray[np.int64], corrected: bool) -> NDArray[np.float64]:
-    distance = np.maximum(np.abs(n01 - n10) - int(corrected), 0).astype(float)
-    return distance**2 / np.maximum(n01 + n10, 1)
-
-
-def _binomial_pvalue(n01: NDArray[np.int64], n10: NDArray[np.int64], midp: bool) -> NDArray[np.float64]:
-    """Two-sided p-value given m: doubled lower tail; `midp` takes off half the weight of what was seen."""
+def _binomial_pvalue(n01: Ints, n10: Ints, midp: bool) -> Floats:
+    """Return p given m: twice the lower tail; `midp` subtracts half the weight of what was seen."""
     fewer, m = np.minimum(n01, n10), n01 + n10
     doubled = 2 * binom.cdf(fewer, m, 0.5)
     if not midp:
-        return np.minimum(1, doubled)
+        return np.asarray(np.minimum(1, doubled))
     seen = binom.pmf(fewer, m, 0.5)
     # At n01 = n10 the doubled tail holds the centre twice: its total weight is 1, less half the centre.
-    return np.where(n01 == n10, 1 - seen / 2, doubled - seen)
+    return np.asarray(np.where(n01 == n10, 1 - seen / 2, doubled - seen))

@@ -1,21 +1,9 @@
 """Two z tests of equal error rates: for two proportions, and Snedecor and Cochran's for paired ones."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import erfc
+from numpy.typing import ArrayLike
 
-from harness.significance.result import TestResult, as_counts, discordant, settle_degenerate
-
-
-def two_sided(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return P(|Z| >= |z|) for a standard normal Z, accurate far into the tail.
-
-    Examples
-    --------
-    >>> round(float(two_sided(np.array(-1.959964))), 6)
-    0.05
-    """
-    return erfc(np.abs(z) / np.sqrt(2))
+from harness.significance.result import TestResult, as_counts, discordant, z_test
 
 
 def proportion(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -25,25 +13,10 @@ def proportion(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     ``z = ((n01 - n10) / N) / sqrt(2 C (1 - C) / N)`` with C the mean of the two error rates. It ignores
     that the sets are paired: the more errors the classifiers share, the more conservative it is.
 
-    Parameters
-    ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    degenerate : {"accept", "reject"}
-        Verdict where z is 0/0: all documents right for both classifiers, or all wrong for both (p = 1
-        or p = 0). A set whose classifiers agree everywhere but share some errors has z = 0 and p = 1
-        under either choice, and is marked degenerate too.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, positive where A errs more; `degenerate` marks the
-        sets without a discordant document.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, or the shape is wrong.
+    `statistic` is z, positive where A errs more; `degenerate` marks the sets without a discordant
+    document. Degenerate where z is 0/0: all documents right for both classifiers, or all wrong for both.
+    A set whose classifiers agree everywhere but share some errors has z = 0 and p = 1 under either
+    choice, and is marked degenerate too.
 
     References
     ----------
@@ -60,13 +33,9 @@ def proportion(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     n01, n10 = discordant(cells)
     n = cells.sum(axis=-1)
     wrong = n01 + n10 + 2 * (cells[..., 3] + cells[..., 4])  # of 2N decisions
-    right = 2 * n - wrong
-    undefined = (wrong == 0) | (right == 0)
     # 2 C (1 - C) / N = wrong right / (2 N^3); in floats, for the product of counts can pass 2**63.
-    deviation = np.sqrt(np.where(undefined, 1, wrong) / 2 / n * np.where(undefined, 1, right))
-    z = (n01 - n10) / deviation
-    result = settle_degenerate(two_sided(z), z, undefined, degenerate)
-    return result._replace(degenerate=np.asarray(n01 + n10 == 0))
+    deviation = np.sqrt(wrong / 2 / n * (2 * n - wrong))
+    return z_test(n01 - n10, deviation, degenerate, marked=n01 + n10 == 0)
 
 
 def snedecor_cochran(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
@@ -76,22 +45,7 @@ def snedecor_cochran(counts: ArrayLike, *, degenerate: str = "accept") -> TestRe
     m = n01 + n10: z squared is the chi-square of ``mcnemar(variant="uncorrected")``, so the p-values are
     the same.
 
-    Parameters
-    ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
-    degenerate : {"accept", "reject"}
-        Verdict where there is no discordant document (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, positive where A errs more.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, or the shape is wrong.
+    `statistic` is z, positive where A errs more. Degenerate where there is no discordant document.
 
     References
     ----------
@@ -105,6 +59,4 @@ def snedecor_cochran(counts: ArrayLike, *, degenerate: str = "accept") -> TestRe
     (-2.1213, 0.0339)
     """
     n01, n10 = discordant(as_counts(counts))
-    m = n01 + n10
-    z = (n01 - n10) / np.sqrt(np.maximum(m, 1))
-    return settle_degenerate(two_sided(z), z, m == 0, degenerate)
+    return z_test(n01 - n10, np.sqrt(n01 + n10), degenerate)

@@ -3,17 +3,13 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaln
 
-from harness.measures import error_difference, f1_difference
-from harness.significance.distinct import distinct_rows
-from harness.significance.keep_last import keep_last
+from harness.measures import Bools, Floats, Ints, error_difference, f1_difference
+from harness.significance.equal_counts import distinct_rows, keep_last
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_DOCUMENTS = 10**7
 """Sets up to this size: the comparison in integers, see ``_gap``, is then exact."""
@@ -53,28 +49,14 @@ def randomization(
     one margin the K of the other that count are a tail of its binomial, and the first of them is the root
     of a quadratic equation. Whether dF1* reaches dF1 is settled in integers: ties count.
 
+    `statistic` is the observed difference, A minus B. Degenerate where no swap can change anything: no
+    discordant document, or (F1) no true positive of either classifier.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error"}
-        What is compared.
     midp : bool
         Take off half the weight of the swaps with |d*| = |d|: less conservative, no longer exact.
-    degenerate : {"accept", "reject"}
-        Verdict where no swap can change anything: no discordant document, or (F1) no true positive of
-        either classifier (p = 1 or p = 0).
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is the observed difference, A minus B.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, the measure is unknown, or (F1) a set
-        holds more than 10 million documents.
 
     References
     ----------
@@ -91,13 +73,10 @@ def randomization(
     0.0497
     """
     check_choice("measure", measure, ("f1", "error"))
-    cells = as_counts(counts)
     if measure == "error":
-        result = mcnemar(cells, "midp" if midp else "exact", degenerate=degenerate)
-        return result._replace(statistic=error_difference(cells))
-    n = cells.sum(axis=-1)
-    if n.size and n.max() > MAX_DOCUMENTS:
-        raise ValueError(f"counts: a set of {n.max()} documents is not allowed; at most {MAX_DOCUMENTS} are")
+        result = mcnemar(counts, "midp" if midp else "exact", degenerate=degenerate)
+        return result._replace(statistic=error_difference(counts))
+    cells = as_counts(counts, MAX_DOCUMENTS)
     frozen = (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
     pvalues = np.ones(frozen.shape)
     reached, tied = _f1_weights(cells[~frozen])
@@ -176,7 +155,7 @@ def _upper_weights(sets: Ints, walks_n: bool) -> Floats:
     return np.stack([at_least, tied])
 
 
-def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, NDArray[np.bool_]]:
+def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, Bools]:
     """Return the least searched K with dF1* >= dF1, n_searched + 1 if there is none, and whether it is a tie.
 
     A quadratic equation gives it; where rounding could matter, whole numbers set it right.
@@ -199,7 +178,7 @@ def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, NDAr
 def _scale(sets: Ints) -> Ints:
     """Return D_A + D_B, the sum of both 2T + FP + FN, which no swap changes."""
     common, base, n_p, n_n = sets[:4]
-    return 2 * (common + base) + n_p + n_n
+    return np.asarray(2 * (common + base) + n_p + n_n)
 
 
 def _root_in_n_p(sets: Ints, good_n: Ints) -> Floats:
@@ -214,7 +193,7 @@ def _root_in_n_p(sets: Ints, good_n: Ints) -> Floats:
     u, w = base + n_n - good_n, 2 * base + n_n
     s = w + 2 * common + n_p
     half = w - goal * s
-    return 2 * u * s / (half + np.sqrt(half**2 + 4 * goal * u * s)) - u - common
+    return np.asarray(2 * u * s / (half + np.sqrt(half**2 + 4 * goal * u * s)) - u - common)
 
 
 def _root_in_n_n(sets: Ints, good_p: Ints) -> Floats:
@@ -228,7 +207,9 @@ def _root_in_n_n(sets: Ints, good_p: Ints) -> Floats:
     t, t_a = 2 * common + n_p, common + good_p
     s = t + 2 * base + n_n
     half = t + goal * s
-    return base + t_a + n_n - 2 * t_a * s / (half + np.sqrt(np.maximum(half**2 - 4 * goal * t_a * s, 0)))
+    return np.asarray(
+        base + t_a + n_n - 2 * t_a * s / (half + np.sqrt(np.maximum(half**2 - 4 * goal * t_a * s, 0)))
+    )
 
 
 def _gap(sets: Ints, walked: Ints, searched: Ints, walks_n: bool) -> Ints:
@@ -240,14 +221,14 @@ def _gap(sets: Ints, walked: Ints, searched: Ints, walks_n: bool) -> Ints:
     top, bottom = _difference(sets, *((searched, walked) if walks_n else (walked, searched)))
     gap = top * sets[5] - sets[4] * bottom
     if _scale(sets).max() < SMALL:
-        return gap
+        return np.asarray(gap)
     rough = top * sets[5].astype(float) - sets[4] * bottom.astype(float)
-    return np.where(np.abs(rough) < 2.0**62, gap, np.sign(rough).astype(np.int64))
+    return np.asarray(np.where(np.abs(rough) < 2.0**62, gap, np.sign(rough).astype(np.int64)))
 
 
 def _log_weight(n: Ints, k: Ints) -> Floats:
     """Return log P(K = k) of K ~ Bin(n, 1/2)."""
-    return -betaln(k + 1, n - k + 1) - np.log(n + 1) - n * np.log(2)
+    return np.asarray(-betaln(k + 1, n - k + 1) - np.log(n + 1) - n * np.log(2))
 
 
 def _reach(n: Ints, log_weight: Floats | float) -> Ints:
@@ -255,7 +236,7 @@ def _reach(n: Ints, log_weight: Floats | float) -> Ints:
 
     P(|K - n/2| >= t) <= 2 exp(-2 t^2 / n) (Hoeffding).
     """
-    return np.minimum(n - n // 2, np.sqrt((np.log(2) - log_weight) * n / 2).astype(np.int64) + 1)
+    return np.asarray(np.minimum(n - n // 2, np.sqrt((np.log(2) - log_weight) * n / 2).astype(np.int64) + 1))
 
 
 def _binomials(n: Ints, k: Ints) -> tuple[Floats, Ints]:

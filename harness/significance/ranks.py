@@ -8,26 +8,20 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, fdtrc
 from scipy.stats import rankdata, studentized_range
 
+from harness.errors import require
+from harness.measures import Floats
 from harness.significance.result import check_choice
-from harness.significance.t_tests import Floats, as_finite
+from harness.significance.t_tests import as_finite
 
 
 class Friedman(NamedTuple):
     """Outcome of Friedman's test.
 
-    Attributes
-    ----------
-    average_ranks : float array, shape (n_algorithms,)
-        1 is best; ties share the mean of their ranks.
-    chi_square, pvalue : float
-        Friedman's chi-square without a correction for ties, as Demšar (2006) computes it, and its p-value.
-    chi_square_ties, pvalue_ties : float
-        The same, corrected for ties, as most software does.
-    f, pvalue_f : float
-        Iman and Davenport's F from the uncorrected chi-square, and its p-value, which is not let below
-        what any result of so few data sets can have.
-    degenerate : bool
-        Whether all algorithms tie on every data set; then all p-values are 1 (0 under ``"reject"``).
+    `average_ranks`, (n_algorithms,): 1 is best; ties share the mean of their ranks. `chi_square` is not
+    corrected for ties, as in Demšar (2006); `chi_square_ties` is, as in most software. `f` is Iman and
+    Davenport's, from the uncorrected chi-square; `pvalue_f` is never below the smallest value that so few
+    data sets can give. `degenerate`: all algorithms tie on every data set, and all p-values are 1 (0 under
+    ``"reject"``).
     """
 
     average_ranks: Floats
@@ -43,14 +37,9 @@ class Friedman(NamedTuple):
 class Nemenyi(NamedTuple):
     """Outcome of Nemenyi's comparisons of all pairs.
 
-    Attributes
-    ----------
-    average_ranks : float array, shape (n_algorithms,)
-        1 is best.
-    critical_difference : float array, of the shape of the levels
-        Two algorithms differ where their average ranks are at least so far apart.
-    pvalues : float array, shape (n_algorithms, n_algorithms)
-        Adjusted for the number of pairs; 1 on the diagonal.
+    Two algorithms differ where their average ranks (1 is best) are at least `critical_difference` apart, one
+    per level. `pvalues`, (n_algorithms, n_algorithms), are adjusted for the number of pairs; 1 on the
+    diagonal.
     """
 
     average_ranks: Floats
@@ -63,7 +52,9 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
 
     Null hypothesis: all algorithms perform alike, so that every order of them on a data set is equally
     likely. Asymptotic in the number of data sets N; with k algorithms chi-square has k - 1 degrees of
-    freedom, ``F = (N - 1) chi2 / (N (k - 1) - chi2)`` has k - 1 and (k - 1)(N - 1).
+    freedom, ``F = (N - 1) chi2 / (N (k - 1) - chi2)`` has k - 1 and (k - 1)(N - 1). Where all data sets give
+    the same order without a tie F is infinite, and its p-value is the exact probability of that,
+    ``k!^(1 - N)``. Degenerate where all algorithms tie on every data set.
 
     Parameters
     ----------
@@ -71,20 +62,6 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
         At least 2 of either. Scores tie where they are equal to the last digit: round them first.
     higher_is_better : bool
         False for error rates and other costs.
-    degenerate : {"accept", "reject"}
-        Verdict where all algorithms tie on every data set (p = 1 or p = 0).
-
-    Returns
-    -------
-    Friedman
-        F is infinite where all data sets give one and the same order without a tie. Its p-value is then the
-        exact probability of that, ``k!^(1 - N)``, below which no p-value of the test can lie: F(k - 1,
-        (k - 1)(N - 1)) gives 0 there, even for the two data sets that agree in every other draw if k = 2.
-
-    Raises
-    ------
-    ValueError
-        If `scores` has another shape or holds NaN or infinite numbers.
 
     References
     ----------
@@ -112,16 +89,10 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
     corrected = chi_square / untied
     rest = n * (k - 1) - chi_square
     f = (n - 1) * chi_square / rest if rest > 1e-12 * n * k else np.inf
-    return Friedman(
-        average,
-        float(chi_square),
-        float(chdtrc(k - 1, chi_square)),
-        float(corrected),
-        float(chdtrc(k - 1, corrected)),
-        float(f),
-        max(float(fdtrc(k - 1, (k - 1) * (n - 1), f)), math.exp((1 - n) * math.lgamma(k + 1))),
-        False,
-    )
+    p, p_ties, p_f = chdtrc(k - 1, chi_square), chdtrc(k - 1, corrected), fdtrc(k - 1, (k - 1) * (n - 1), f)
+    p_f = max(p_f, math.exp((1 - n) * math.lgamma(k + 1)))
+    chi_square, p, corrected, p_ties, f, p_f = map(float, (chi_square, p, corrected, p_ties, f, p_f))
+    return Friedman(average, chi_square, p, corrected, p_ties, f, p_f, False)
 
 
 def nemenyi(
@@ -145,16 +116,7 @@ def nemenyi(
     alphas : array_like
         Levels of the critical differences, each between 0 and 1.
     degenerate : {"accept", "reject"}
-        Verdict on two algorithms that tie on every data set (p = 1 or p = 0).
-
-    Returns
-    -------
-    Nemenyi
-
-    Raises
-    ------
-    ValueError
-        As :func:`friedman`, or if a level is not between 0 and 1.
+        Verdict on two algorithms that tie on every data set.
 
     References
     ----------
@@ -169,8 +131,8 @@ def nemenyi(
     array([0.17, 0.  , 0.  ])
     """
     levels = np.asarray(alphas, dtype=float)
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"alphas: {alphas!r} is not allowed; numbers between 0 and 1 are")
+    good = ((levels > 0) & (levels < 1)).all()
+    require(good, f"alphas: {alphas!r} is not allowed; numbers between 0 and 1 are")
     check_choice("degenerate", degenerate, ("accept", "reject"))
     ranks = _ranks(scores, higher_is_better)
     n, k = ranks.shape
@@ -189,22 +151,8 @@ def nemenyi(
 def cliques(average_ranks: ArrayLike, critical_difference: float) -> list[list[int]]:
     """Return the largest groups of algorithms no two of which differ: the bars of a critical-difference plot.
 
-    Parameters
-    ----------
-    average_ranks : array_like, shape (n_algorithms,)
-    critical_difference : float
-        As :func:`nemenyi` gives it; two algorithms differ where their ranks are at least so far apart.
-
-    Returns
-    -------
-    list of lists of int
-        Places of the algorithms, best rank first. No group lies within another, and one of a single
-        algorithm is not listed.
-
-    Raises
-    ------
-    ValueError
-        If the ranks are not a row of finite numbers, or the critical difference is not above 0.
+    Two algorithms differ where their `average_ranks` are at least `critical_difference` apart. Groups are
+    places of algorithms, best rank first; none lies within another or consists of a single algorithm.
 
     Examples
     --------
@@ -212,10 +160,10 @@ def cliques(average_ranks: ArrayLike, critical_difference: float) -> list[list[i
     [[1, 2], [2, 0]]
     """
     ranks = np.asarray(average_ranks, dtype=float)
-    if ranks.ndim != 1 or not np.isfinite(ranks).all():
-        raise ValueError(f"average_ranks: {average_ranks!r} is not allowed; a row of finite numbers is")
-    if not critical_difference > 0:
-        raise ValueError(f"critical_difference: {critical_difference!r} is not allowed; a number > 0 is")
+    row = ranks.ndim == 1 and np.isfinite(ranks).all()
+    require(row, f"average_ranks: {average_ranks!r} is not allowed; a row of finite numbers is")
+    wide = critical_difference > 0
+    require(wide, f"critical_difference: {critical_difference!r} is not allowed; a number > 0 is")
     order = np.argsort(ranks, kind="stable")
     found: list[list[int]] = []
     reached = 0
@@ -231,21 +179,8 @@ def bonferroni(pvalues: ArrayLike) -> Floats:
     """Return Bonferroni's adjusted p-values: each times their number m, 1 at most.
 
     Null hypothesis, of each: that of its own test. Rejecting where the adjusted value is at most alpha keeps
-    the probability of any false rejection at alpha, whatever the dependence.
-
-    Parameters
-    ----------
-    pvalues : array_like, shape (m,)
-        Numbers from 0 to 1. NaN, a test without a result, stays NaN, is never rejected and counts in m.
-
-    Returns
-    -------
-    float array, shape (m,)
-
-    Raises
-    ------
-    ValueError
-        If `pvalues` is not a row of numbers from 0 to 1 or NaN.
+    the probability of any false rejection at alpha, whatever the dependence. A p-value of NaN, from a test
+    without a result, stays NaN, is never rejected and counts in m.
 
     Examples
     --------
@@ -260,22 +195,7 @@ def holm(pvalues: ArrayLike) -> Floats:
     """Return Holm's adjusted p-values, which step down and are never above Bonferroni's.
 
     Null hypothesis, of each: that of its own test; the same guarantee as :func:`bonferroni`. The i-th
-    smallest of m is ``max over j <= i of min(1, (m - j + 1) p_(j))``.
-
-    Parameters
-    ----------
-    pvalues : array_like, shape (m,)
-        Numbers from 0 to 1. NaN, a test without a result, stays NaN, is never rejected and counts in m (it is
-        placed behind all others).
-
-    Returns
-    -------
-    float array, shape (m,)
-
-    Raises
-    ------
-    ValueError
-        If `pvalues` is not a row of numbers from 0 to 1 or NaN.
+    smallest of m is ``max over j <= i of min(1, (m - j + 1) p_(j))``; NaN comes behind all others.
 
     References
     ----------
@@ -296,15 +216,13 @@ def holm(pvalues: ArrayLike) -> Floats:
 
 def _ranks(scores: ArrayLike, higher_is_better: bool) -> Floats:
     values = as_finite(scores, "scores")
-    if values.ndim != 2 or min(values.shape) < 2:
-        raise ValueError(
-            f"scores: shape {values.shape} is not allowed; (n_datasets, n_algorithms), both >= 2, is"
-        )
-    return rankdata(-values if higher_is_better else values, axis=1)
+    shape = f"scores: shape {values.shape} is not allowed; (n_datasets, n_algorithms), both >= 2, is"
+    require(values.ndim == 2 and min(values.shape) >= 2, shape)
+    return np.asarray(rankdata(-values if higher_is_better else values, axis=1))
 
 
 def _pvalues(pvalues: ArrayLike) -> Floats:
     p = np.asarray(pvalues, dtype=float)
-    if p.ndim != 1 or ((p < 0) | (p > 1)).any():
-        raise ValueError(f"pvalues: {pvalues!r} is not allowed; a row of numbers from 0 to 1 or NaN is")
+    good = p.ndim == 1 and not ((p < 0) | (p > 1)).any()
+    require(good, f"pvalues: {pvalues!r} is not allowed; a row of numbers from 0 to 1 or NaN is")
     return p

@@ -12,7 +12,7 @@ down; the few slots left over send the draw to the distribution of the remainder
 Wang 2004, J. Stat. Softw. 11(3)). Both steps together follow the Poisson law exactly.
 
 What is wanted of the replicates is computed from the Poisson draws before any is rejected, so that one
-row of numbers is thinned out and not one for each cell.
+row of numbers is filtered and not one per cell.
 """
 
 import math
@@ -21,11 +21,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.random.bit_generator import ISeedSequence
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from harness.errors import require
+from harness.measures import Bools, Floats, Ints
+
 Keys = NDArray[np.uint64]
 Cells = NDArray[Any]
 
@@ -60,7 +62,30 @@ class Table(NamedTuple):
     most: int
 
 
-def set_keys(n_sets: int, rng: np.random.Generator) -> Keys:
+def check_replicates(n_replicates: Any, *, none: bool = False) -> None:
+    """Raise ValueError unless `n_replicates` is a whole number >= 1, or None where that is allowed."""
+    whole = isinstance(n_replicates, int | np.integer) and not isinstance(n_replicates, bool)
+    allowed = "a whole number >= 1" + " or None" * none
+    fits = (whole and n_replicates >= 1) or (none and n_replicates is None)
+    require(fits, f"n_replicates: {n_replicates!r} is not allowed; {allowed} is")
+
+
+def as_generator(rng: Generator | None) -> Generator:
+    """Return the generator that is given, a fresh and unpredictable one for None."""
+    known = rng is None or isinstance(rng, Generator)
+    require(known, f"rng: {rng!r} is not allowed; a numpy.random.Generator or None is")
+    return rng or np.random.default_rng()
+
+
+def check_levels(alphas: ArrayLike) -> Floats:
+    """Return levels between 0 and 1 as an array, shape (n_alphas,)."""
+    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
+    good = levels.ndim == 1 and ((levels > 0) & (levels < 1)).all()
+    require(good, f"alphas: {alphas!r} is not allowed; a level or a list of levels between 0 and 1 is")
+    return levels
+
+
+def set_keys(n_sets: int, rng: Generator) -> Keys:
     """Return three words for each set, in order, from which its own generator is made.
 
     With a generator of its own a set's replicates depend neither on how many the sets before it took nor
@@ -77,26 +102,42 @@ class _Words(ISeedSequence):
         self.key = key
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
-        return self.key.view(dtype)[:n_words]
+        return np.asarray(self.key.view(dtype)[:n_words])
 
 
-def set_generator(key: Keys) -> np.random.Generator:
+def on_live_sets(
+    function: Callable[[Ints, Keys], NDArray[Any]],
+    cells: Ints,
+    frozen: Bools,
+    rng: Generator | None,
+    fill: float | bool,
+    shape: tuple[int, ...] = (),
+) -> NDArray[Any]:
+    """Return what a function of counts (n, 8) and keys gives, shape (..., *shape); `fill` on frozen sets.
+
+    Without a generator the keys are empty.
+    """
+    sets, live = cells.reshape(-1, 8), np.flatnonzero(~frozen)
+    keys = np.empty((len(sets), 0), dtype=np.uint64) if rng is None else set_keys(len(sets), rng)
+    found = np.full((len(sets), *shape), fill)
+    found[live] = function(sets[live], keys[live])
+    return found.reshape((*cells.shape[:-1], *shape))
+
+
+def set_generator(key: Keys) -> Generator:
     """Return the generator of one set from its row of :func:`set_keys`."""
-    return np.random.Generator(np.random.SFC64(_Words(key)))  # type: ignore[arg-type]  # numpy's stub is too narrow
+    return Generator(np.random.SFC64(_Words(key)))  # type: ignore[arg-type]  # numpy's stub is too narrow
 
 
 def whole_numbers(cells: Cells) -> Cells:
     """Return the cells themselves, in integers whose sums and products of two do not overflow."""
-    return cells if cells.dtype == np.int64 else cells.astype(np.int32)
+    return np.asarray(cells, dtype=np.int64 if cells.dtype == np.int64 else np.int32)
 
 
 class Resampling:
     """Draws from Multinomial(N, counts / N), exactly but for weights below 1e-16.
 
-    Parameters
-    ----------
-    counts : int array, shape (n_cells,)
-        Cells of one set; their sum N may be 0 and is below 2**31.
+    `counts`, (n_cells,), are the cells of one set; their sum N may be 0 and is below 2**31.
 
     Examples
     --------
@@ -130,23 +171,13 @@ class Resampling:
         self.share_kept = math.sqrt(values[self.largest] / self.n)
 
     def draw(
-        self, size: int, rng: np.random.Generator, wanted: Callable[[Cells], NDArray[Any]] = whole_numbers
+        self, size: int, rng: Generator, wanted: Callable[[Cells], NDArray[Any]] = whole_numbers
     ) -> NDArray[Any]:
-        """Return what is `wanted` of `size` replicates, the replicates themselves unless told otherwise.
+        """Return what is `wanted` of `size` replicates, (..., size); by default the replicates themselves.
 
-        Parameters
-        ----------
-        size : int
-            Number of replicates.
-        rng : numpy.random.Generator
-        wanted : callable
-            From cells, shape (n_cells, n), to an array of shape (..., n), column by column. The cells are of
-            int16 for sets of under 10,000 documents, and some columns are of more than N documents (the
-            largest cell may then be negative); those are left out.
-
-        Returns
-        -------
-        array, shape (..., size)
+        `wanted` is a function from cells, (n_cells, n), to an array (..., n), column by column. The cells are
+        of int16 for sets of under 10,000 documents, and some columns are of more than N documents (the
+        largest cell may then be negative); those are left out.
         """
         if not self.drawn:
             cells = np.zeros((self.n_cells, size), dtype=self.kind)
@@ -163,7 +194,7 @@ class Resampling:
             size -= len(accepted)
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
-    def _propose(self, size: int, rng: np.random.Generator) -> Cells:
+    def _propose(self, size: int, rng: Generator) -> Cells:
         """Return independent Poisson draws for all cells but the largest, which is left at 0."""
         size += -size % 4  # four draws to a random word
         bits = rng.bit_generator.random_raw(len(self.drawn) * size // 4).view(np.uint16)
@@ -186,7 +217,7 @@ def _negative(values: Cells) -> Ints:
     per_word = 8 // values.itemsize
     words = np.flatnonzero((values.view(np.int64) & SIGNS[values.dtype]) != 0)
     places = (words[:, None] * per_word + np.arange(per_word)).reshape(-1)
-    return places[values[places] < 0]
+    return np.asarray(places[values[places] < 0])
 
 
 def _kept(n: int, rest: int, least: int, most: int) -> Floats:

@@ -1,12 +1,13 @@
 """What every test returns, and the checks that every test shares."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfc
 
-CELLS = ("e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8")
+from harness.errors import require
+from harness.measures import Bools, Floats, Ints, as_cells
 
 
 class TestResult(NamedTuple):
@@ -22,72 +23,43 @@ class TestResult(NamedTuple):
         Sets on which the test has no verdict of its own (p = 1 unless told otherwise).
     """
 
-    pvalue: NDArray[np.float64]
-    statistic: NDArray[np.float64]
-    degenerate: NDArray[np.bool_]
+    pvalue: Floats
+    statistic: Floats
+    degenerate: Bools
 
 
 TestResult.__test__ = False  # type: ignore[attr-defined]  # pytest would collect the name otherwise
 
 
-def as_counts(counts: ArrayLike) -> NDArray[np.int64]:
+def as_counts(counts: ArrayLike, at_most: int = 2**63) -> Ints:
     """Check joint-outcome counts and return them as int64, shape (..., 8).
-
-    Raises
-    ------
-    ValueError
-        If the last axis is not 8 long, or a count is negative, fractional, NaN or above 2**53, or a
-        set holds no document at all.
 
     Examples
     --------
     >>> as_counts([0, 1, 2, 0, 0, 0, 0, 97]).sum()
     np.int64(100)
     """
-    array = np.asarray(counts)
-    if array.ndim == 0 or array.shape[-1] != 8:
-        raise ValueError(
-            f"counts: shape {array.shape} is not allowed; the last axis must hold the 8 cells e1..e8"
-        )
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"counts: type {array.dtype} is not allowed; integers are")
-    bad = ~((array >= 0) & (array <= 2**53) & (np.floor(array) == array))
-    if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(
-            f"counts: cell {CELLS[where[-1]]} is {array[where]!s} at index {where}; "
-            "whole numbers from 0 to 2**53 are allowed"
-        )
-    array = array.astype(np.int64)
-    if array.size and (array.sum(axis=-1) == 0).any():
-        raise ValueError("counts: a set has no document (all eight cells are 0); at least one is needed")
-    return array
+    cells = as_cells(counts, whole=True)
+    totals = cells.sum(axis=-1)
+    require(
+        (totals > 0).all(), "counts: a set has no document (all eight cells are 0); at least one is needed"
+    )
+    n = totals.max(initial=0)
+    require(n <= at_most, f"counts: a set of {n} documents is not allowed; at most {at_most} are")
+    return cells
 
 
-def discordant(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return n01 (only A wrong, e2 + e7) and n10 (only B wrong, e3 + e6).
-
-    Examples
-    --------
-    >>> n01, n10 = discordant(as_counts([0, 1, 9, 0, 0, 0, 2, 88]))
-    >>> int(n01), int(n10)
-    (3, 9)
-    """
+def discordant(counts: Ints) -> tuple[Ints, Ints]:
+    """Return n01 (only A wrong, e2 + e7) and n10 (only B wrong, e3 + e6)."""
     return counts[..., 1] + counts[..., 6], counts[..., 2] + counts[..., 5]
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Raise ValueError unless `value` is one of `allowed`."""
-    if value not in allowed:
-        raise ValueError(f"{name}: {value!r} is not allowed; choose one of {', '.join(allowed)}")
+    require(value in allowed, f"{name}: {value!r} is not allowed; choose one of {', '.join(allowed)}")
 
 
-def settle_degenerate(
-    pvalue: NDArray[np.float64],
-    statistic: NDArray[np.float64],
-    degenerate: NDArray[np.bool_],
-    policy: str,
-) -> TestResult:
+def settle_degenerate(pvalue: Floats, statistic: ArrayLike, degenerate: ArrayLike, policy: str) -> TestResult:
     """Give degenerate sets their p-value: 1 under ``"accept"``, 0 under the legacy ``"reject"``."""
     check_choice("degenerate", policy, ("accept", "reject"))
     degenerate = np.asarray(degenerate, dtype=bool)
@@ -95,7 +67,33 @@ def settle_degenerate(
     return TestResult(pvalue, np.asarray(statistic, dtype=float), degenerate)
 
 
-def chi_square_upper(statistic: ArrayLike) -> NDArray[np.float64]:
+def z_test(
+    d: NDArray[Any], deviation: Floats, policy: str, *, undefined: Any = False, marked: Any = False
+) -> TestResult:
+    """Return the two-sided test of z = d / deviation.
+
+    Sets without a deviation, and `undefined` ones, have z = 0 and are degenerate; `marked` ones are reported
+    as degenerate but keep their p-value.
+    """
+    undefined = undefined | (deviation == 0)
+    z = np.where(undefined, 0.0, d / np.where(undefined, 1.0, deviation))
+    result = settle_degenerate(two_sided(z), z, undefined, policy)
+    return result._replace(degenerate=np.asarray(undefined | marked))
+
+
+def two_sided(z: Floats) -> Floats:
+    """Return P(|Z| >= |z|) for a standard normal Z, accurate far into the tail.
+
+    Examples
+    --------
+    >>> round(float(two_sided(np.array(-1.959964))), 6)
+    0.05
+    """
+    tail: Floats = erfc(np.abs(z) / np.sqrt(2))
+    return tail
+
+
+def chi_square_upper(statistic: ArrayLike) -> Floats:
     """Return P(X > statistic) of a chi-square X with 1 degree of freedom, the square of a normal variable.
 
     A hundred times faster than scipy's function for any number of degrees.

@@ -1,75 +1,177 @@
-"""What a count of replicates may still become, for tests that stop drawing once their verdict is known."""
+"""When the verdict of a test with replicates is known before all of them are drawn.
+
+Three ways, each with a bound on the probability that all replicates would have said otherwise: bounds
+from the counts alone, an approximation of the p-value from moments where the counts are large (both in
+a `Forecast`), and, for the rest, predictions from the replicates drawn so far.
+"""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainccinv, betaincinv
+from numpy.typing import ArrayLike
+from scipy.special import bdtr, bdtrc, betainccinv, betaincinv, gammainc, gammaincc, ndtr
 
-Floats = NDArray[np.float64]
+from harness.measures import Bools, Floats
 
 TURNED = 1e-4
 """Bound on the probability that the replicates not drawn turn a verdict, or take a count past a bound."""
 
-
-def final_counts(counts: ArrayLike, n_drawn: float, n_replicates: float) -> tuple[Floats, Floats]:
-    """Return bounds on the counts among all replicates, from those among the replicates drawn so far.
-
-    The probability of a hit lies, after `counts` hits in `n_drawn` draws and a Beta(1/2, 1/2) prior, between
-    two quantiles of a beta distribution; the final count is nearer to what was seen, since it
-    contains it. After the last replicate both bounds are the count itself.
-
-    Parameters
-    ----------
-    counts : array_like, shape (...)
-        Hits so far, from 0 to `n_drawn`; fractions are allowed.
-    n_drawn, n_replicates : float
-        Replicates so far and in all.
-
-    Returns
-    -------
-    low, high : float arrays, shape (...)
-        Each passed with a probability of at most about ``TURNED``.
-
-    Examples
-    --------
-    >>> low, high = final_counts([0, 30], 300, 5000)
-    >>> low.tolist(), high.tolist()
-    ([0.0, 240.0], [125.0, 884.0])
-    >>> final_counts(25, 5000, 5000)
-    (array(25.), array(25.))
-    """
-    seen = np.asarray(counts, dtype=float)
-    if n_drawn == n_replicates:
-        return seen, seen
-    misses = n_drawn - seen
-    low = n_replicates * betaincinv(seen + 0.5, misses + 0.5, TURNED)
-    high = n_replicates * betainccinv(seen + 0.5, misses + 0.5, TURNED)
-    return np.maximum(np.floor(low), seen), np.minimum(np.ceil(high), n_replicates - misses)
+MEAN_NOISE = 0.6
+"""What part of the replicates counts in the symmetric test, whose threshold moves with their mean: the
+variance at alpha = .1 is larger by 1 + 4 phi(1.645)^2 / (.1 x .9) = 1.47, by less at smaller alpha."""
 
 
 @lru_cache(maxsize=100_000)
 def final_count(count: float, n_drawn: float, n_replicates: float) -> tuple[float, float]:
-    """Return :func:`final_counts` of one count; the same few counts come up again and again.
+    """Return bounds on a count among all replicates, from the count among those drawn so far.
+
+    The probability of a hit lies, after `count` hits in `n_drawn` draws and a Beta(1/2, 1/2) prior, between
+    two quantiles of a beta distribution; the final count is nearer to what was seen, since it contains it.
+    Each bound is passed with a probability of at most about ``TURNED``. Counts may be fractions. The same few
+    counts come up again and again.
 
     Examples
     --------
-    >>> final_count(25, 5000, 5000)
-    (25.0, 25.0)
+    >>> final_count(30, 300, 5000), final_count(25, 5000, 5000)
+    ((240.0, 884.0), (25.0, 25.0))
     """
-    low, high = final_counts(count, n_drawn, n_replicates)
-    return float(low), float(high)
+    if n_drawn == n_replicates:
+        return float(count), float(count)
+    misses = n_drawn - count
+    low = n_replicates * betaincinv(count + 0.5, misses + 0.5, TURNED)
+    high = n_replicates * betainccinv(count + 0.5, misses + 0.5, TURNED)
+    return float(max(np.floor(low), count)), float(min(np.ceil(high), n_replicates - misses))
 
 
-def check_levels(alphas: ArrayLike) -> Floats:
-    """Return the levels as an array, shape (n_alphas,).
+def largest_rejecting(alpha: float, n_replicates: int, tails: int) -> int:
+    """Return the largest count c with ``tails * c / n_replicates <= alpha``, -1 if none.
 
-    Raises
-    ------
-    ValueError
-        If a level is not between 0 and 1, or they are not a list.
+    Examples
+    --------
+    >>> [largest_rejecting(a, 5000, 2) for a in (0.1, 0.05, 0.01)]
+    [250, 125, 25]
     """
-    levels = np.atleast_1d(np.asarray(alphas, dtype=float))
-    if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"alphas: {alphas!r} is not allowed; a level or a list of levels between 0 and 1 is")
-    return levels
+    count = int(alpha * n_replicates / tails) + 1
+    while tails * count / n_replicates > alpha:
+        count -= 1
+    return count
+
+
+class Forecast(NamedTuple):
+    """Bounds on the shares of hits of sets before any replicate is drawn, arrays (n_sets,)."""
+
+    least: Floats
+    """A lower bound that follows from the counts alone."""
+    low: Floats
+    high: Floats
+    """Bounds from the moments, with their margin; 0 and 1 where the counts are too small for them."""
+
+    @classmethod
+    def around(
+        cls,
+        low: Floats,
+        high: Floats,
+        factor: Floats,
+        slack: float,
+        usable: Bools,
+        least: Floats | None = None,
+    ) -> "Forecast":
+        """Return bounds that are wider by a factor and a slack, where they are usable at all."""
+        low, high = np.clip(low / factor - slack, 0, 1), np.clip(high * factor + slack, 0, 1)
+        least = np.zeros(len(low)) if least is None else least
+        return cls(least, np.where(usable, low, 0.0), np.where(usable, high, 1.0))
+
+
+def error_factor(margin: tuple[float, float, float], n: Floats, skewness: Floats) -> Floats:
+    """Return by what factor a tail from the moments may be wrong, for n documents that tell."""
+    constant, count, square = margin
+    return np.asarray(1 + constant + count / np.maximum(n, 1) ** 1.5 + square * skewness**2)
+
+
+def below_zero(mean: Floats, variance: Floats, third: Floats, fourth: Floats) -> tuple[Floats, Floats]:
+    """Return P(X <= 0) nearly, and the skewness of X, from the first four cumulants of X."""
+    deviation = np.sqrt(np.maximum(variance, 1e-60))
+    skewness = third / deviation**3
+    excess = fourth / deviation**4 - 1.5 * skewness**2  # beyond the gamma's own
+    return gamma_lower(-mean / deviation, skewness, excess), skewness
+
+
+def gamma_lower(z: Floats, skewness: Floats, excess: Floats) -> Floats:
+    """Return P(Z <= z) for a standardised variable from its skewness and kurtosis.
+
+    A gamma distribution of the given skewness (Pearson type III) with the Edgeworth term for `excess`, the
+    kurtosis beyond that of the gamma, 1.5 times the squared skewness.
+
+    Examples
+    --------
+    >>> gamma_lower(np.array([-1.645]), np.zeros(1), np.zeros(1)).round(4)
+    array([0.05])
+    """
+    tiny = np.abs(skewness) < 1e-3
+    shape = 4 / np.where(tiny, 1.0, np.abs(skewness)) ** 2
+    positive = skewness > 0
+    at = np.maximum(shape + np.where(positive, z, -z) * np.sqrt(shape), 0)
+    below = np.where(tiny, ndtr(z), np.where(positive, gammainc(shape, at), gammaincc(shape, at)))
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray(np.clip(below - density * (z**3 - 3 * z) * excess / 24, 0, 1))
+
+
+def accepts(limit: ArrayLike, n_replicates: int, least: ArrayLike) -> Bools:
+    """Return where replicates, each a hit with at least probability `least`, pass `limit` hits.
+
+    That is, all but a probability of ``TURNED`` of the time.
+    """
+    return np.asarray(bdtr(np.floor(limit), n_replicates, least) <= TURNED)
+
+
+def rejects(limit: ArrayLike, n_replicates: int, most: ArrayLike) -> Bools:
+    """Return where replicates, each a hit with at most probability `most`, have at most `limit` hits.
+
+    That is, all but a probability of ``TURNED`` of the time.
+    """
+    return np.asarray(bdtrc(np.floor(limit), n_replicates, most) <= TURNED)
+
+
+def settled_at_once(known: Forecast, levels: Floats, n_replicates: int, tails: int) -> tuple[Bools, Bools]:
+    """Return which verdicts are rejections, and which are settled, both (n_sets, n_levels).
+
+    `tails` is 1 for the symmetric interval, 2 for the equal-tailed one.
+    """
+    limits = [largest_rejecting(alpha, n_replicates, tails) for alpha in levels.tolist()]
+    at = np.array(limits, dtype=float)
+    reachable = np.maximum(at, 0)
+    worth = MEAN_NOISE if tails == 1 else 1.0
+    weighed, bar = int(worth * n_replicates), worth * (reachable + 0.5)
+    accepted = accepts(reachable, n_replicates, known.least[:, None]) | (at < 0)
+    accepted |= accepts(bar, weighed, known.low[:, None])
+    rejected = rejects(bar, weighed, known.high[:, None]) & ~accepted
+    return rejected, accepted | rejected
+
+
+def verdict_so_far(
+    count: int, drawn: int, limit: int, n_replicates: int, tails: int, low: float, high: float
+) -> bool | None:
+    """Return True (rejected) or False where the replicates drawn so far settle it, else None.
+
+    A verdict is a rejection where at most `limit` of all replicates are hits; `low` and `high` are from the
+    set's `Forecast`.
+
+    Examples
+    --------
+    >>> [verdict_so_far(count, 5000, 750, 15_000, 2, 0.0, 1.0) for count in (100, 250, 400)]
+    [True, None, False]
+    """
+    if drawn == n_replicates:
+        return count <= limit
+    worth = MEAN_NOISE if tails == 1 else 1.0
+    bar = worth * (limit + 0.5)
+    least, most = final_count(worth * count, worth * drawn, worth * n_replicates)
+    if most <= bar or least > bar:
+        return most <= bar
+    left, bar = int(worth * (n_replicates - drawn)), bar - worth * count
+    if bar < 0:  # only the symmetric count can fall again
+        return None
+    if rejects(bar, left, high):
+        return True
+    return False if accepts(bar, left, low) else None

@@ -1,13 +1,14 @@
 """Student's and Welch's t tests on scores or losses, and what the other t tests share."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr
 from scipy.stats import ttest_ind_from_stats
 
+from harness.errors import require
+from harness.measures import Bools, Floats
 from harness.significance.result import TestResult, check_choice, settle_degenerate
 
-Floats = NDArray[np.float64]
 VARIANCES = ("welch", "pooled")
 
 ROUNDING = 1e-20
@@ -25,22 +26,9 @@ def paired_t(d: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     the scores of seeds that draw everything anew; splits of one data set are not (see
     :func:`harness.significance.cross_validation.corrected_resampled_t`).
 
-    Parameters
-    ----------
-    d : array_like, shape (..., n)
-        Score (or loss) of A minus that of B, n >= 2; :func:`paired_differences` makes them.
-    degenerate : {"accept", "reject"}
-        Verdict where all differences are equal (p = 1 or p = 0), also if they are not 0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If `d` has fewer than two values in a row, or holds NaN or infinite numbers.
+    `d`, shape (..., n) with n >= 2, is the score (or loss) of A minus that of B; :func:`paired_differences`
+    makes it. `statistic` is t, with the sign of A minus B. Degenerate, with t = 0, where all differences are
+    equal, also if they are not 0.
 
     References
     ----------
@@ -65,24 +53,15 @@ def unpaired_t(
     normal scores of equal variance; Welch's does without equal variances, its degrees of freedom
     being Satterthwaite's approximation. Both are two-sided and asymptotic for other scores.
 
+    `statistic` is t, with the sign of A minus B; 0 where degenerate. Degenerate where neither sample
+    varies, also if their means differ.
+
     Parameters
     ----------
     a, b : array_like, shapes (..., n_a) and (..., n_b)
         At least 2 scores or losses of each algorithm; leading dimensions must broadcast.
     variance : {"welch", "pooled"}
         Welch's or Student's form.
-    degenerate : {"accept", "reject"}
-        Verdict where neither sample varies (p = 1 or p = 0), also if their means differ.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is t, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If a sample has fewer than two values or holds NaN or infinite numbers, or an option is unknown.
 
     References
     ----------
@@ -99,11 +78,11 @@ def unpaired_t(
     first, second = as_samples(a, "a"), as_samples(b, "b")
     sd_a, sd_b = (np.where(is_constant(x), 0.0, x.std(axis=-1, ddof=1)) for x in (first, second))
     constant = (sd_a == 0) & (sd_b == 0)
-    t, pvalue = ttest_ind_from_stats(
-        first.mean(axis=-1), np.where(constant, 1.0, sd_a), first.shape[-1],
-        second.mean(axis=-1), np.where(constant, 1.0, sd_b), second.shape[-1],
-        equal_var=variance == "pooled",
-    )  # fmt: skip
+    samples = [
+        (x.mean(axis=-1), np.where(constant, 1.0, sd), x.shape[-1])
+        for x, sd in ((first, sd_a), (second, sd_b))
+    ]
+    t, pvalue = ttest_ind_from_stats(*samples[0], *samples[1], equal_var=variance == "pooled")
     return settle_degenerate(pvalue, np.where(constant, 0.0, t), constant, degenerate)
 
 
@@ -128,7 +107,7 @@ def one_sample(d: Floats, factor: float, degenerate: str) -> TestResult:
     return settle_degenerate(2 * stdtr(d.shape[-1] - 1, -np.abs(t)), t, constant, degenerate)
 
 
-def is_constant(values: Floats) -> NDArray[np.bool_]:
+def is_constant(values: Floats) -> Bools:
     """Return which samples have no spread but that of rounding."""
     return np.asarray(values.var(axis=-1, ddof=1) <= ROUNDING * (values**2).max(axis=-1))
 
@@ -136,20 +115,17 @@ def is_constant(values: Floats) -> NDArray[np.bool_]:
 def as_samples(values: ArrayLike, name: str, unit: str = "values") -> Floats:
     """Return `values` as floats (..., n) with n >= 2, or raise ValueError naming the argument."""
     array = as_finite(values, name)
-    if array.ndim == 0 or array.shape[-1] < 2:
-        raise ValueError(
-            f"{name}: shape {array.shape} is not allowed; at least 2 {unit} on the last axis are"
-        )
+    enough = array.ndim and array.shape[-1] >= 2
+    require(enough, f"{name}: shape {array.shape} is not allowed; at least 2 {unit} on the last axis are")
     return array
 
 
 def as_finite(values: ArrayLike, name: str) -> Floats:
     """Return `values` as floats, or raise ValueError naming the argument and what is not a number."""
     array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name}: type {array.dtype} is not allowed; numbers are")
+    require(array.dtype.kind in "iuf", f"{name}: type {array.dtype} is not allowed; numbers are")
     bad = ~np.isfinite(array)
     if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = tuple(np.argwhere(bad)[0].tolist())
         raise ValueError(f"{name}: {array[where]!s} at index {where} is not allowed; finite numbers are")
     return array.astype(float)

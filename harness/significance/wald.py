@@ -1,17 +1,17 @@
-"""Paired Wald test: a measure's difference over its delta-method standard error, for every measure."""
+"""Tests of a measure's difference by the delta method: paired (Wald), of equivalence (TOST), unpaired."""
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
-from harness.influence import A, B, influence
-from harness.measures import check_measure, difference
-from harness.significance.keep_last import keep_last
-from harness.significance.proportion import two_sided
-from harness.significance.result import TestResult, as_counts, settle_degenerate
+from harness.errors import require
+from harness.measures import A, B, Floats, Ints, check_measure, difference, influence
+from harness.significance.equal_counts import keep_last
+from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate, z_test
 
-Floats = NDArray[np.float64]
+UNPAIRED_MEASURES = ("f1", "error", "precision", "recall")
 
 ROUNDING = 1e-26
 """A variance below this part of the largest squared influence is 0 but for rounding: an influence keeps some
@@ -40,31 +40,18 @@ def wald(
     limit yet. On populations with 1 % positives and F1 near .64 its size at the 5 % level passed 9 % at
     N = 300.
 
+    `statistic` is z, with the sign of A minus B; 0 where degenerate. Degenerate where se is 0: no
+    discordant document that the measure counts, no true positive (F1), no positive (recall), or a
+    difference other than 0 without spread, as when A finds every positive, B none, and A raises no false
+    alarm (F1 is 1 and 0); and for the precision where A or B decides for no document, so that its
+    precision is 0/0.
+
     Parameters
     ----------
-    counts : int array, shape (..., 8)
-        Joint outcomes e1..e8 of each evaluation set.
     measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
-        What is compared.
     cost_fn, cost_fp, prior : float, optional
         For ``"dcf"`` alone: costs of a missed positive and of a false alarm, and the probability of a
         positive where the classifiers will be used; 1, 1 and 1/2 unless given.
-    degenerate : {"accept", "reject"}
-        Verdict (p = 1 or p = 0) where se is 0: no discordant document that the measure counts, no true
-        positive (F1), no positive (recall), or a difference other than 0 without spread, as when A finds
-        every positive, B none, and A raises no false alarm (F1 is 1 and 0); and for the precision where A
-        or B decides for no document, so that its precision is 0/0.
-
-    Returns
-    -------
-    TestResult
-        Arrays of shape (...). `statistic` is z, with the sign of A minus B; 0 where degenerate.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or fractional, the shape is wrong, there is no such measure, or a cost is
-        out of range or given for a measure that has none.
 
     References
     ----------
@@ -85,33 +72,114 @@ def wald(
     costs = {name: value for name, value in options.items() if value is not None}
     cells = as_counts(counts)
     d, deviation = estimate(cells, measure, **costs)
-    constant = deviation == 0
-    if measure == "precision":  # 0/0 is told as 0, which is no measurement of it
-        constant |= (cells @ A == 0) | (cells @ B == 0)
-    z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
-    return settle_degenerate(two_sided(z), z, constant, degenerate)
+    # a precision of 0/0 is reported as 0, which is no measurement of it
+    unknown = measure == "precision" and ((cells @ A == 0) | (cells @ B == 0))
+    return z_test(d, deviation, degenerate, undefined=unknown)
 
 
-def estimate(cells: NDArray[np.int64], measure: str, **costs: float) -> tuple[Any, Any]:
-    """Return a measure's difference and its delta-method standard error on each set.
+def equivalence(counts: ArrayLike, measure: str, margin: float, **costs: float) -> TestResult:
+    """Test whether a measure of A and of B differ by less than a margin (TOST).
+
+    Null hypothesis: **|d| >= margin** in the population, d the measure of A minus that of B. A rejection
+    says that the classifiers are equivalent to within the margin; a difference test that does not
+    reject says no such thing. Asymptotic: both one-sided hypotheses d <= -margin and d >= margin must be
+    rejected, with the paired delta-method standard error of :func:`wald`, so
+    ``p = 1 - Phi((margin - |d|) / se)``. It is ``p <= alpha`` where the Wald interval of level 1 - 2 alpha
+    lies within the margin.
+
+    `statistic` is ``(margin - |d|) / se``, which has no direction: positive where the observed difference
+    lies within the margin. Sets with se = 0 are degenerate and have p = 1 and statistic 0: a set on which
+    two classifiers never differ does not show how seldom they do.
 
     Parameters
     ----------
-    cells : int array, shape (..., 8)
-        Counts as :func:`harness.significance.result.as_counts` returns them.
-    measure : str
+    measure : {"f1", "error", "precision", "recall", "dcf", "balanced_error"}
+    margin : float
+        The least difference that matters, in units of the measure, > 0. It is to be chosen before looking.
     **costs : float
-        ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``.
+        For ``"dcf"``: cost_fn, cost_fp and prior as :func:`harness.measures.dcf_difference` takes them.
 
-    Returns
-    -------
-    d, deviation : float arrays, shape (...)
-        The standard error is exactly 0 where the difference has no spread to first order.
+    References
+    ----------
+    Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
 
-    Raises
-    ------
-    ValueError
-        If there is no such measure or option, or a cost is out of range.
+    Examples
+    --------
+    >>> counts = [300, 10, 12, 30, 20, 14, 12, 602]
+    >>> [round(float(equivalence(counts, "error", margin).pvalue), 4) for margin in (0.02, 0.003)]
+    [0.0105, 0.5574]
+    """
+    good = not isinstance(margin, bool) and 0 < margin < np.inf
+    require(good, f"margin: {margin!r} is not allowed; a finite number > 0 is")
+    d, deviation = estimate(as_counts(counts), measure, **costs)
+    constant = deviation == 0
+    z = np.where(constant, 0.0, (margin - np.abs(d)) / np.where(constant, 1.0, deviation))
+    return settle_degenerate(ndtr(-z), z, constant, "accept")
+
+
+def unpaired(counts: ArrayLike, measure: str, *, degenerate: str = "accept") -> TestResult:
+    """Two-sample z test of a measure, as if A and B had been evaluated on different documents.
+
+    Null hypothesis: the measure of A equals that of B in the population. Asymptotic:
+    ``z = d / sqrt(var_A + var_B)`` is compared with the standard normal distribution, where var_A is the
+    delta-method variance of A's own measure, ``var_A = (1/N) sum p_i psi_A,i^2``, and var_B alike. For
+    the error that is the *unpooled* variance ``(C_A (1 - C_A) + C_B (1 - C_B)) / N``;
+    :func:`harness.significance.proportion.proportion` pools the two error rates instead. The
+    covariance, which :func:`wald` subtracts, is left out: on common documents the test is conservative, the
+    more so the closer the classifiers.
+
+    `statistic` is z, with the sign of A minus B; 0 where degenerate. Degenerate where var_A + var_B is 0.
+    A set without a discordant document that counts for the measure has z = 0 and p = 1 under either
+    choice, and is marked degenerate too.
+
+    Parameters
+    ----------
+    measure : {"f1", "error", "precision", "recall"}
+        What is compared. (For detection costs see ``dcf(variance="independent")``.)
+
+    References
+    ----------
+    Dietterich (1998), Neural Computation 10, 1895-1923, section 3.2, for the error; Goutte & Gaussier
+    (2005), ECIR, for F1 as if on different documents.
+
+    Examples
+    --------
+    >>> counts = [20, 2, 9, 3, 4, 6, 5, 951]
+    >>> result = unpaired(counts, "f1")
+    >>> round(float(result.statistic), 4), round(float(result.pvalue), 4)
+    (1.6497, 0.099)
+    """
+    check_choice("measure", measure, UNPAIRED_MEASURES)
+    cells = as_counts(counts)
+    d, paired = estimate(cells, measure)
+    variance = _own_variance(cells, measure, a=True) + _own_variance(cells, measure, a=False)
+    return z_test(d, np.sqrt(variance), degenerate, marked=(d == 0) & (paired == 0))
+
+
+def _own_variance(cells: Ints, measure: str, *, a: bool) -> Floats:
+    """Return the delta-method variance of one classifier's measure, 0 where the measure is 0/0.
+
+    r (1 - r) / d for a share r of d documents; F1 (1 - F1) (2 - F1) / D with D = 2 TP + FP + FN for F1, which
+    is what the squared influences (2ya - F1 (y + a)) / D of the documents sum up to.
+    """
+    e1, e2, e3, e4, e5, e6, e7, _ = np.moveaxis(cells, -1, 0)
+    found, missed, alarms = (e1 + e3, e2 + e4, e5 + e7) if a else (e1 + e2, e3 + e4, e5 + e6)
+    top, size = {
+        "f1": (2 * found, 2 * found + missed + alarms),
+        "error": (missed + alarms, cells.sum(axis=-1)),
+        "precision": (found, found + alarms),
+        "recall": (found, found + missed),
+    }[measure]
+    size = np.maximum(size, 1)
+    share = top / size
+    variance = share * (1 - share) / size
+    return np.asarray(variance * (2 - share) if measure == "f1" else variance)
+
+
+def estimate(cells: Ints, measure: str, **costs: float) -> tuple[Any, Any]:
+    """Return a measure's difference and its delta-method standard error on each set, shape (...).
+
+    The standard error is exactly 0 where the difference has no spread to first order.
 
     Examples
     --------
@@ -125,7 +193,7 @@ def estimate(cells: NDArray[np.int64], measure: str, **costs: float) -> tuple[An
 
 
 @keep_last
-def _estimate(cells: NDArray[np.int64], measure: str, named_costs: tuple[tuple[str, float], ...]) -> Any:
+def _estimate(cells: Ints, measure: str, named_costs: tuple[tuple[str, float], ...]) -> Any:
     costs = dict(named_costs)
     # Each set is a stack of one row, for a product of many rows at once rounds by a row's place among them.
     psi = influence(cells[..., None, :], measure, **costs)[..., 0, :]

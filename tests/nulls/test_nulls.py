@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from harness.influence import influence, standard_deviation
-from harness.measures import DIFFERENCES, difference, f1, f1_difference
+from harness.measures import DIFFERENCES, difference, f1, f1_difference, influence, standard_deviation
 from harness.nulls import (
     NoAlternative,
     NoProjection,

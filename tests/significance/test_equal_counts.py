@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.significance.distinct import distinct_rows
+from harness.significance.equal_counts import distinct_rows, keep_last
 
 
 @pytest.mark.parametrize("largest", [1, 9, 2**15, 2**33, 2**62])
@@ -23,3 +23,16 @@ def test_as_numpy_unique_on_rows(largest, n_columns):
 
 def test_no_row():
     assert [part.shape for part in distinct_rows(np.zeros((0, 7), dtype=np.int64))] == [(0,), (0,)]
+
+
+def test_the_last_answer_is_kept():
+    calls = []
+
+    @keep_last
+    def total(counts, power):
+        calls.append(power)
+        return (counts**power).sum()
+
+    for counts, power in (([1, 2], 2), ([1, 2], 2), ([[1, 2]], 2), ([1, 2], 3), ([1, 2], 2)):
+        assert total(np.array(counts), power) == 1 + 2**power
+    assert calls == [2, 2, 3, 2]  # another shape, another option, and no longer the last

@@ -132,49 +132,32 @@ def test_the_artefact_of_sampling_interval():
 
 
 GOOD = errors(3, 5)
+OF_ERROR = {"measure": "error", "tests": {"error": mcnemar}}
+NAN_TEST = {"error": lambda counts: SimpleNamespace(pvalue=[np.nan])}
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("rule", "options", "message"),
     [
-        (lambda: nulls.margin(GOOD, error_difference, margin=-1), "margin"),
-        (lambda: nulls.margin(GOOD, error_difference, margin=np.nan), "margin"),
-        (lambda: nulls.margin(GOOD[0], error_difference), "counts"),
-        (lambda: nulls.margin(-GOOD, error_difference), "counts"),
-        (lambda: nulls.margin(0 * GOOD, error_difference), "counts"),
-        (lambda: nulls.margin(GOOD, lambda c: np.full(len(c), np.nan)), "NaN"),
-        (lambda: nulls.half_document(GOOD, error_difference, n_documents=0), "n_documents"),
-        (lambda: nulls.sampling_interval(GOOD, error_difference, draws=GOOD[:, None], alpha=0), "alpha"),
-        (lambda: nulls.sampling_interval(GOOD, error_difference, draws=GOOD, alpha=0.1), "draws"),
-        (
-            lambda: nulls.sampling_interval(GOOD, error_difference, draws=GOOD[:, :0, None], alpha=0.1),
-            "draws",
-        ),
-        (
-            lambda: nulls.sampling_interval(
-                GOOD, error_difference, draws=np.array([[[1] * 8, [2] * 8]]), alpha=0.1
-            ),
-            "draws",
-        ),
-        (lambda: nulls.scaled_sd(GOOD, error_difference, draws=GOOD[:, None], c=-1), "c:"),
-        (lambda: nulls.scaled_sd(GOOD, error_difference, draws=GOOD[:, None]), "needs 2"),
-        (lambda: nulls.population_test(GOOD, None, measure="f1", tests={"error": mcnemar}), "'f1'"),
-        (
-            lambda: nulls.population_test(GOOD, None, measure="error", tests={"error": mcnemar}, level=1),
-            "level",
-        ),
-        (
-            lambda: nulls.population_test(GOOD / 1000, None, measure="error", tests={"error": mcnemar}),
-            "shares",
-        ),
-        (
-            lambda: nulls.population_test(
-                GOOD, None, measure="e", tests={"e": lambda c: SimpleNamespace(pvalue=np.array([np.nan]))}
-            ),
-            "NaN",
-        ),
+        ("margin", {"margin": -1}, "margin"),
+        ("margin", {"margin": np.nan}, "margin"),
+        ("margin", {"counts": GOOD[0]}, "counts"),
+        ("margin", {"counts": -GOOD}, "counts"),
+        ("margin", {"counts": 0 * GOOD}, "counts"),
+        ("margin", {"difference": lambda c: np.full(len(c), np.nan)}, "NaN"),
+        ("half_document", {"n_documents": 0}, "n_documents"),
+        ("sampling_interval", {"draws": GOOD[:, None], "alpha": 0}, "alpha"),
+        ("sampling_interval", {"draws": GOOD, "alpha": 0.1}, "draws"),
+        ("sampling_interval", {"draws": GOOD[:, :0, None], "alpha": 0.1}, "draws"),
+        ("sampling_interval", {"draws": np.array([[[1] * 8, [2] * 8]]), "alpha": 0.1}, "draws"),
+        ("scaled_sd", {"draws": GOOD[:, None], "c": -1}, "c:"),
+        ("scaled_sd", {"draws": GOOD[:, None]}, "needs 2"),
+        ("population_test", OF_ERROR | {"measure": "f1"}, "'f1'"),
+        ("population_test", OF_ERROR | {"level": 1}, "level"),
+        ("population_test", OF_ERROR | {"counts": GOOD / 1000}, "shares"),
+        ("population_test", OF_ERROR | {"tests": NAN_TEST}, "NaN"),
     ],
 )
-def test_bad_arguments_are_named(call, message):
+def test_bad_arguments_are_named(rule, options, message):
     with pytest.raises(ValueError, match=message):
-        call()
+        getattr(nulls, rule)(**{"counts": GOOD, "difference": error_difference} | options)

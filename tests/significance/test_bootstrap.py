@@ -5,36 +5,27 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bootstrap_cases import (
+from count_cases import (
     ALPHAS,
+    COUNTS,
+    FALSE_ALARM,
     INTERVALS,
-    POPULATIONS,
     SMALL,
+    SWAP,
     all_replicates_of,
+    documents,
     enumerated_limit,
     generator,
+    null_sets,
+    within_binomial,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import binom, bootstrap, chi2, poisson
 from sklearn.metrics import f1_score
 
 from harness.measures import error_difference, f1_difference
 from harness.significance import bootstrap_error, bootstrap_f1
-from harness.significance.bootstrap import bootstrap_percentile, degenerate_sets, reject
+from harness.significance.bootstrap import bootstrap_percentile, reject
 from harness.significance.replicates import Resampling
-
-OUTCOMES = [(1, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0)]
-SWAP = [0, 2, 1, 3, 4, 6, 5, 7]
-FALSE_ALARM = 1e-6
-few = st.lists(st.integers(0, 6), min_size=8, max_size=8).filter(any)
-
-
-def within_binomial(hits, n, probability):
-    """Whether a count is in the central 1 - FALSE_ALARM of its binomial."""
-    low, high = binom.interval(1 - FALSE_ALARM, n, probability)
-    return low <= hits <= high
-
 
 # --- the error, in the limit and by replicates -------------------------------------------------------------
 
@@ -140,7 +131,7 @@ def test_f1_replicates_hit_as_often_as_all_replicates_weighed(counts, interval, 
 @pytest.mark.parametrize("counts", [[6, 3, 9, 3, 3, 4, 7, 45], [10, 1, 6, 4, 2, 1, 5, 120]])
 def test_f1_agrees_with_scipy_on_the_documents(counts):
     """scipy.stats.bootstrap(paired=True, method="percentile"): the share of its replicates below 0."""
-    y, a, b = np.repeat(OUTCOMES, counts, axis=0).T
+    y, a, b = documents(counts)
 
     def difference(y, a, b, axis=-1):
         def f1(decisions):
@@ -236,8 +227,7 @@ def test_sizes_of_the_reference_populations():
     """Sizes at .05 of the percentile bootstrap on KL nulls of dF1; reference: 1000 sets, 600 replicates."""
     n_sets = 4000
     for i, n, reference in ((0, 300, 0.007), (0, 1000, 0.057), (1, 3000, 0.084)):
-        shares = [*POPULATIONS[i], 1 - sum(POPULATIONS[i])]
-        counts = generator(n).multinomial(n, shares, n_sets)
+        counts = null_sets(i, n, n_sets, seed=n)
         size = reject(counts, "f1", [0.05], 600, rng=generator(1)).mean()
         error = np.hypot(0.007, np.sqrt(size * (1 - size) / n_sets))
         assert abs(size - reference) <= 3.5 * error
@@ -245,39 +235,9 @@ def test_sizes_of_the_reference_populations():
 
 # --- what holds for all ------------------------------------------------------------------------------------
 
-kinds = st.tuples(st.sampled_from(["f1", "error"]), st.sampled_from(INTERVALS), st.booleans())
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.lists(few, min_size=1, max_size=4), kinds, st.integers(0, 2**32))
-def test_pvalue_is_a_probability_and_nothing_discordant_is_no_difference(sets, kind, seed):
-    measure, interval, stratified = kind
-    result = bootstrap_percentile(sets, measure, 50, interval, generator(seed), stratified=stratified)
-    assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
-    assert (result.pvalue[result.degenerate] == 1).all()
-    assert result.degenerate.tolist() == degenerate_sets(sets, measure).tolist()
-    nothing = np.array(sets)[:, [1, 2, 5, 6]].sum(axis=1) == 0
-    assert result.degenerate[nothing].all()
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(few, min_size=2, max_size=5), kinds, st.integers(1, 4))
-def test_batches_one_after_the_other_give_what_one_call_gives(sets, kind, cut):
-    measure, interval, stratified = kind
-    options = {"n_replicates": 400, "interval": interval, "stratified": stratified}
-    at_once = bootstrap_percentile(sets, measure, rng=generator(1), **options).pvalue.tolist()
-    verdicts = reject(sets, measure, ALPHAS, rng=generator(1), **options).tolist()
-    rng, pieces, rng_early, early = generator(1), [], generator(1), []
-    for start in range(0, len(sets), cut):
-        part = sets[start : start + cut]
-        pieces += bootstrap_percentile(part, measure, rng=rng, **options).pvalue.tolist()
-        early += reject(part, measure, ALPHAS, rng=rng_early, **options).tolist()
-    assert pieces == at_once
-    assert early == verdicts
-
 
 def test_swapping_the_classifiers_changes_only_the_sign():
-    counts = np.array(SMALL + [[20, 2, 9, 3, 4, 6, 5, 951]])
+    counts = np.array([*SMALL, COUNTS])
     for interval in INTERVALS:
         limit = bootstrap_percentile(counts, "error", None, interval)
         swapped = bootstrap_percentile(counts[:, SWAP], "error", None, interval)
@@ -307,48 +267,3 @@ def test_identical_classifiers_and_sets_without_true_positives():
         legacy = bootstrap_percentile(sets, "error", 100, interval, generator(), degenerate="reject")
         assert legacy.degenerate.tolist() == [True, False, False]
         assert legacy.pvalue[0] == 0
-
-
-def test_shapes():
-    counts = np.tile([20, 2, 9, 3, 4, 6, 5, 51], (2, 3, 1))
-    assert bootstrap_percentile(counts, "f1", 50, rng=generator()).pvalue.shape == (2, 3)
-    assert bootstrap_percentile(counts[0, 0], "error", 50, rng=generator()).pvalue.shape == ()
-    for measure in ("f1", "error"):
-        assert reject(counts, measure, ALPHAS, 50, rng=generator()).shape == (2, 3, 3)
-        assert reject(counts[0, 0], measure, 0.05, 50, rng=generator()).shape == (1,)
-        assert reject(counts[:0], measure, ALPHAS, 50, rng=generator()).shape == (0, 3, 3)
-        assert bootstrap_percentile(counts[:0], measure, 50, rng=generator()).pvalue.shape == (0, 3)
-
-
-def test_no_generator_draws_afresh():
-    assert 0 <= bootstrap_percentile([20, 2, 9, 3, 4, 6, 5, 51], "f1", 50).pvalue <= 1
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"measure": "recall"}, "measure: 'recall' is not allowed; choose one of f1, error"),
-        ({"interval": "basic"}, "interval: 'basic' is not allowed; choose one of equal_tailed, symmetric"),
-        ({"n_replicates": 0}, "n_replicates: 0 is not allowed"),
-        ({"n_replicates": 2.5}, "n_replicates: 2.5 is not allowed"),
-        ({"n_replicates": True}, "n_replicates: True is not allowed"),
-        ({"rng": 7}, "rng: 7 is not allowed"),
-        ({"degenerate": "drop"}, "degenerate: 'drop' is not allowed"),
-        ({"counts": [1, 2, 3]}, "counts: shape"),
-        ({"counts": [0, 0.5, 0, 0, 0, 0, 0, 9]}, "cell e2 is 0.5"),
-        ({"counts": [0, 1, 0, 0, 0, 0, 0, 2**31]}, "counts: a set of 2147483649 documents is not allowed"),
-    ],
-)
-def test_bad_input_is_refused_by_name(change, message):
-    given_ = {"counts": [1, 1, 2, 0, 0, 0, 1, 9], "measure": "f1", "n_replicates": 20, "rng": generator()}
-    given_ |= change
-    with pytest.raises(ValueError, match=message):
-        bootstrap_percentile(**given_)
-    with pytest.raises(ValueError, match=message):
-        reject(**given_, alphas=ALPHAS)
-
-
-@pytest.mark.parametrize("alphas", [0, 1, [0.1, 1.5], [[0.1]], [np.nan]])
-def test_bad_levels_are_refused_by_name(alphas):
-    with pytest.raises(ValueError, match="alphas: .* is not allowed"):
-        reject([1, 1, 2, 0, 0, 0, 1, 9], "f1", alphas, 20, rng=generator())

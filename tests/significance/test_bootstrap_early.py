@@ -4,21 +4,21 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from bootstrap_cases import ALPHAS, INTERVALS, SMALL, all_replicates, evaluation_sets, generator
+from count_cases import ALPHAS, INTERVALS, SMALL, all_replicates, evaluation_sets, generator
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
 from harness.measures import f1_difference
 from harness.significance import (
+    bootstrap,
     bootstrap_error,
     bootstrap_f1,
     bootstrap_f1_forecast,
     bootstrap_f1_lattice,
-    settling,
 )
 from harness.significance.bootstrap import bootstrap_percentile, reject
-from harness.significance.stopping import TURNED
+from harness.significance.stopping import TURNED, largest_rejecting, verdict_so_far
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
@@ -52,18 +52,17 @@ def test_error_verdicts_are_those_of_the_pvalues(stratified):
         assert (limit == (exact.pvalue[:, None] <= ALPHAS)).all()
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())
 @pytest.mark.parametrize("stratified", [False, True])
-def test_the_forecast_of_the_error_holds_the_exact_share(symmetric, stratified):
+def test_the_forecast_of_the_error_holds_the_exact_share(interval, tails, stratified):
     groups = bootstrap_error.strata(evaluation_sets(80, seed=25), stratified)
     groups = groups[groups[:, [0, 1]].sum(axis=1) > 0]
-    (known,) = bootstrap_error.forecast(groups, [symmetric])
-    interval = "symmetric" if symmetric else "equal_tailed"
+    (known,) = bootstrap_error.forecast(groups, [tails])
     pvalue = [
-        bootstrap_error.limit_pvalue(group, interval, bootstrap_error.distribution(tuple(group.tolist())))
+        bootstrap_error.limit_pvalue(group, tails, bootstrap_error.distribution(tuple(group.tolist())))
         for group in groups
     ]
-    share = np.minimum(np.array(pvalue) / (1 if symmetric else 2), 1)
+    share = np.minimum(np.array(pvalue) / tails, 1)
     # an equal-tailed p-value is cut at 1: its share may lie above one half
     assert ((known.low <= share + 1e-12) | (share >= 0.5)).all()
     assert (known.high >= share - 1e-12).all()
@@ -87,35 +86,23 @@ def test_two_full_runs_disagree_no_less_than_the_limit_and_one():
         assert apart_from_limit.sum() <= apart.sum() + 30
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
-def test_moments_give_the_pvalue_within_their_margin(symmetric):
-    counts = evaluation_sets(30, seed=24)
-    ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, False, [symmetric])
-    chosen = np.flatnonzero(usable & (tail > 0.004) & (tail < 0.15))[::2]
+@pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())
+@pytest.mark.parametrize(("few", "stratified"), [(False, False), (True, False), (True, True)])
+def test_the_forecast_gives_the_pvalue_within_its_margin(few, stratified, interval, tails):
+    """From the moments and, where few documents are discordant, from their lattice."""
+    if few:
+        counts = evaluation_sets(150, seed=27)
+        counts = counts[bootstrap_f1_forecast.few(counts)]
+        ((tail, factor, usable),) = bootstrap_f1_forecast.few_tails(counts, stratified, [tails])
+        n, lowest, step = 40_000, 0.003, 3
+    else:
+        counts = evaluation_sets(30, seed=24)
+        ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, stratified, [tails])
+        n, lowest, step = 20_000, 0.004, 2
+    chosen = np.flatnonzero(usable & (tail > lowest) & (tail < 0.15))[::step]
     assert len(chosen) >= 20
-    interval = "symmetric" if symmetric else "equal_tailed"
-    n = 20_000
-    pvalue = bootstrap_percentile(counts[chosen], "f1", n, interval, generator(8)).pvalue
-    share = pvalue / (1 if symmetric else 2)
-    noise = 4.9 * np.sqrt(share / n)
-    assert (share <= tail[chosen] * factor[chosen] + bootstrap_f1_forecast.SLACK + noise).all()
-    assert (share >= tail[chosen] / factor[chosen] - bootstrap_f1_forecast.SLACK - noise).all()
-
-
-@pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("stratified", [False, True])
-def test_few_discordant_documents_give_the_pvalue_within_their_margin(symmetric, stratified):
-    counts = evaluation_sets(150, seed=27)
-    counts = counts[bootstrap_f1_forecast.few(counts)]
-    ((tail, factor, _),) = bootstrap_f1_forecast.few_tails(counts, stratified, [symmetric])
-    chosen = np.flatnonzero((tail > 0.003) & (tail < 0.15))[::3]
-    assert len(chosen) >= 20
-    interval = "symmetric" if symmetric else "equal_tailed"
-    n = 40_000
-    pvalue = bootstrap_percentile(
-        counts[chosen], "f1", n, interval, generator(8), stratified=stratified
-    ).pvalue
-    share = pvalue / (1 if symmetric else 2)
+    result = bootstrap_percentile(counts[chosen], "f1", n, interval, generator(8), stratified=stratified)
+    share = result.pvalue / tails
     noise = 4.9 * np.sqrt(share / n)
     assert (share <= tail[chosen] * factor[chosen] + bootstrap_f1_forecast.SLACK + noise).all()
     assert (share >= tail[chosen] / factor[chosen] - bootstrap_f1_forecast.SLACK - noise).all()
@@ -153,25 +140,23 @@ def test_predicted_verdicts_are_turned_as_rarely_as_said(tails):
     limit, n_sets = round(n * share), 40_000
     seen = rng.binomial(drawn, share, n_sets)
     final = seen + rng.binomial(n - drawn, share, n_sets)
-    known = {
-        c: settling.verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in np.unique(seen).tolist()
-    }
+    known = {c: verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in np.unique(seen).tolist()}
     verdicts = [known[count] for count in seen.tolist()]
     turned = sum(v is not None and v != (f <= limit) for v, f in zip(verdicts, final.tolist(), strict=True))
     assert turned <= binom.ppf(1 - 1e-6, n_sets, 2 * TURNED)
-    far = {c: settling.verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in (150, 350)}
+    far = {c: verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in (150, 350)}
     assert far == {150: True, 350: False}
 
 
 def test_after_the_last_replicate_the_count_decides():
     for tails in (1, 2):
-        verdicts = [settling.verdict_so_far(c, 5000, 250, 5000, tails, 0.0, 1.0) for c in (0, 250, 251, 5000)]
+        verdicts = [verdict_so_far(c, 5000, 250, 5000, tails, 0.0, 1.0) for c in (0, 250, 251, 5000)]
         assert verdicts == [True, True, False, False]
 
 
 @given(st.floats(1e-4, 0.9999), st.integers(1, 10_000), st.sampled_from([1, 2]))
 def test_largest_rejecting_count_is_the_last_with_p_up_to_alpha(alpha, n, tails):
-    count = settling.largest_rejecting(alpha, n, tails)
+    count = largest_rejecting(alpha, n, tails)
     assert count == -1 or tails * count / n <= alpha
     assert tails * (count + 1) / n > alpha
 

@@ -6,17 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from count_cases import documents, few
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from harness.measures import f1_difference
 from harness.significance import randomization as module
 from harness.significance.mcnemar import mcnemar
 from harness.significance.randomization import randomization
-
-OUTCOMES = [(1, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0)]
-few = st.lists(st.integers(0, 7), min_size=8, max_size=8).filter(any)
 
 
 def fraction(counts):
@@ -133,7 +130,7 @@ def test_blocks_change_nothing(monkeypatch):
 
 def test_swapping_the_decisions_on_documents_gives_the_same_within_the_sampling_error():
     counts = [12, 4, 9, 3, 2, 3, 8, 30]
-    y, a, b = np.repeat(OUTCOMES, counts, axis=0).T
+    y, a, b = documents(counts)
     rng = np.random.default_rng(5)
     n = 20_000
     swap = rng.random((n, len(y))) < 0.5
@@ -183,26 +180,3 @@ def test_nothing_to_swap_is_no_difference():
         assert result.degenerate.tolist() == [True, True]
     rejected = randomization([no_discordant, no_true_positive], "f1", degenerate="reject")
     assert rejected.pvalue.tolist() == [0.0, 0.0]
-
-
-@settings(deadline=None)
-@given(st.lists(few, min_size=1, max_size=5), st.booleans(), st.integers(0, 500))
-def test_probability_swap_batches_and_true_negatives(sets, midp, more):
-    sets = np.array(sets)
-    result = randomization(sets, "f1", midp)
-    assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
-    alone = [float(randomization(counts, "f1", midp).pvalue) for counts in sets]
-    assert result.pvalue.tolist() == alone
-    swapped = randomization(sets[:, [0, 2, 1, 3, 4, 6, 5, 7]], "f1", midp)
-    assert swapped.pvalue == pytest.approx(result.pvalue, rel=1e-12)
-    assert swapped.statistic.tolist() == (-result.statistic).tolist()
-    assert randomization(sets + [0, 0, 0, 0, 0, 0, 0, more], "f1", midp).pvalue.tolist() == alone
-
-
-def test_bad_input_is_refused_by_name():
-    with pytest.raises(ValueError, match="measure: 'dcf' is not allowed; choose one of f1, error"):
-        randomization([1, 1, 0, 0, 0, 0, 0, 9], "dcf")
-    with pytest.raises(ValueError, match="counts: a set of 20000002 documents is not allowed"):
-        randomization([1, 1, 0, 0, 0, 0, 0, 20_000_000], "f1")
-    with pytest.raises(ValueError, match="cell e2 is 0.5"):
-        randomization([1, 0.5, 0, 0, 0, 0, 0, 9], "f1")

@@ -1,0 +1,227 @@
+"""What every test on joint-outcome counts does, whatever its null hypothesis."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from count_cases import ALPHAS, COUNTS, SWAP, few, generator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from harness.measures import DIFFERENCES
+from harness.significance import bayes, bootstrap, bootstrap_intervals
+from harness.significance.bayes import dirichlet, goutte_gaussier, goutte_gaussier_paired
+from harness.significance.dcf import VARIANCES, dcf
+from harness.significance.likelihood_ratio import MEASURES, likelihood_ratio, score
+from harness.significance.mcnemar import VARIANTS, mcnemar
+from harness.significance.proportion import proportion, snedecor_cochran
+from harness.significance.randomization import randomization
+from harness.significance.wald import equivalence, unpaired, wald
+
+UNSIGNED = {
+    "mcnemar uncorrected": partial(mcnemar, variant="uncorrected"),
+    "mcnemar corrected": partial(mcnemar, variant="corrected"),
+    **{f"likelihood ratio {m}": partial(likelihood_ratio, measure=m) for m in MEASURES},
+    **{f"score {m}": partial(score, measure=m) for m in MEASURES},
+    **{f"equivalence {m}": partial(equivalence, measure=m, margin=0.05) for m in DIFFERENCES},
+}
+"""Tests whose statistic has no direction."""
+SIGNED = {
+    **{f"mcnemar {v}": partial(mcnemar, variant=v) for v in VARIANTS[2:]},
+    "proportion": proportion,
+    "snedecor cochran": snedecor_cochran,
+    **{f"dcf {v}": partial(dcf, variance=v, cost_fn=3, prior=0.2) for v in VARIANCES},
+    **{f"wald {m}": partial(wald, measure=m) for m in DIFFERENCES},
+    **{f"unpaired {m}": partial(unpaired, measure=m) for m in MEASURES},
+    **{f"randomization {m}": partial(randomization, measure=m) for m in ("f1", "error")},
+    "randomization mid-p": partial(randomization, measure="f1", midp=True),
+    **{f"dirichlet {m}": partial(dirichlet, measure=m, prior=p) for m, p in (("error", 0.5), ("recall", 0))},
+    "goutte gaussier": goutte_gaussier,
+    "goutte gaussier paired": goutte_gaussier_paired,
+}
+TESTS = UNSIGNED | SIGNED
+USES_TRUE_NEGATIVES = (
+    "proportion", "dcf", "equivalence", "wald error", "wald dcf", "wald balanced_error", "unpaired error",
+)  # fmt: skip
+PERCENTILE = bootstrap, bootstrap.bootstrap_percentile
+INTERVAL = bootstrap_intervals, bootstrap_intervals.bootstrap_intervals
+RANDOM = [
+    (*PERCENTILE, {"measure": "f1", "interval": "equal_tailed", "stratified": False}),
+    (*PERCENTILE, {"measure": "f1", "interval": "symmetric", "stratified": True}),
+    (*PERCENTILE, {"measure": "error", "interval": "symmetric", "stratified": False}),
+    (*PERCENTILE, {"measure": "error", "interval": "equal_tailed", "stratified": True}),
+    (*INTERVAL, {"measure": "f1", "interval": "basic", "stratified": False}),
+    (*INTERVAL, {"measure": "f1", "interval": "studentized", "stratified": True}),
+    (*INTERVAL, {"measure": "f1", "interval": "bca", "stratified": False}),
+    (*INTERVAL, {"measure": "error", "interval": "basic", "stratified": True}),
+    (*INTERVAL, {"measure": "error", "interval": "studentized", "stratified": False}),
+    (*INTERVAL, {"measure": "error", "interval": "bca", "stratified": True}),
+    (bayes, dirichlet, {"measure": "f1", "prior": 0.5}),
+    (bayes, dirichlet, {"measure": "precision", "prior": 0}),
+    (bayes, dirichlet, {"measure": "dcf", "prior": 0.5}),
+]
+"""Tests with replicates: the module, which holds `reject` too, the function of p-values, options."""
+
+
+@pytest.mark.parametrize("name", TESTS)
+@settings(max_examples=25)
+@given(sets=st.lists(few, min_size=1, max_size=5), more=st.integers(1, 10**6))
+def test_probability_swap_batches_and_true_negatives(name, sets, more):
+    test, sets = TESTS[name], np.array(sets)
+    result, swapped = test(sets), test(sets[:, SWAP])
+    assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
+    assert (result.pvalue[result.degenerate] == 1).all()
+    assert result.degenerate[sets[:, [1, 2, 5, 6]].sum(axis=1) == 0].all()
+    assert result.pvalue.tolist() == [float(test(counts).pvalue) for counts in sets]
+    assert swapped.pvalue == pytest.approx(result.pvalue, rel=1e-9, abs=1e-12)
+    sign = 1 if name in UNSIGNED else -1
+    assert swapped.statistic == pytest.approx(sign * result.statistic, rel=1e-9, abs=1e-12)
+    assert (swapped.degenerate == result.degenerate).all()
+    if name.startswith(("likelihood", "score")):
+        assert result.pvalue == pytest.approx(chi2.sf(result.statistic, 1), rel=1e-9)
+    if not name.startswith(USES_TRUE_NEGATIVES):
+        wider = test(sets + [0, 0, 0, 0, 0, 0, 0, more])
+        assert wider.pvalue == pytest.approx(result.pvalue, rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize(("module", "test", "options"), RANDOM)
+@settings(max_examples=20)
+@given(sets=st.lists(few, min_size=2, max_size=5), cut=st.integers(1, 4))
+def test_replicates_of_a_set_depend_on_its_place_alone(module, test, options, sets, cut):
+    options, sets = options | {"n_replicates": 400}, np.array(sets)
+    result = test(sets, rng=generator(1), **options)
+    swapped = test(sets[:, SWAP], rng=generator(2), **options)
+    assert ((result.pvalue >= 0) & (result.pvalue <= 1)).all()
+    assert (result.pvalue[result.degenerate] == 1).all()
+    assert result.degenerate[sets[:, [1, 2, 5, 6]].sum(axis=1) == 0].all()
+    assert (result.degenerate == swapped.degenerate).all()
+    assert (result.degenerate == module.degenerate_sets(sets, options["measure"])).all()
+    assert (result.statistic == -swapped.statistic).all()
+    verdicts = module.reject(sets, alphas=ALPHAS, rng=generator(1), **options)
+    rng, early_rng = generator(1), generator(1)
+    for start in range(0, len(sets), cut):
+        part = slice(start, start + cut)
+        assert (test(sets[part], rng=rng, **options).pvalue == result.pvalue[part]).all()
+        early = module.reject(sets[part], alphas=ALPHAS, rng=early_rng, **options)
+        assert (early == verdicts[part]).all()
+    assert rng.random() == early_rng.random()
+
+
+SHAPES = pytest.mark.parametrize("shape", [(), (0,), (2, 3), (0, 3)])
+
+
+@SHAPES
+@pytest.mark.parametrize("name", TESTS)
+def test_shapes(name, shape):
+    assert TESTS[name](np.broadcast_to(COUNTS, (*shape, 8))).pvalue.shape == shape
+
+
+@SHAPES
+@pytest.mark.parametrize(("module", "test", "options"), RANDOM)
+def test_shapes_of_tests_with_replicates(module, test, options, shape):
+    counts, options = np.broadcast_to(COUNTS, (*shape, 8)), options | {"n_replicates": 30}
+    assert test(counts, **options).pvalue.shape == shape
+    assert module.reject(counts, alphas=0.05, **options).shape == (*shape, 1)
+    if "interval" in options:
+        options["interval"] = [options["interval"]] * 2
+        assert module.reject(counts, alphas=ALPHAS, **options).shape == (*shape, 2, 3)
+
+
+@pytest.mark.parametrize("name", [n for n in TESTS if not n.startswith("equivalence")])
+def test_an_unknown_verdict_on_degenerate_sets_is_refused(name):
+    with pytest.raises(ValueError, match="degenerate: 'ignore' is not allowed; choose one of accept, reject"):
+        TESTS[name]([1, 1, 0, 0, 0, 0, 0, 9], degenerate="ignore")
+
+
+@pytest.mark.parametrize("name", TESTS)
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([0, 0, 0, 0, 0, 0, 0, 0], "counts: a set has no document"),
+        ([0, 1.5, 0, 0, 0, 0, 0, 9], "cell e2 is 1.5"),
+        ([0, 0, 0, 0, 0, 0, -1, 9], "cell e7 is -1"),
+        ([0, np.nan, 0, 0, 0, 0, 0, 9], "cell e2 is nan"),
+        ([0, 2**54, 0, 0, 0, 0, 0, 9], "cell e2 is 18014398509481984"),
+        (["a"] * 8, "counts: type"),
+        ([1, 2], "counts: shape"),
+    ],
+)
+def test_bad_counts_are_refused_by_name(name, counts, message):
+    with pytest.raises(ValueError, match=message):
+        TESTS[name](counts)
+
+
+BAD = [
+    ({"measure": "accuracy"}, "measure: 'accuracy' is not allowed"),
+    ({"n_replicates": 0}, "n_replicates: 0 is not allowed"),
+    ({"n_replicates": 2.5}, "n_replicates: 2.5 is not allowed"),
+    ({"n_replicates": True}, "n_replicates: True is not allowed"),
+    ({"rng": 7}, "rng: 7 is not allowed"),
+    ({"degenerate": "drop"}, "degenerate: 'drop' is not allowed"),
+    ({"counts": [1] * 7}, "counts: shape"),
+]
+BAD_INTERVAL = [
+    ({"interval": "median"}, "interval: 'median' is not allowed"),
+    ({"counts": [0, 1, 0, 0, 0, 0, 0, 2**31]}, "counts: a set of 2147483649 documents is not allowed"),
+]
+BAD_POSTERIOR = [
+    ({"prior": -0.5}, "prior: -0.5 is not allowed"),
+    ({"prior": np.nan}, "prior: nan is not allowed"),
+    ({"prior": True}, "prior: True is not allowed"),
+    ({"costs": {"prior": 0.5}}, "prior: measure 'f1' takes no such option"),
+    ({"costs": {"cost_fn": -1}, "measure": "dcf"}, "cost_fn: -1 is not allowed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "test", "options", "message"),
+    [
+        *((*PERCENTILE, *bad) for bad in BAD + BAD_INTERVAL),
+        *((*INTERVAL, *bad) for bad in BAD + BAD_INTERVAL),
+        (*INTERVAL, {"n_replicates": None}, "n_replicates: None is not allowed"),
+        *((bayes, dirichlet, *bad) for bad in BAD + BAD_POSTERIOR),
+    ],
+)
+def test_bad_options_of_tests_with_replicates_are_refused_by_name(module, test, options, message):
+    options = {"counts": COUNTS, "measure": "f1"} | options
+    for call in (test, partial(module.reject, alphas=ALPHAS)):
+        with pytest.raises(ValueError, match=message):
+            call(**options)
+
+
+@pytest.mark.parametrize("module", [bootstrap, bootstrap_intervals, bayes])
+@pytest.mark.parametrize("alphas", [0, 1, [0.1, 1.5], [[0.1]], np.nan])
+def test_bad_levels_are_refused_by_name(module, alphas):
+    with pytest.raises(ValueError, match="alphas: .* is not allowed"):
+        module.reject(COUNTS, "f1", alphas)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: mcnemar(c, "mid-p"), "variant: 'mid-p' is not allowed; choose one of uncorrected"),
+        (lambda c: wald(c, "f2"), "measure: 'f2' is not allowed; choose one of f1"),
+        (lambda c: wald(c, "f1", prior=0.5), "prior: measure 'f1' takes no such option"),
+        (lambda c: wald(c, "dcf", cost_fn=-1), "cost_fn: -1"),
+        (lambda c: unpaired(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1"),
+        (lambda c: equivalence(c, "f2", 0.1), "measure: 'f2' is not allowed"),
+        (lambda c: equivalence(c, "f1", 0), "margin: 0 is not allowed"),
+        (lambda c: equivalence(c, "f1", np.nan), "margin: nan"),
+        (lambda c: equivalence(c, "f1", True), "margin: True"),
+        (lambda c: dcf(c, variance="eq8"), "variance: 'eq8' is not allowed; choose one of paired, eq9"),
+        (lambda c: dcf(c, cost_fp=np.inf), "cost_fp: inf"),
+        (lambda c: dcf(c, prior=1.1), "prior: 1.1"),
+        (lambda c: likelihood_ratio(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
+        (lambda c: score(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
+        (lambda c: randomization(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
+        (lambda c: randomization(np.multiply(c, 10**5), "f1"), "counts: a set of 100000000 documents"),
+        (lambda c: goutte_gaussier(np.multiply(c, 10**5)), "counts: a set of 100000000 documents"),
+        (lambda c: goutte_gaussier(c, n_replicates=0), "n_replicates: 0"),
+        (lambda c: goutte_gaussier(c, 5, n_replicates=10), "rng: 5"),
+        (lambda c: bootstrap.reject(c, "f1", 0.05, interval=[]), "interval: 'none' is not allowed"),
+    ],
+)
+def test_other_bad_options_are_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(COUNTS)
