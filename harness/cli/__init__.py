@@ -325,10 +325,8 @@ def _say(text: str) -> None:
 
 
 def _remove_if_empty(out: Path) -> None:
-    """Take back the folder that Hydra made before the input was checked, unless another run begins there."""
-    from harness.runtime.lock import hold_folder
-
-    with contextlib.suppress(OSError, UserError), hold_folder(out):
+    """Remove the folder that Hydra made before the input was checked, unless another run begins there."""
+    with contextlib.suppress(OSError):
         for folder in (out, out.parent):
             if folder.resolve() != Path.cwd():
                 folder.rmdir()

@@ -268,20 +268,11 @@ def _is_done(state: dict[str, Any]) -> bool:
 
 
 def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
-    """Run one job, in whichever process, and write to its file how it ended.
-
-    Parameters
-    ----------
-    task : callable
-        Does the work of `cfg`; raises where it fails.
-    cfg : DictConfig
-    """
-    hydra_cfg = HydraConfig.get()
-    out = Path(hydra_cfg.runtime.output_dir)
-    with locked(state_file(out), wait=True) as descriptor:
-        assert descriptor is not None
+    """Run one job, in whichever process, and write to its file how it ended; `task` raises where it fails."""
+    out = Path(HydraConfig.get().runtime.output_dir)
+    with locked(out, wait=True):
         state = read_state(state_file(out))
-        write_state(descriptor, state | {"state": "running"})
+        write_state(out, state | {"state": "running"})
         label = harmless(str(state.get("label") or "no setting of its own"))
         print(f"job {state.get('number')}: {label}", flush=True)
         before = bool((read_provenance(out) or {}).get("finished"))
@@ -294,7 +285,7 @@ def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
             _say_failure(str(cfg.command), state)
         else:
             state |= {"state": "finished before" if before else "finished"}
-        write_state(descriptor, state)
+        write_state(out, state)
 
 
 def _say_failure(command: str, state: dict[str, Any]) -> None:
