@@ -220,7 +220,7 @@ CODE = [
     bad("run hydra.output_subdir=../../x", "hydra.output_subdir: '../../x' is not allowed"),
     bad("run +hydra.job.env_set.PYTHONPATH=../own", "hydra.job.env_set"),
     bad("run test.mcnemar._target_=harness.runtime.store.digest", "tests, functions of harness.significance"),
-    bad("run +test.x={_target_:harness.writing.html.page.write_page,measure:f1}", "'harness.writing.html"),
+    bad("run +test.x={_target_:harness.writing.page.write_page,measure:f1}", "'harness.writing.html"),
     bad("run corpus._target_=harness.runtime.store.hash_file", "'harness.runtime.store.hash_file' is"),
     bad("run experiment_name=../../x", "experiment_name"),
 ]

@@ -14,10 +14,10 @@ from html_page import check_page
 from PIL import Image
 
 from harness.errors import UserError
-from harness.results.captions import write_captions
+from harness.writing.captions import write_captions
 from harness.writing import citations
 from harness.writing.html.content import read_sections, read_tables
-from harness.writing.html.page import LONGEST_TABLE, refresh_page, write_page
+from harness.writing.page import LONGEST_TABLE, refresh_page, write_page
 from harness.writing.html.pictures import BUDGET, embed, reduce_colours
 from harness.writing.table_text import escape_markdown, to_markdown, write_tables
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from test_html_report import HOSTILE, make_folder
 
-from harness.writing.html.page import write_page
+from harness.writing.page import write_page
 from harness.writing.table_text import to_markdown
 
 browser = pytest.importorskip("browser")

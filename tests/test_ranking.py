@@ -12,7 +12,7 @@ from harness.results.ranking import RANKING, rank_tests, recommend, recommendati
 from harness.run.findings import main_findings
 from harness.run.findings.nulls import null_findings, null_warnings, verdict_grid
 from harness.run.report import write_report
-from harness.writing.html.page import write_page
+from harness.writing.page import write_page
 
 # test: (median, liberal categories after Holm, power)
 POINTS = {

@@ -248,7 +248,7 @@ def test_targets_of_their_own_group(plain):
 
 
 SIDE_EFFECTS = [
-    "harness.runtime.store.write_atomically", "harness.writing.html.page.write_page",
+    "harness.runtime.store.write_atomically", "harness.writing.page.write_page",
     "harness.runtime.store.hash_file",
     "harness.corpora.opening.open_checked", "harness.corpora.corpus.check_corpus.__globals__",
     "harness.significance.mcnemar.np.load", "harness.significance.result.as_counts",

@@ -17,7 +17,7 @@ from harness.drawing.style import (
     nominal_handle,
     save_figure,
 )
-from harness.results.captions import write_captions
+from harness.writing.captions import write_captions
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -45,8 +45,8 @@ from harness.runtime.provenance import (
 from harness.runtime.store import Arrays, Store, digest, read_regular, write_atomically
 from harness.seeding import rng
 from harness.significance.ranks import holm
-from harness.writing.html.page import NAME as PAGE
-from harness.writing.html.page import write_page
+from harness.writing.page import NAME as PAGE
+from harness.writing.page import write_page
 from harness.writing.table_text import from_csv
 
 POWERS = (0.8, 0.95)

@@ -16,13 +16,12 @@ from harness.category_sets.findings import (
 )
 from harness.category_sets.variants import METHODS, quantity_words, records
 from harness.drawing.style import check_options, figure_style, save_figure
-from harness.errors import harmless
-from harness.results.captions import SIGN, corpus_notes, corpus_sentence, number, sentence, write_captions
+from harness.results.captions import SIGN, corpus_notes, corpus_sentence, number, sentence
 from harness.results.names import read_table
 from harness.runtime.provenance import read_provenance
-from harness.runtime.store import write_atomically
-from harness.writing.rerun import HEADING, rerun_lines
-from harness.writing.table_text import escape_markdown, to_markdown, write_tables
+from harness.writing.captions import write_captions
+from harness.writing.report import Report, Section, bullets, text, warnings_section
+from harness.writing.report import table as table_block
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -85,31 +84,22 @@ def main_findings(out: Path) -> list[str]:
     return [overall_verdict(calibration), *random_sentences(calibration), *table_sentences(table)]
 
 
-def write_report(out: Path) -> None:
-    """Write ``summary.md`` and ``tables/``.
-
-    Raises
-    ------
-    UserError
-        If a table is missing.
-    """
+def make_report(out: Path, provenance: Mapping[str, Any]) -> Report:
+    """Return the report of a finished run."""
     table, _, calibration = _read(out)
-    provenance = read_provenance(out) or {}
-    caption = "Table 3: confidence that A is better, on D_te, and share of subsets of D_true. " + SIGN
-    write_tables(out / "tables", "table3", [(f"{caption} {DCF_NOTE} {INFERRED}", table3_shown(table))])
-    write_tables(out / "tables", "calibration", [(_calibration_words(calibration), _bias_shown(calibration))])
-    warnings = [sentence(text) for text in provenance.get("warnings") or ()]
-    parts = [
-        "# Two classifiers over sets of categories: summary of a run\n",
-        *_section("Main findings", _bullets(main_findings(out))),
-        *_section("What was run", _bullets([*_setting(provenance), *_sets(provenance)])),
-        *_section("Warnings", _bullets(warnings or ["None."])),
-        *_section("Table 3", [to_markdown(table3_shown(table)), *_bullets([SIGN, DCF_NOTE, INFERRED])]),
-        *_section("Is the confidence biased?", [escape_markdown(_calibration_words(calibration)), ""]),
-        *_section("Verdicts", _bullets(verdict_sentences(calibration))),
-        *_section(HEADING, rerun_lines(provenance)),
+    shown, bias, explained = table3_shown(table), _bias_shown(calibration), _calibration_words(calibration)
+    warnings = [sentence(one) for one in provenance.get("warnings") or ()]
+    sections = [
+        Section("Main findings", [bullets(main_findings(out))]),
+        Section("What was run", [bullets([*_setting(provenance), *_sets(provenance)])]),
+        warnings_section(warnings),
+        Section("Table 3", [table_block(shown), bullets([SIGN, DCF_NOTE, INFERRED])]),
+        Section("Is the confidence biased?", [text(explained)]),
+        Section("Verdicts", [bullets(verdict_sentences(calibration))]),
     ]
-    write_atomically(out / "summary.md", harmless("\n".join(parts)).encode())
+    caption = "Table 3: confidence that A is better, on D_te, and share of subsets of D_true. " + SIGN
+    tables = {"table3": [(f"{caption} {DCF_NOTE} {INFERRED}", shown)], "calibration": [(explained, bias)]}
+    return Report("Two classifiers over sets of categories: summary of a run", sections, tables)
 
 
 def table3_shown(table: DataFrame) -> DataFrame:
@@ -191,11 +181,3 @@ def _read(out: Path) -> tuple[DataFrame, DataFrame, DataFrame]:
 
 def _percent(share: float) -> str:
     return "" if share != share else f"{100 * share:.1f}"
-
-
-def _section(heading: str, lines: list[str]) -> list[str]:
-    return [f"## {heading}\n", *lines, ""]
-
-
-def _bullets(lines: list[str]) -> list[str]:
-    return [f"- {escape_markdown(line)}" for line in lines]

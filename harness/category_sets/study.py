@@ -15,18 +15,19 @@ from harness.category_sets.choice import Sets, disjoint_sets, random_sets
 from harness.category_sets.expected import disjoint_variance, subset_overlap
 from harness.category_sets.options import check_run
 from harness.category_sets.patterns import find_patterns, outcome_codes
-from harness.category_sets.report import draw_figures, main_findings, write_report
+from harness.category_sets.report import draw_figures, main_findings, make_report
 from harness.category_sets.table3 import resample_sets, tabulate, tabulate_histograms
 from harness.category_sets.variants import calibration_variants, make_population, table_variants
 from harness.evaluation.rates import write_table
 from harness.measures import check_measure
 from harness.outcomes import Population, count_outcomes, write_outcomes
-from harness.run.study import Say, Source, announce, describe_run, prepare
+from harness.run.study import Source, prepare
 from harness.run.training import NATURAL, Trained, pair_models, tabulate_categories, tabulate_models, train
 from harness.runtime.parallel import Workers, make_run
-from harness.runtime.provenance import Clock, check_folder, write_provenance
+from harness.runtime.provenance import Clock
+from harness.runtime.run_folder import Say, open_run
 from harness.runtime.store import Store
-from harness.writing.html.page import write_page
+from harness.writing.report import write_report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,43 +77,31 @@ def run_category_sets(
     """
     check_run(pairs, training["split"]["n_test"], n_replicates, list(balances), population_file is not None)
     (pair,) = pair_models(pairs, training["models"])
-    if check_folder(out, config) == "finished":
-        say(f"{out} holds this very run, finished; summary: {out / 'summary.md'}")
-        return
-    clock = Clock(say)
-    stage_run = functools.partial(make_run, workers, Store(cache))
-    with clock.stage("corpus, split and features"):
-        source = prepare(
-            balances=balances, seed=seed, features_key=config["features"], keep_test=True, **training
-        )
-    names = source.categories[NATURAL].names
-    sets = disjoint_sets(len(names), options["size"], seed)
-    facts = describe_run(config, config, options["calibration"]["n_draws"]) | source.facts
-    facts["category_sets"] = {name: [names[i] for i in members] for name, members in sets.items()}
-    facts["warnings"] = source.warnings + warn(source.facts["split"], sets, options, len(names))
-    write_provenance(out, facts)
-    for warning in facts["warnings"]:
-        say(f"note: {warning}")
-    true, test = decide_both(source, training["models"], pair, seed, device, stage_run, clock, out)
-    for stem, table in resample(
-        true,
-        test,
-        sets,
-        options=options,
-        n_replicates=n_replicates,
-        seed=seed,
-        stage_run=stage_run,
-        clock=clock,
-    ).items():
-        write_table(table, out / f"{stem}.csv")
-    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
-    write_provenance(out, facts)
-    with clock.stage("figures and summary"):
-        drawn = draw_figures(out, **figure)
-        write_report(out)
-        write_page(out)
-    write_provenance(out, facts | {"finished": True})
-    announce(out, drawn, main_findings(out), say)
+    with open_run(out, config, say) as run:
+        if run is None:
+            return
+        stage_run = functools.partial(make_run, workers, Store(cache))
+        with run.clock.stage("corpus, split and features"):
+            source = prepare(
+                balances=balances, seed=seed, features_key=config["features"], keep_test=True, **training
+            )
+        names = source.categories[NATURAL].names
+        sets = disjoint_sets(len(names), options["size"], seed)
+        facts = source.facts | {
+            "category_sets": {name: [names[i] for i in members] for name, members in sets.items()}
+        }
+        warnings = source.warnings + warn(source.facts["split"], sets, options, len(names))
+        run.begin(config, options["calibration"]["n_draws"], facts, warnings)
+        true, test = decide_both(source, training["models"], pair, seed, device, stage_run, run.clock, out)
+        for stem, table in resample(
+            true, test, sets, options=options, n_replicates=n_replicates, seed=seed, stage_run=stage_run,
+            clock=run.clock,
+        ).items():  # fmt: skip
+            write_table(table, out / f"{stem}.csv")
+        with run.clock.stage("figures and summary"):
+            drawn = draw_figures(out, **figure)
+            write_report(out, make_report(out, run.facts), run.facts)
+        run.tell(drawn, main_findings(out))
 
 
 def warn(split: Mapping[str, int], sets: Sets, options: Mapping[str, Any], n_categories: int) -> list[str]:

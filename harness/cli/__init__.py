@@ -251,7 +251,7 @@ def _figures(cfg: Any) -> None:
     from harness.cli.arguments import figure_arguments
     from harness.run import study
     from harness.runtime.provenance import read_provenance
-    from harness.writing.html.page import refresh_page
+    from harness.writing.page import refresh_page
 
     folder, figure, workers = figure_arguments(cfg)
     facts = read_provenance(folder) or {}

@@ -8,22 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from harness.collect.join import SPREAD, Run, collect, runs_with
 from harness.collect.spread_figure import plan_spread_figures, spread_figure
-from harness.collect.spread_report import main_findings, write_spread_report
+from harness.collect.spread_report import main_findings, make_report
 from harness.collect.spread_table import read_runs, read_spread, tabulate_spread
 from harness.drawing.style import figure_style, plain_options, save_figure
 from harness.evaluation.rates import write_table
-from harness.results.captions import write_captions
-from harness.runtime.provenance import (
-    check_finished,
-    check_folder,
-    command_line,
-    describe_software,
-    read_provenance,
-    write_provenance,
-)
-from harness.runtime.store import digest
-from harness.writing.html.page import NAME as PAGE
-from harness.writing.html.page import write_page
+from harness.runtime.provenance import check_finished, check_folder, read_provenance
+from harness.runtime.run_folder import RunFolder
+from harness.writing.captions import write_captions
+from harness.writing.page import NAME as PAGE
+from harness.writing.report import write_report
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -97,17 +90,16 @@ def write_spread(
     UserError
         If the runs differ otherwise, a table cannot be read, or `out` holds something else.
     """
-    tables = read_runs(runs, over)
+    read = read_runs(runs, over)
     identity = {"command": "collect", "spread": over}
-    check_folder(out, identity)
-    facts = _describe(runs, list(tables), over, left_out) | {"identity": digest(identity)}
-    write_provenance(out, facts)
-    spread = tabulate_spread(tables)
+    check_folder(out, identity)  # a spread that is finished is made again: its runs may be others
+    folder = RunFolder(out, identity, say=lambda _: None)
+    folder.note(**_describe(runs, list(read), over, left_out))
+    spread = tabulate_spread({value: results.table for value, results in read.items()})
     write_table(spread, out / "spread.csv")
-    _draw(out, spread, facts, figure)
-    write_spread_report(out, spread, tables, facts)
-    write_page(out)
-    write_provenance(out, facts | {"finished": True})
+    _draw(out, spread, folder.facts, figure)
+    write_report(out, make_report(out, spread, read, folder.facts), folder.facts)
+    folder.note(finished=True)
     return main_findings(spread)
 
 
@@ -139,8 +131,6 @@ def _describe(runs: Sequence[Run], values: list[str], over: str, left_out: Seque
     if len(commits) > 1:
         warnings.append(f"the runs were made by {len(commits)} versions of the software")
     return {
-        "finished": False,
-        "command": command_line(),
         SPREAD: over,
         "values": values,
         "seed": ", ".join(values) if over == "seed" else first.get("seed"),
@@ -150,7 +140,6 @@ def _describe(runs: Sequence[Run], values: list[str], over: str, left_out: Seque
             for run, value, facts in zip(runs, values, told, strict=True)
         ],
         **common,
-        **describe_software(),
     }
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.collect.join import SPREAD
-from harness.errors import harmless
 from harness.results.captions import SIGN, corpus_notes, corpus_sentence, sentence, truth_sentences
 from harness.results.category_verdicts import SINGLE, mean_words
 from harness.results.names import (
@@ -19,44 +18,25 @@ from harness.results.names import (
     select,
     select_panel,
     test_name,
-    without_nulls,
 )
-from harness.results.truth_scores import STATEMENTS, score_truth_rules, total_scores, truth_name
+from harness.results.truth_scores import STATEMENTS, total_scores, truth_name
 from harness.results.verdicts import count_words, size_truth, told_curves
 from harness.run.findings.paper import Conclusion, papers_conclusions
-from harness.runtime.store import write_atomically
-from harness.writing.rerun import HEADING, REDRAW, rerun_lines
-from harness.writing.table_text import escape_markdown, to_markdown, write_tables
+from harness.writing.report import (
+    REDRAW,
+    Report,
+    Section,
+    bullets,
+    numbered,
+    rerun_section,
+    table,
+    warnings_section,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-
-def write_spread_report(
-    out: Path, spread: DataFrame, tables: Mapping[str, DataFrame], facts: Mapping[str, Any]
-) -> None:
-    """Write ``tables/`` and ``summary.md`` of a spread.
-
-    Parameters
-    ----------
-    out : Path
-    spread : DataFrame
-        ``spread.csv``.
-    tables : mapping of str to DataFrame
-        ``size_power.csv`` of each run.
-    facts : mapping
-        For ``provenance.json``.
-    """
-    captioned = {
-        "spread": spread_tables(spread),
-        "spread_conclusions": [(CONCLUSIONS, tabulate_conclusions(tables, facts))],
-        "spread_truth_rules": [(RULES, tabulate_truth_rules(tables))],
-    }
-    for stem, parts in captioned.items():
-        if any(len(table) for _, table in parts):
-            write_tables(out / "tables", stem, parts)
-    text = _summary(out, spread, facts, captioned)
-    write_atomically(out / "summary.md", harmless(text).encode())
+    from harness.results.folder import Results
 
 
 SEEDS = " A seed draws D_tr, the unions, the models' random states and the evaluation sets."
@@ -130,15 +110,15 @@ def tabulate_verdicts(spread: DataFrame, n_documents: int) -> DataFrame:
     return pd.DataFrame(lines)
 
 
-def tabulate_conclusions(tables: Mapping[str, DataFrame], facts: Mapping[str, Any]) -> DataFrame:
+def tabulate_conclusions(runs: Mapping[str, Results], over: str) -> DataFrame:
     """Return every conclusion of the paper with the number of runs by verdict."""
     import pandas as pd
 
     told: dict[str, list[Conclusion]] = {}
-    for table in tables.values():
-        for conclusion in papers_conclusions(table, facts):
+    for run in runs.values():
+        for conclusion in papers_conclusions(run):
             told.setdefault(conclusion.sentence, []).append(conclusion)
-    first = f"numbers where {facts[SPREAD]} is {next(iter(tables))}"
+    first = f"numbers where {over} is {next(iter(runs))}"
     rows = []
     for text, found in told.items():
         words = [conclusion.verdict for conclusion in found]
@@ -147,13 +127,13 @@ def tabulate_conclusions(tables: Mapping[str, DataFrame], facts: Mapping[str, An
     return pd.DataFrame(rows)
 
 
-def tabulate_truth_rules(tables: Mapping[str, DataFrame]) -> DataFrame:
+def tabulate_truth_rules(runs: Mapping[str, Results]) -> DataFrame:
     """Return each truth rule's score over the runs: mean, range, and its statements summed."""
     import pandas as pd
 
-    totals = [total_scores(score_truth_rules(table)) for table in tables.values()]
-    if not all(len(without_nulls(table)) for table in tables.values()):
+    if any(run.rules.empty for run in runs.values()):
         return pd.DataFrame()
+    totals = [total_scores(run.scores) for run in runs.values()]
     joined = pd.concat(totals, ignore_index=True)
     rows = []
     for truth, part in joined.groupby("truth", sort=False):
@@ -227,56 +207,57 @@ def _apart(rows: DataFrame, kind: str, truth: str) -> str:
     )
 
 
-def _summary(
-    out: Path,
-    spread: DataFrame,
-    facts: Mapping[str, Any],
-    captioned: Mapping[str, list[tuple[str, DataFrame]]],
-) -> str:
-    over, n_documents = facts["spread_over"], reference_size(spread)
-    rule = truth_name(size_truth(spread, primary_truth(spread)))
+def make_report(
+    out: Path, spread: DataFrame, runs: Mapping[str, Results], facts: Mapping[str, Any]
+) -> Report:
+    """Return the report of a spread, whose figures are drawn.
+
+    Parameters
+    ----------
+    out : Path
+    spread : DataFrame
+        ``spread.csv``.
+    runs : mapping of str to Results
+        By the value of the setting in which they differ.
+    facts : mapping
+        For ``provenance.json``.
+    """
+    over, n_documents = facts[SPREAD], reference_size(spread)
+    rule = size_truth(spread, primary_truth(spread))
     about = [
-        f"{len(facts['values'])} runs that differ in {over} alone: {', '.join(facts['values'])}."
-        + SEEDS * (over == "seed"),
+        f"{len(runs)} runs that differ in {over} alone: {', '.join(runs)}." + SEEDS * (over == "seed"),
         corpus_sentence(facts),
         *corpus_notes(facts),
         f"The first of them: {facts['runs'][0]['command']}",
         SIGN,
     ]
+    sizes = (
+        f"Mean over categories at alpha = {primary_alpha(spread):g}, under {truth_name(rule)}: its mean over "
+        "the runs with the lowest and the highest, and where it lies in how many runs. It says nothing of a "
+        "single category. tables/spread.md has all N and power."
+    )
     figures = sorted(f"figures/{path.name}" for path in (out / "figures").glob("*.png"))
     truths = [str(name) for name in spread["truth"].unique() if name in (*NULL_TRUTHS, primary_truth(spread))]
-    reading = [text for name in truths for text in truth_sentences(name)]
-    parts = [
-        f"# Size and power over {len(facts['values'])} runs: the spread over {over}\n",
-        "## Main findings\n",
-        *(f"{i}. {escape_markdown(text)}" for i, text in enumerate(main_findings(spread), start=1)),
-        "\n## What was run\n",
-        *_bullets(about),
-        "\n## Warnings\n",
-        *_bullets([sentence(text) for text in facts["warnings"]] or ["None."]),
-        f"\n## Sizes at N = {n_documents}\n",
-        f"Mean over categories at alpha = {primary_alpha(spread):g}, under {rule}: its mean over the runs "
-        "with the lowest and the highest, and where it lies in how many runs. It says nothing of a single "
-        "category. `tables/spread.md` has all N and power.\n",
-        to_markdown(tabulate_verdicts(spread, n_documents)),
-    ]
-    for heading, stem in PARTS.items():
-        ((caption, table),) = captioned[stem]
-        if len(table):
-            parts += [f"## {heading}\n", escape_markdown(caption) + "\n", to_markdown(table)]
-    parts += [
-        "## How to read the numbers\n",
-        *_bullets(reading),
-        "\n## What to look at\n",
-        *_bullets(["figures/captions.md says what each figure shows.", *figures]),
-        f"\n## {HEADING}\n",
-        *rerun_lines(
-            facts, (REDRAW,), [f"provenance.json names the runs, each with its {over} and its command."]
+    reading = [line for name in truths for line in truth_sentences(name)]
+    named = f"provenance.json names the runs, each with its {over} and its command."
+    captioned = {
+        "spread": spread_tables(spread),
+        "spread_conclusions": [(CONCLUSIONS, tabulate_conclusions(runs, over))],
+        "spread_truth_rules": [(RULES, tabulate_truth_rules(runs))],
+    }
+    captioned = {stem: parts for stem, parts in captioned.items() if any(len(part) for _, part in parts)}
+    sections = [
+        Section("Main findings", [numbered(main_findings(spread))]),
+        Section("What was run", [bullets(about)]),
+        warnings_section([sentence(one) for one in facts["warnings"]]),
+        Section(f"Sizes at N = {n_documents}", [table(tabulate_verdicts(spread, n_documents), sizes)]),
+        *(
+            Section(heading, [table(captioned[stem][0][1], captioned[stem][0][0])])
+            for heading, stem in PARTS.items()
+            if stem in captioned
         ),
-        "",
+        Section("How to read the numbers", [bullets(reading)]),
+        Section("What to look at", [bullets(["figures/captions.md says what each figure shows.", *figures])]),
+        rerun_section(facts, (REDRAW,), [named]),
     ]
-    return "\n".join(parts)
-
-
-def _bullets(lines: list[str]) -> list[str]:
-    return [f"- {escape_markdown(line)}" for line in lines]
+    return Report(f"Size and power over {len(runs)} runs: the spread over {over}", sections, captioned)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from harness.collect.join import Run, differing_settings
 from harness.errors import UserError
 from harness.evaluation.rates import verdict
-from harness.results.category_verdicts import SINGLE, read_rates
+from harness.results.category_verdicts import SINGLE
+from harness.results.folder import Results
 from harness.results.names import read_table
 from harness.results.truth_scores import interval
 
@@ -26,8 +27,8 @@ NO_MATTER = ("out", "cache", "device", "parallel", "figure")
 Z = 1.959963984540054  # the Monte Carlo intervals hold 95 %
 
 
-def read_runs(runs: Sequence[Run], over: str) -> dict[str, DataFrame]:
-    """Return ``size_power.csv`` of each run, by the value of the setting in which the runs differ.
+def read_runs(runs: Sequence[Run], over: str) -> dict[str, Results]:
+    """Return each run, by the value of the setting in which the runs differ.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def read_runs(runs: Sequence[Run], over: str) -> dict[str, DataFrame]:
     twice = sorted({value for value in values if values.count(value) > 1})
     if twice:
         raise UserError(f"spread={over}: several runs have {over}={twice[0]}; one of each is needed")
-    return {value: read_rates(run.folder) for value, run in zip(values, runs, strict=True)}
+    return {value: Results(run.folder) for value, run in zip(values, runs, strict=True)}
 
 
 def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:

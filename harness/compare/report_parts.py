@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from harness.compare.learner_tests import TESTS
 from harness.drawing.style import figure_style, save_figure
 from harness.errors import harmless
-from harness.results.captions import write_captions
 from harness.runtime.store import read_regular, write_atomically
+from harness.writing.captions import write_captions
 from harness.writing.table_text import escape_markdown, from_csv, to_markdown
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from harness.runtime.provenance import (
     write_provenance,
 )
 from harness.runtime.store import Store, digest
-from harness.writing.html.page import NAME as PAGE
-from harness.writing.html.page import write_page
+from harness.writing.page import NAME as PAGE
+from harness.writing.page import write_page
 
 Say = Callable[[str], None]
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import harmless
 from harness.results.names import FEW_CATEGORIES, Panel, nulls_alone, select
 from harness.results.truth_scores import truth_name
-from harness.runtime.store import write_atomically
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -188,13 +185,3 @@ def panel_caption(
         parts.append(f"{len(above)} points lie above the frame (up to {above['rate'].max():.2f}).")
     parts.append("Where no category qualifies " + ("-1 is drawn." if minus_one else "nothing is drawn."))
     return " ".join([*parts, *setting_sentences(provenance, table)])
-
-
-def write_captions(folder: Path, captions: Mapping[str, str]) -> Path:
-    """Write ``captions.md``: a heading and a caption per figure."""
-    from harness.writing.table_text import escape_markdown
-
-    path = folder / "captions.md"
-    parts = [f"## {stem}\n\n{escape_markdown(text)}\n" for stem, text in captions.items()]
-    write_atomically(path, harmless("# Captions of the figures\n\n" + "\n".join(parts)).encode())
-    return path

@@ -14,7 +14,7 @@ import numpy as np
 from harness.evaluation.category_rates import POINT
 from harness.evaluation.null_tables import LEAST_SETS
 from harness.evaluation.rates import verdict
-from harness.results.names import COLUMNS, FEW_CATEGORIES, NUMERIC, read_table
+from harness.results.names import FEW_CATEGORIES, read_table
 from harness.results.truth_scores import CANNOT_TELL
 
 if TYPE_CHECKING:
@@ -32,18 +32,11 @@ OF_MEANS = {
 }  # fmt: skip
 
 
-def read_rates(out: Path) -> DataFrame:
-    """Read ``size_power.csv`` with the columns :data:`DISTRIBUTION` of ``size_by_category.csv`` at its sizes.
+def with_distribution(table: DataFrame, path: Path) -> DataFrame:
+    """Return ``size_power.csv`` with the columns :data:`DISTRIBUTION` of ``size_by_category.csv``.
 
-    They are missing for power, under rules, and in runs without the second table.
-
-    Raises
-    ------
-    UserError
-        If a table is unreadable, or lacks a column.
+    They are missing for power, under rules, and where there is no file at `path`.
     """
-    table = read_table(out / "size_power.csv", COLUMNS, NUMERIC)
-    path = out / "size_by_category.csv"
     if not path.is_file():
         return table
     numbers = [name for name in DISTRIBUTION if name != "worst_category"]

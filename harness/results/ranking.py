@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.evaluation.rates import write_table
 from harness.results.category_verdicts import (
     CELLS_NOTE,
     DISTRIBUTION,
@@ -24,7 +22,6 @@ from harness.results.names import (
     test_name,
 )
 from harness.results.truth_scores import CANNOT_TELL, interval
-from harness.writing.table_text import write_tables
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,7 +53,7 @@ def rank_tests(size_power: DataFrame) -> DataFrame:
     Parameters
     ----------
     size_power : DataFrame
-        The table of :func:`harness.results.category_verdicts.read_rates`. Sizes are under ``exact_null``,
+        The table of a run (:attr:`harness.results.folder.Results.table`). Sizes are under ``exact_null``,
         powers those on the real pair; both at the primary level, the size-adjusted power from all levels.
 
     Returns
@@ -218,24 +215,16 @@ def recommendation(ranked: DataFrame) -> str:
     return told if recommend(ranked) is not None else f"none holds by category; least liberal: {told}"
 
 
-def write_ranking(out: Path, size_power: DataFrame) -> list[Path]:
-    """Write ``tables/ranking.csv``, ``.md`` and ``.tex``; nothing where no exact null was run."""
-    ranked = rank_tests(size_power)
-    if ranked.empty:
-        return []
-    alpha = primary_alpha(size_power)
-    folder = out / "tables"
-    write_table(ranked, folder / "ranking.csv")
+def ranking_parts(ranked: DataFrame) -> list[tuple[str, DataFrame]]:
+    """Return the captioned tables of a ranking, one a panel and N."""
     parts = []
-    places = ranked.groupby(["panel", "n_documents"], sort=False)
-    for place, ((panel, n_documents), part) in enumerate(places):
+    for place, ((panel, n), part) in enumerate(ranked.groupby(["panel", "n_documents"], sort=False)):
         use = "; ".join(
             f"{name}: {recommendation(rows)}" for name, rows in part.groupby("measure", sort=False)
         )
-        parts.append((f"{panel}, N = {n_documents}. To use: {use}.", _shown(part)))
-        if place == 0:
-            parts[0] = (f"{_explain(alpha)} {parts[0][0]}", parts[0][1])
-    return [folder / "ranking.csv", *write_tables(folder, "ranking", parts)]
+        explained = f"{_explain(part['alpha'].iloc[0])} " if place == 0 else ""
+        parts.append((f"{explained}{panel}, N = {n}. To use: {use}.", _shown(part)))
+    return parts
 
 
 def _explain(alpha: float) -> str:

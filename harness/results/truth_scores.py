@@ -16,11 +16,9 @@ All are read at alpha = .05, the level of the paper's figures.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.results.names import (
-    COLUMNS,
     FEW_CATEGORIES,
     TRUTH_NAMES,
     Curve,
@@ -29,14 +27,11 @@ from harness.results.names import (
     papers_curves,
     papers_panels,
     primary_alpha,
-    read_table,
     reference_size,
     select,
     select_panel,
     without_nulls,
 )
-from harness.runtime.store import write_atomically
-from harness.writing.table_text import to_csv, write_tables
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -267,26 +262,17 @@ def truth_name(truth: str) -> str:
     return TRUTH_NAMES.get(truth, truth.replace("_", " "))
 
 
-def write_truth_tables(out: Path) -> list[Path]:
-    """Write ``tables/truth_rules.csv`` (scores), ``.md`` and ``.tex`` (totals, alpha_true by rule).
-
-    Raises
-    ------
-    UserError
-        If ``size_power.csv`` is missing or lacks a column.
-    """
-    size_power = read_table(out / "size_power.csv", COLUMNS)
-    scores = score_truth_rules(size_power)
-    folder = out / "tables"
-    write_atomically(folder / "truth_rules.csv", to_csv(scores))
+def truth_parts(size_power: DataFrame, scores: DataFrame) -> list[tuple[str, DataFrame]]:
+    """Return two captioned tables: how each rule fits the paper's statements, and alpha_true by rule."""
     totals = total_scores(scores)
     totals["truth"] = [truth_name(str(truth)) for truth in totals["truth"]]
     alpha = primary_alpha(size_power)
-    parts = [
+    said = "; ".join(f"{name}: {text}" for name, text in STATEMENTS.items())
+    return [
         (
             "Every truth rule against the paper's statements: how many of the places that can tell (panel, "
-            f"measure, test, N) fit, and the mean share over the statements. Conditions are inferred; alpha "
-            f"= {alpha:g}. " + "; ".join(f"{name}: {text}" for name, text in STATEMENTS.items()) + ".",
+            "measure, test, N) fit, and the mean share over the statements. Conditions are inferred; alpha "
+            f"= {alpha:g}. {said}.",
             totals,
         ),
         (
@@ -295,4 +281,3 @@ def write_truth_tables(out: Path) -> list[Path]:
             alpha_true_by_rule(size_power),
         ),
     ]
-    return [folder / "truth_rules.csv", *write_tables(folder, "truth_rules", parts)]

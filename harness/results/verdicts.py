@@ -16,7 +16,6 @@ from harness.results.names import (
     companion_curves,
     other_curves,
     papers_curves,
-    primary_truth,
     select,
     select_panel,
 )
@@ -82,13 +81,6 @@ class Judged(NamedTuple):
         return f"{self.rate:.3f} [{self.low:.3f}, {self.high:.3f}], {self.n_categories} {noun}"
 
 
-def chosen_truth(table: DataFrame, provenance: Mapping[str, Any]) -> str:
-    """Return the truth rule that the run's figures are drawn under."""
-    figure = (provenance.get("config") or {}).get("figure") or {}
-    wanted = figure.get("truth")
-    return primary_truth(table, wanted if wanted in set(table["truth"]) else None)
-
-
 def size_truth(table: DataFrame, truth: str) -> str:
     """Return the rule that sizes are told under: the exact null where it was run, else `truth`."""
     return "exact_null" if (table["truth"] == "exact_null").any() else truth
@@ -120,7 +112,7 @@ def judge(
     Parameters
     ----------
     table : DataFrame
-        As :func:`harness.results.category_verdicts.read_rates` returns it.
+        As :attr:`harness.results.folder.Results.table` is.
     kind : {"size", "power"}
     truth : str
     alpha : float

@@ -1,12 +1,9 @@
-"""Write a run's summary and tables, from its tables and from nothing else."""
+"""What a run of the size/power study says: its summary and tables, from its own tables and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.errors import harmless
 from harness.results.captions import (
     ARTEFACTS,
     BAND_OVERLAP,
@@ -18,151 +15,144 @@ from harness.results.captions import (
     sets_sentence,
     truth_sentences,
 )
-from harness.results.category_verdicts import CELLS_NOTE, FALSE_LIBERAL, distribution_cells, read_rates
+from harness.results.category_verdicts import CELLS_NOTE, FALSE_LIBERAL, distribution_cells
 from harness.results.names import (
     NULL_TRUTHS,
     all_panels,
+    other_curves,
     primary_alpha,
     read_table,
     reference_size,
     select,
-    without_nulls,
+    select_panel,
 )
-from harness.results.ranking import rank_tests
-from harness.results.truth_scores import score_truth_rules, total_scores, truth_name
-from harness.results.verdicts import chosen_truth, judge, power_where, size_truth, told_curves
-from harness.run.findings import main_findings
+from harness.results.ranking import ranking_parts
+from harness.results.truth_scores import interval, total_scores, truth_name, truth_parts
+from harness.results.verdicts import judge, power_where, size_truth, told_curves
 from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.run.findings.nulls import null_warnings, recommendations, verdict_grid
 from harness.run.findings.paper import papers_conclusions
-from harness.run.report_tables import write_report_tables
-from harness.runtime.provenance import read_provenance
-from harness.runtime.store import write_atomically
-from harness.writing.rerun import HEADING, REDRAW, rerun_lines
-from harness.writing.table_text import escape_markdown, to_markdown
+from harness.writing.report import (
+    REDRAW,
+    Captioned,
+    Report,
+    Section,
+    bullets,
+    numbered,
+    rerun_section,
+    table,
+    text,
+    warnings_section,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pandas import DataFrame
+
+    from harness.results.folder import Results
 
 FROM_OUTCOMES = "harness run population=FOLDER/outcomes.csv"
 NULL_COLUMNS = ("pair", "balance", "truth", "measure", "category", "e1", "reason")
+KINDS = {"size": "Size (alpha_true)", "power": "Power"}
+AGAIN = (
+    "The second command draws the figures again from the tables; the third starts from the stored outcomes, "
+    "without training."
+)
+
 MEANS_NOTE = (
     "Where the mean lies: within [.8, 1.2] alpha, above or below with its whole interval, else undecided; "
     "below five qualifying categories we cannot tell. A mean says nothing of a single category: "
     "`truth=[exact_null]` measures sizes by category."
 )
-OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1, 9)))
 
 
-def write_report(out: Path) -> None:
-    """Write ``summary.md`` and ``tables/`` of a finished run.
-
-    Parameters
-    ----------
-    out : Path
-        Folder with ``size_power.csv`` and ``outcomes.csv``, and ``models.csv`` and ``provenance.json`` where
-        the run left them.
+def make_report(results: Results, findings: Sequence[str]) -> Report:
+    """Return the report of a finished run, whose figures are drawn.
 
     Raises
     ------
     UserError
         If a table is missing or lacks a column, or holds no row.
     """
-    out = Path(out)
-    table = read_rates(out)
-    outcomes = read_table(out / "outcomes.csv", OUTCOMES)
-    models = None
-    if (out / "models.csv").is_file():
-        models = read_table(out / "models.csv", ("model", "category", "balance", "n_folds", "f1", "error"))
-    provenance = read_provenance(out) or {}
-    truth = chosen_truth(table, provenance)
-    write_report_tables(out, table, outcomes, models, truth)
-    parts = [
-        "# Size and power of significance tests: summary of a run\n",
-        *_findings(out),
-        *_what_was_run(table, provenance, truth),
-        *_warnings(out, provenance),
-        *_nulls(table),
-        *_sizes(table, truth),
-        *_models(models, outcomes),
-        *_categories(table, models, provenance, truth),
-        *_conclusions(table, provenance),
-        *_truth_rules(table, truth),
-        *_how_to_read(truth),
-        *_look_and_rerun(out, provenance),
+    models = tabulate_models(results.models, results.outcomes)
+    sections = [
+        Section("Main findings", [numbered(findings)]),
+        _what_was_run(results),
+        _warnings(results),
+        *_nulls(results),
+        _sizes(results),
+        _models(results, models),
+        _categories(results),
+        _conclusions(results),
+        _truth_rules(results),
+        _how_to_read(results.truth),
+        _look(results),
+        rerun_section(results.provenance, (REDRAW, FROM_OUTCOMES), [AGAIN]),
     ]
-    write_atomically(out / "summary.md", harmless("\n".join(parts)).encode())
+    title = "Size and power of significance tests: summary of a run"
+    return Report(title, sections, _tables(results, models))
 
 
-def _section(heading: str, lines: list[str]) -> list[str]:
-    return [f"## {heading}\n", *lines, ""]
-
-
-def _bullets(lines: list[str]) -> list[str]:
-    return [f"- {escape_markdown(line)}" for line in lines]
-
-
-def _findings(out: Path) -> list[str]:
-    findings = [f"{place}. {escape_markdown(text)}" for place, text in enumerate(main_findings(out), start=1)]
-    return _section("Main findings", findings)
-
-
-def _what_was_run(table: DataFrame, provenance: Mapping[str, Any], truth: str) -> list[str]:
-    sizes = ", ".join(str(int(n)) for n in sorted(table["n_documents"].unique()))
+def _what_was_run(results: Results) -> Section:
+    rates, provenance, truth = results.table, results.provenance, results.truth
+    sizes = ", ".join(str(int(n)) for n in sorted(rates["n_documents"].unique()))
+    alphas = ", ".join(f"{alpha:g}" for alpha in rates["alpha"].unique())
     drawn = f"figures 1 and 2 use {truth_name(truth)}"
     if truth in NULL_TRUTHS:
         drawn = "the populations were made so that H0 holds, figures 1 and 2 have others in their place"
+    run = {name: ", ".join(map(str, rates[name].unique())) for name in ("pair", "balance", "test", "truth")}
     lines = [
         corpus_sentence(provenance),
         *corpus_notes(provenance),
-        sets_sentence(provenance, table),
-        f"Pairs: {', '.join(map(str, table['pair'].unique()))}; balance: "
-        f"{', '.join(map(str, table['balance'].unique()))}.",
-        f"Tests: {', '.join(map(str, table['test'].unique()))}; alpha: "
-        f"{', '.join(f'{alpha:g}' for alpha in table['alpha'].unique())}; N: {sizes}.",
-        f"Truth rules: {', '.join(map(str, table['truth'].unique()))}; {drawn}.",
+        sets_sentence(provenance, rates),
+        f"Pairs: {run['pair']}; balance: {run['balance']}.",
+        f"Tests: {run['test']}; alpha: {alphas}; N: {sizes}.",
+        f"Truth rules: {run['truth']}; {drawn}.",
         SIGN,
     ]
-    return _section("What was run", _bullets(lines))
+    return Section("What was run", [bullets(lines)])
 
 
-def _warnings(out: Path, provenance: Mapping[str, Any]) -> list[str]:
-    warnings = [sentence(text) for text in provenance.get("warnings") or ()]
-    if (out / "nulls.csv").is_file():
-        warnings += null_warnings(read_table(out / "nulls.csv", NULL_COLUMNS))
-    return _section("Warnings", _bullets(warnings or ["None."]))
+def _warnings(results: Results) -> Section:
+    warnings = [sentence(one) for one in results.provenance.get("warnings") or ()]
+    if results.has("nulls.csv"):
+        warnings += null_warnings(read_table(results.folder / "nulls.csv", NULL_COLUMNS))
+    return warnings_section(warnings)
 
 
-def _nulls(table: DataFrame) -> list[str]:
+def _nulls(results: Results) -> list[Section]:
     """Return the verdicts under the exact null at every N, and the test to use in each place."""
-    ranked = rank_tests(table)
+    ranked = results.ranking
     if ranked.empty:
         return []
     sizes = ", ".join(str(n) for n in sorted(ranked["n_documents"].unique()))
-    lines = [
-        f"Verdicts by category at alpha = {primary_alpha(table):g}, one for each N that was run of {sizes}: "
-        "H holds (no live category liberal after Holm, median within .8 and 1.2 alpha), L2 liberal in 2 "
-        "live categories after Holm; else C where the median lies below .8 alpha, ? where it lies above 1.2 "
-        "alpha; a dot: cannot tell. A test whose sizes all lie at or below 1.2 alpha gets an L by chance at "
-        f"no more than one place in {1 / FALSE_LIBERAL:.0f}.\n",
-        to_markdown(verdict_grid(ranked)),
+    read = (
+        f"Verdicts by category at alpha = {primary_alpha(results.table):g}, one for each N that was run of "
+        f"{sizes}: H holds (no live category liberal after Holm, median within .8 and 1.2 alpha), L2 liberal "
+        "in 2 live categories after Holm; else C where the median lies below .8 alpha, ? where it lies above "
+        "1.2 alpha; a dot: cannot tell. A test whose sizes all lie at or below 1.2 alpha gets an L by chance "
+        f"at no more than one place in {1 / FALSE_LIBERAL:.0f}."
+    )
+    use = (
         "The test to use: of those that hold by category the most powerful. Where none does, the one that is "
-        "liberal in the fewest live categories after Holm, among equals the most powerful. "
-        "`tables/ranking.md` has every test.\n",
-        to_markdown(recommendations(ranked)),
-    ]
-    return _section("Tests where H0 holds exactly", lines)
+        "liberal in the fewest live categories after Holm, among equals the most powerful. tables/ranking.md "
+        "has every test."
+    )
+    blocks = [table(verdict_grid(ranked), read), table(recommendations(ranked), use)]
+    return [Section("Tests where H0 holds exactly", blocks)]
 
 
-def _sizes(table: DataFrame, truth: str) -> list[str]:
+def _sizes(results: Results) -> Section:
     """Return verdicts and power near N = 1000, a row per panel and test."""
     import pandas as pd
 
-    alpha, n_documents = primary_alpha(table), reference_size(table)
-    curves, heading = told_curves(table, companions=True), f"Size and power at N = {n_documents}"
-    rule = size_truth(table, truth)
-    sizes = judge(table, kind="size", truth=rule, alpha=alpha, n_documents=n_documents, curves=curves)
-    powers = judge(table, kind="power", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
+    rates, truth = results.table, results.truth
+    alpha, n_documents = primary_alpha(rates), reference_size(rates)
+    curves, heading = told_curves(rates, companions=True), f"Size and power at N = {n_documents}"
+    rule = size_truth(rates, truth)
+    sizes = judge(rates, kind="size", truth=rule, alpha=alpha, n_documents=n_documents, curves=curves)
+    powers = judge(rates, kind="power", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
     power = {(point.panel, point.curve.test): str(point) for point in powers}
     rows = [
         {
@@ -176,89 +166,129 @@ def _sizes(table: DataFrame, truth: str) -> list[str]:
         for point in sizes
     ]
     if not rows:
-        return _section(heading, ["Cannot tell: only reweighted populations were run."])
-    text = (
+        return Section(heading, [text("Cannot tell: only reweighted populations were run.")])
+    caption = (
         f"At N = {n_documents}, alpha = {alpha:g}; size by rule {truth_name(rule)}, power "
         f"{power_where(truth)}. {CELLS_NOTE if sizes[0].by_category else MEANS_NOTE} Means are over all "
         "qualifying categories, dead ones too; in brackets the wider of two intervals: Monte Carlo "
-        "(evaluation sets) and bootstrap over categories. `tables/size.md` and `tables/power.md` hold the "
-        "means at every N.\n"
+        "(evaluation sets) and bootstrap over categories. tables/size.md and tables/power.md hold the means "
+        "at every N."
     )
-    return _section(heading, [text, to_markdown(pd.DataFrame(rows))])
+    return Section(heading, [table(pd.DataFrame(rows), caption)])
 
 
-def _models(models: DataFrame | None, outcomes: DataFrame) -> list[str]:
-    lines = [
-        to_markdown(tabulate_models(models, outcomes)),
-        *_bullets(closeness_sentences(closeness(outcomes))),
-    ]
-    if models is None:
-        lines.append("- The study started from stored outcomes: no model was trained, tuning is not known.")
-    return _section("The models, and which pairs are close", lines)
+def _models(results: Results, models: DataFrame) -> Section:
+    lines = list(closeness_sentences(closeness(results.outcomes)))
+    if results.models is None:
+        lines.append("The study started from stored outcomes: no model was trained, tuning is not known.")
+    return Section("The models, and which pairs are close", [table(models), bullets(lines)])
 
 
-def _categories(
-    table: DataFrame, models: DataFrame | None, provenance: Mapping[str, Any], truth: str
-) -> list[str]:
+def _categories(results: Results) -> Section:
     lines = []
-    rows = select(table, truth=truth, alpha=primary_alpha(table))
-    for panel in all_panels(table):
+    rows = select(results.table, truth=results.truth, alpha=primary_alpha(results.table))
+    for panel in all_panels(results.table):
         for kind in ("size", "power"):
-            part = rows[
-                (rows["pair"] == panel.pair) & (rows["balance"] == panel.balance) & (rows["kind"] == kind)
-            ]
+            part = select_panel(rows, panel, kind=kind)
             qualify, dead = part["n_categories"], part["n_dead"]
             lines.append(
                 f"{panel.title}, {kind}: {qualify.min()} to {qualify.max()} categories qualify over N and "
                 f"tests, {dead.min()} to {dead.max()} of them dead."
             )
-    for balance, names in (provenance.get("left_out") or {}).items():
+    for balance, names in (results.provenance.get("left_out") or {}).items():
         listed = f": {', '.join(map(str, names))}" if names else ""
         lines.append(f"Left out ({balance}), for no positive document in D_tr: {len(names)}{listed}.")
-    if models is not None:
-        for (model, balance), part in models.groupby(["model", "balance"], sort=False):
+    if results.models is not None:
+        for (model, balance), part in results.models.groupby(["model", "balance"], sort=False):
             n_fewer = fewer_folds(part)
             if n_fewer:
                 lines.append(f"{model} ({balance}), tuned with fewer folds for lack of positives: {n_fewer}.")
-    return _section("Categories", _bullets(lines))
+    return Section("Categories", [bullets(lines)])
 
 
-def _conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
+def _conclusions(results: Results) -> Section:
     import pandas as pd
 
-    found = pd.DataFrame(
-        papers_conclusions(table, provenance), columns=["the paper", "verdict", "numbers here"]
-    )
-    text = (
+    found = pd.DataFrame(papers_conclusions(results), columns=["the paper", "verdict", "numbers here"])
+    caption = (
         "Keller, Bengio & Wong (NIPS 2005), sentence by sentence. How a sentence is read as a condition is "
-        "inferred.\n"
+        "inferred."
     )
-    return _section("The paper's conclusions", [text, to_markdown(found)])
+    return Section("The paper's conclusions", [table(found, caption)])
 
 
-def _truth_rules(table: DataFrame, truth: str) -> list[str]:
-    if without_nulls(table).empty:
-        return _section("Nulls", _bullets([text for name in NULL_TRUTHS for text in truth_sentences(name)]))
-    totals = total_scores(score_truth_rules(table))
+def _truth_rules(results: Results) -> Section:
+    if results.rules.empty:
+        return Section("Nulls", [bullets([line for name in NULL_TRUTHS for line in truth_sentences(name)])])
+    totals = total_scores(results.scores)
     totals["truth"] = [truth_name(str(name)) for name in totals["truth"]]
-    text = (
+    caption = (
         'The paper\'s own rule for "H0 is true" could not be found; each rule is a reconstruction, scored '
-        "on what the paper says of its figures. `tables/truth_rules.md` has alpha_true under every rule.\n"
+        "on what the paper says of its figures. tables/truth_rules.md has alpha_true under every rule."
     )
-    return _section("Truth rules", [text, to_markdown(totals), *_bullets(truth_sentences(truth))])
+    return Section("Truth rules", [table(totals, caption), bullets(truth_sentences(results.truth))])
 
 
-def _how_to_read(truth: str) -> list[str]:
+def _how_to_read(truth: str) -> Section:
     artefacts = list(ARTEFACTS) if truth != "sampling_interval" else []
-    return _section("How to read the numbers", _bullets([*artefacts, BAND_OVERLAP, INFERRED]))
+    return Section("How to read the numbers", [bullets([*artefacts, BAND_OVERLAP, INFERRED])])
 
 
-def _look_and_rerun(out: Path, provenance: Mapping[str, Any]) -> list[str]:
-    figures = sorted(path.name for path in (out / "figures").glob("*.png"))
-    look = ["figures/captions.md says what each figure shows.", *(f"figures/{name}" for name in figures)]
-    note = (
-        "The second command draws the figures again from the tables; the third starts from the stored "
-        "outcomes, without training."
-    )
-    again = rerun_lines(provenance, (REDRAW, FROM_OUTCOMES), [note])
-    return [*_section("What to look at", _bullets(look)), *_section(HEADING, again)]
+def _look(results: Results) -> Section:
+    figures = sorted(path.name for path in (results.folder / "figures").glob("*.png"))
+    lines = ["figures/captions.md says what each figure shows.", *(f"figures/{name}" for name in figures)]
+    return Section("What to look at", [bullets(lines)])
+
+
+def _tables(results: Results, models: DataFrame) -> dict[str, list[Captioned]]:
+    """Return what ``tables/`` holds: size, power, models; ranking and truth rules where there are any."""
+    truth, alpha, tables = results.truth, primary_alpha(results.table), dict[str, list[Captioned]]()
+    for kind, name in KINDS.items():
+        notes = " ".join(["", *truth_sentences(truth)[1:]])
+        tables[kind] = [
+            (
+                f"{name} at alpha = {alpha:g} by rule {truth_name(truth)}, {title}: mean over the categories "
+                "[wider of the Monte Carlo interval and the bootstrap over categories] (qualifying "
+                f"categories / dead).{notes if place == 0 else ''}",
+                part,
+            )
+            for place, (title, part) in enumerate(rates_by_panel(results.table, kind, truth, alpha))
+        ]
+    caption = "Models on D_true; micro F1 pools the cells of all categories. Differences are A minus B."
+    tables["models"] = [(caption, models)]
+    if len(results.ranking):
+        tables["ranking"] = ranking_parts(results.ranking)
+    if len(results.rules):
+        tables["truth_rules"] = truth_parts(results.table, results.scores)
+    return tables
+
+
+def rates_by_panel(rates: DataFrame, kind: str, truth: str, alpha: float) -> list[tuple[str, DataFrame]]:
+    """Return a table per panel that was run: a row per N, a column per test."""
+    import pandas as pd
+
+    curves = [*told_curves(rates, companions=True)]
+    curves += [curve for curve in other_curves(rates) if curve not in curves]
+    rows = select(rates, kind=kind, truth=truth, alpha=alpha)
+    found = []
+    for panel in all_panels(rates):
+        part = select_panel(rows, panel)
+        lines = []
+        for n_documents in sorted(part["n_documents"].unique()):
+            here = part[part["n_documents"] == n_documents]
+            cells = {curve.label: _cell(here[here["test"] == curve.test]) for curve in curves}
+            lines.append({"N": int(n_documents), **cells})
+        if lines:
+            found.append((panel.title, pd.DataFrame(lines)))
+    return found
+
+
+def _cell(points: DataFrame) -> str:
+    if points.empty:
+        return ""
+    point = points.iloc[0]
+    counts = f"({int(point['n_categories'])}/{int(point['n_dead'])})"
+    if point["rate"] != point["rate"]:
+        return f"– {counts}"
+    low, high = interval(point)
+    return f"{point['rate']:.3f} [{low:.3f}, {high:.3f}] {counts}"

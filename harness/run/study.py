@@ -12,8 +12,11 @@ from harness.corpora.corpus import Corpus, count_empty
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
-from harness.run import figures, findings, report
+from harness.results.folder import Results
 from harness.run.evaluation import check_grid, evaluate_all
+from harness.run.figures import draw_figures
+from harness.run.findings import main_findings
+from harness.run.report import make_report
 from harness.run.training import (
     Documents,
     Trained,
@@ -27,13 +30,11 @@ from harness.run.training import (
     train,
 )
 from harness.runtime.parallel import Workers, make_run
-from harness.runtime.provenance import Clock, check_folder, command_line, describe_software, write_provenance
+from harness.runtime.provenance import Clock
+from harness.runtime.run_folder import Say, open_run
 from harness.runtime.store import Store, digest, hash_file
 from harness.split import split_documents
-from harness.writing.html.page import NAME as PAGE
-from harness.writing.html.page import write_page
-
-Say = Callable[[str], None]
+from harness.writing.report import write_report
 
 
 class Source(NamedTuple):
@@ -114,38 +115,39 @@ def run_study(
         If the input cannot be used; `out` is left as it was.
     """
     identity = {**config, "population_sha256": population_file and _hash_input(population_file)}
-    if check_folder(out, identity) == "finished":
-        say(f"{out} holds this very run, finished; summary: {out / 'summary.md'}")
-        return
-    clock = Clock(say)
-    stage_run = functools.partial(make_run, workers, Store(cache))
-    if population_file is None:
-        pair_models(pairs, training["models"])
-        with clock.stage("corpus, split and features"):
-            source = prepare(balances=balances, seed=seed, features_key=config["features"], **training)
-        facts, warnings, n_true = source.facts, source.warnings, source.documents.x_true.shape[0]
-    else:
-        populations, facts, warnings = read_populations(population_file, balances, pairs)
-        n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
-    warnings += check_grid(evaluation, n_true)
-    facts = describe_run(config, identity, evaluation["n_sets"]) | facts | {"warnings": warnings}
-    write_provenance(out, facts)
-    for warning in warnings:
-        say(f"note: {warning}")
-    if population_file is None:
-        populations = train_all(
-            source, training["models"], balances, pairs, seed, device, stage_run, clock, out
+    with open_run(out, identity, say) as run:
+        if run is None:
+            return
+        stage_run = functools.partial(make_run, workers, Store(cache))
+        if population_file is None:
+            pair_models(pairs, training["models"])
+            with run.clock.stage("corpus, split and features"):
+                source = prepare(balances=balances, seed=seed, features_key=config["features"], **training)
+            facts, warnings, n_true = source.facts, source.warnings, source.documents.x_true.shape[0]
+        else:
+            populations, facts, warnings = read_populations(population_file, balances, pairs)
+            n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
+        warnings += check_grid(evaluation, n_true)
+        run.begin(config, evaluation["n_sets"], facts, warnings)
+        if population_file is None:
+            populations = train_all(
+                source, training["models"], balances, pairs, seed, device, stage_run, run.clock, out
+            )
+        write_outcomes(populations, out / "outcomes.csv")
+        evaluate_all(
+            populations, balances, config, evaluation, nulls, seed, stage_run, run.clock, warnings, out
         )
-    write_outcomes(populations, out / "outcomes.csv")
-    evaluate_all(populations, balances, config, evaluation, nulls, seed, stage_run, clock, warnings, out)
-    facts |= {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
-    write_provenance(out, facts)
-    with clock.stage("figures and summary"):
-        drawn = figures.draw_figures(out, workers=workers, **figure)
-        report.write_report(out)
-        write_page(out)
-    write_provenance(out, facts | {"finished": True})
-    announce(out, drawn, findings.main_findings(out), say)
+        run.note(warnings=warnings)
+        results = Results(out)
+        with run.clock.stage("figures and summary"):
+            drawn = draw_figures(results, workers=workers, **figure)
+            found = main_findings(results)
+            if len(results.ranking):
+                write_table(results.ranking, out / "tables" / "ranking.csv")
+            if len(results.rules):
+                write_table(results.scores, out / "tables" / "truth_rules.csv")
+            write_report(out, make_report(results, found), results.provenance)
+        run.tell(drawn, found)
 
 
 def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:
@@ -158,7 +160,7 @@ def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list
     """
     if not (folder / "size_power.csv").is_file():
         raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
-    return figures.draw_figures(folder, workers=workers, **figure)
+    return draw_figures(Results(folder), workers=workers, **figure)
 
 
 def prepare(
@@ -293,29 +295,3 @@ def _hash_input(path: Path) -> str:
         return hash_file(path)
     except OSError as error:
         raise UserError(f"population={path}: {error.strerror}; a run's outcomes.csv is needed") from error
-
-
-def describe_run(config: Mapping[str, Any], identity: Mapping[str, Any], n_sets: int) -> dict[str, Any]:
-    """Return what ``provenance.json`` says of a run before its work begins."""
-    return {
-        "finished": False,
-        "identity": digest(dict(identity)),
-        "command": command_line(),
-        "seed": config["seed"],
-        "n_sets": n_sets,
-        "n_replicates": config["n_replicates"],
-        "config": dict(config),
-        **describe_software(),
-    }
-
-
-def announce(out: Path, drawn: Sequence[Path], found: Sequence[str], say: Say) -> None:
-    """Show the figures, the findings and where the summary is."""
-    say("\nFigures:")
-    for path in drawn:
-        if path.suffix == ".png":
-            say(f"  {path}")
-    say("\nFindings:")
-    for number, finding in enumerate(found, start=1):
-        say(f"  {number}. {finding}")
-    say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")

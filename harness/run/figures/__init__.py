@@ -27,11 +27,9 @@ from harness.drawing.style import (
     nominal_handle,
     save_figure,
 )
-from harness.results.captions import panel_caption, write_captions
+from harness.results.captions import panel_caption
 from harness.results.names import (
-    COLUMNS,
     NULL_TRUTHS,
-    NUMERIC,
     PRIMARY_ALPHA,
     REWEIGHTED,
     Curve,
@@ -43,7 +41,6 @@ from harness.results.names import (
     papers_curves,
     papers_panels,
     primary_truth,
-    read_table,
     select,
     without_nulls,
 )
@@ -51,10 +48,12 @@ from harness.run.figures.null_plan import plan_degenerate, plan_null_figures
 from harness.run.figures.prevalence import prevalence_figure
 from harness.run.figures.truths import truth_figure
 from harness.runtime.parallel import Workers, completed
-from harness.runtime.provenance import read_provenance
+from harness.writing.captions import write_captions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from harness.results.folder import Results
 
 LEFT, GAP, RIGHT = 0.86, 0.86, 0.1  # inches: room for row labels left of each panel
 PANEL_HEIGHT, TITLE_HEIGHT, AXIS_HEIGHT = 1.9, 0.24, 0.35
@@ -83,7 +82,7 @@ class Options:
 
 
 def draw_figures(
-    out: Path,
+    results: Results,
     *,
     papers_minus_one: bool = False,
     dpi: float = 200,
@@ -93,14 +92,11 @@ def draw_figures(
     truth: str | None = None,
     workers: Workers = ALONE,
 ) -> list[Path]:
-    """Draw every figure that the tables in `out` can give.
+    """Draw every figure that a run's tables can give.
 
     Parameters
     ----------
-    out : Path
-        Folder of a finished run: ``size_power.csv``, and where the run left them ``provenance.json`` (for
-        the captions) and, of a run under nulls, ``size_by_category.csv``, ``power_path.csv``,
-        ``nulls.csv`` and ``size_power_by_category.csv``.
+    results : Results
     papers_minus_one : bool
         Draw -1 where no category qualifies, as the paper does, instead of nothing.
     dpi : float
@@ -122,27 +118,23 @@ def draw_figures(
     Raises
     ------
     UserError
-        If the table is missing, lacks a column or has no row, or an option is not allowed.
+        If a table is missing, lacks a column or has no row, or an option is not allowed.
     """
-    out = Path(out)
     formats = tuple(formats)
     check_options(formats, x_axis, dpi, width)
-    table = read_table(out / "size_power.csv", COLUMNS, NUMERIC)
-    provenance = read_provenance(out) or {}
+    table, provenance, folder = results.table, results.provenance, results.folder / "figures"
     options = Options(papers_minus_one, dpi, width, formats, x_axis)
-    chosen, rules = primary_truth(table, truth), without_nulls(table)
-    shown = table if chosen in NULL_TRUTHS else rules
-    jobs = {} if rules.empty else plan_figures(shown, provenance, chosen, options)
-    # a worker may have another working directory
-    of_nulls = plan_null_figures(out.absolute(), table, provenance, width=width, x_axis=x_axis)
+    chosen = primary_truth(table, truth)
+    shown = table if chosen in NULL_TRUTHS else results.rules
+    jobs = {} if results.rules.empty else plan_figures(shown, provenance, chosen, options)
+    of_nulls = plan_null_figures(results, width=width, x_axis=x_axis)
     jobs |= of_nulls or plan_degenerate(table, provenance, "figure_degenerate", width=width)
-    draw = partial(_draw, folder=(out / "figures").absolute(), formats=formats, dpi=dpi)
+    # a worker may have another working folder
+    draw = partial(_draw, folder=folder.absolute(), formats=formats, dpi=dpi)
     arguments = [(stem, (stem, build)) for stem, build in jobs.items()]
     captions = dict(completed(workers, draw, arguments, threads=False, description="drawing figures"))
-    paths = [out / "figures" / f"{stem}.{name}" for stem in jobs for name in formats]
-    if not jobs:
-        return []
-    return [*paths, write_captions(out / "figures", {stem: captions[stem] for stem in jobs})]
+    paths = [folder / f"{stem}.{name}" for stem in jobs for name in formats]
+    return [*paths, write_captions(folder, {stem: captions[stem] for stem in jobs})] if jobs else []
 
 
 Build = Callable[[], tuple[Any, str]]

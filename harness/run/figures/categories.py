@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -31,6 +30,8 @@ from harness.run.figures.nulls import LEFT, MEASURES, RIGHT, family_rows, null_p
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from harness.results.folder import Results
 
 Item = TypeVar("Item")
 Build = Callable[[], tuple[Any, str]]
@@ -63,22 +64,12 @@ PROPERTIES = {
 }
 
 
-def plan_category_figures(out: Path, table: DataFrame, *, width: float, x_axis: str) -> dict[str, Build]:
-    """Return the figures of sizes over categories; none where the run left no sizes by category.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the run.
-    table : DataFrame
-        ``size_power.csv``, for the means.
-    width : float
-        Inches.
-    x_axis : {"log", "linear"}
-    """
-    if not (out / "size_by_category.csv").is_file():
+def plan_category_figures(results: Results, *, width: float, x_axis: str) -> dict[str, Build]:
+    """Return the figures of sizes over categories; none where the run left no sizes by category."""
+    folder = results.folder.absolute()  # a worker may have another working folder
+    if not results.has("size_by_category.csv"):
         return {}
-    sizes = measured(read_table(out / "size_by_category.csv", COLUMNS, NUMBERS))
+    sizes = measured(read_table(folder / "size_by_category.csv", COLUMNS, NUMBERS))
     jobs: dict[str, Build] = {}
     run = [str(measure) for measure in sizes["measure"].unique()]
     for measure in sorted(run, key=lambda name: [*MEASURES, name].index(name)):
@@ -86,13 +77,13 @@ def plan_category_figures(out: Path, table: DataFrame, *, width: float, x_axis: 
         for place, (panels, curves) in enumerate(pages, start=1):
             stem = f"figure_size_by_category_{measure}" + (f"_{place}" if place > 1 else "")
             jobs[stem] = partial(
-                size_figure, sizes, table, panels, curves, measure=measure, width=width, x_axis=x_axis
+                size_figure, sizes, results.table, panels, curves, measure=measure, width=width, x_axis=x_axis
             )
     shown = sizes[(sizes["truth"] == "exact_null") & sizes["measure"].isin(list(MEASURES))]
-    paths = out / "size_power_by_category.csv", out / "nulls.csv"
-    if shown["median"].notna().any() and all(path.is_file() for path in paths):
+    names = "size_power_by_category.csv", "nulls.csv"
+    if shown["median"].notna().any() and all(map(results.has, names)):
         jobs["figure_liberal_categories"] = lambda: liberal_figure(
-            read_table(paths[0]), read_table(paths[1]), shown, width=width
+            read_table(folder / names[0]), read_table(folder / names[1]), shown, width=width
         )
     return jobs
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.results.category_verdicts import read_rates
 from harness.results.names import (
     PAIRS,
     UNBALANCED,
@@ -15,14 +12,11 @@ from harness.results.names import (
     balanced_scheme,
     pair_name,
     primary_alpha,
-    read_table,
     reference_size,
-    without_nulls,
 )
 from harness.results.truth_scores import CANNOT_TELL, truth_name
 from harness.results.verdicts import (
     Judged,
-    chosen_truth,
     compare,
     judge,
     list_words,
@@ -32,54 +26,31 @@ from harness.results.verdicts import (
 )
 from harness.run.findings.models import CLEARLY, Closeness, closeness
 from harness.run.findings.nulls import null_findings
-from harness.runtime.provenance import read_provenance
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from harness.results.folder import Results
 
 NO_PANEL = "{}: cannot tell, for no panel against N was run; see the figure against prevalence."
 DIRECTIONS = ("higher", "lower", CANNOT_TELL)
 
 
-def main_findings(out: Path) -> list[str]:
-    """Return three findings: size, power, and what class balance changes; those under nulls before them.
+def main_findings(results: Results) -> list[str]:
+    """Return what a run found: on size, power and class balance.
 
-    Parameters
-    ----------
-    out : Path
-        Folder of a finished run.
-
-    Returns
-    -------
-    list of str
-        Three, and those under nulls before them where nulls were run; in a run of nulls alone these replace
-        the one on size. Each says ``cannot tell`` where
-        too few categories qualify or intervals are too wide.
-
-    Raises
-    ------
-    UserError
-        If ``size_power.csv`` or ``outcomes.csv`` is missing or lacks a column.
+    Where nulls were run their findings stand first; in a run of nulls alone they replace the one on size.
+    Each says ``cannot tell`` where too few categories qualify or intervals are too wide.
     """
-    out = Path(out)
-    table = read_rates(out)
-    outcomes = read_table(out / "outcomes.csv", ("category", "pair", "balance", "e1", "e8"))
-    provenance = read_provenance(out) or {}
-    found = null_findings(table, outcomes, provenance)
-    rules = without_nulls(table)
-    about_size = [] if found and rules.empty else [size_finding(table, provenance)]
-    return [
-        *found,
-        *about_size,
-        power_finding(table, provenance, closeness(outcomes)),
-        balance_finding(table, provenance),
-    ]
+    found = null_findings(results)
+    size = [] if found and results.rules.empty else [size_finding(results)]
+    return [*found, *size, power_finding(results, closeness(results.outcomes)), balance_finding(results)]
 
 
-def size_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
+def size_finding(results: Results) -> str:
     """Return what each test's size is in each panel near N = 1000, and the highest and lowest mean."""
+    table, truth = results.table, results.truth
     alpha, n_documents = primary_alpha(table), reference_size(table)
-    truth = chosen_truth(table, provenance)
     curves = told_curves(table)
     points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves)
     if not points:
@@ -111,10 +82,10 @@ def _panel_name(panel: Panel) -> str:
     return f"({panel.letter})" if panel.letter else panel.title
 
 
-def power_finding(table: DataFrame, provenance: Mapping[str, Any], pairs: list[Closeness]) -> str:
+def power_finding(results: Results, pairs: list[Closeness]) -> str:
     """Return the power of the ΔF1 test and of the best ΔCerr test for the dissimilar and the close pair."""
+    table, truth = results.table, results.truth
     alpha, n_documents = primary_alpha(table), reference_size(table)
-    truth = chosen_truth(table, provenance)
     parts, firsts = [], []
     curves = told_curves(table)
     for word, panel in _power_panels(table, pairs):
@@ -193,14 +164,14 @@ def _directions(words: list[str], noun: str) -> str:
     return " and ".join(parts) or f"{CANNOT_TELL} (nothing in common)"
 
 
-def balance_finding(table: DataFrame, provenance: Mapping[str, Any]) -> str:
+def balance_finding(results: Results) -> str:
     """Return what changes from balanced to unbalanced categories, in size and in power."""
+    table, truth = results.table, results.truth
     scheme = balanced_scheme(table)
     run = {str(name) for name in table["balance"].unique()}
     if not scheme or UNBALANCED not in run:
         return f"Class balance: cannot tell, for only {', '.join(sorted(run))} was run."
     alpha, n_documents = primary_alpha(table), reference_size(table)
-    truth = chosen_truth(table, provenance)
     parts = []
     for kind, rule in (("size", size_truth(table, truth)), ("power", truth)):
         points = judge(

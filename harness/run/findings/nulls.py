@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,30 +15,23 @@ from harness.results.names import (
     primary_alpha,
     test_name,
 )
-from harness.results.ranking import rank_tests, recommend, recommendation
+from harness.results.ranking import recommend, recommendation
 from harness.results.truth_scores import CANNOT_TELL
 from harness.run.figures.degenerate import figure_1d
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from harness.results.folder import Results
+
 MEASURES = {"f1": "ΔF1", "error": "ΔCerr"}
 LETTERS = {"holds": "H", "conservative": "C", "undecided": "?", CANNOT_TELL: "."}
 NULL_NAMES = {"exact_null": "exact null", "joint_null": "joint null"}
 
 
-def null_findings(table: DataFrame, outcomes: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
-    """Return the findings of a run under ``exact_null``, the first ones on which tests hold; empty without.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As :func:`harness.results.category_verdicts.read_rates` returns it.
-    outcomes : DataFrame
-        ``outcomes.csv``; the prevalence of natural categories comes from its cells.
-    provenance : mapping
-    """
-    ranked = rank_tests(table)
+def null_findings(results: Results) -> list[str]:
+    """Return the findings under ``exact_null``, the first ones on which tests hold; none without it."""
+    table, outcomes, ranked = results.table, results.outcomes, results.ranking
     if ranked.empty:
         return []
     findings = []
@@ -50,7 +42,7 @@ def null_findings(table: DataFrame, outcomes: DataFrame, provenance: Mapping[str
         scheme = balanced_scheme(table)
         balanced = ranked[ranked["balance"] == scheme] if scheme else ranked[ranked["prevalence"] > 0.3]
         findings += recommended(balanced, outcomes, 3000, 0.5, "N = 3000, balanced")
-    return [text for text in (*findings, dead_finding(ranked), figure_1d(table, provenance)) if text]
+    return [text for text in (*findings, dead_finding(ranked), figure_1d(table, results.provenance)) if text]
 
 
 def holding(ranked: DataFrame, measure: str, alpha: float) -> list[str]:

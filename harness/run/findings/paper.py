@@ -5,7 +5,6 @@ How a sentence becomes a condition on the tables is ours (*inferred*) and stands
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,13 +21,11 @@ from harness.results.names import (
     reference_size,
     select,
     select_panel,
-    without_nulls,
 )
-from harness.results.truth_scores import CANNOT_TELL, MET, STATEMENTS, score_truth_rules, statement_verdict
+from harness.results.truth_scores import CANNOT_TELL, MET, STATEMENTS, statement_verdict
 from harness.results.verdicts import (
     WORDS,
     Judged,
-    chosen_truth,
     count_words,
     judge,
     liberal_by_rule_alone,
@@ -39,6 +36,8 @@ from harness.run.figures.degenerate import figure_1d
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from harness.results.folder import Results
 
 AGREE, DIFFER = "agree", "differ"
 EXACT = "exact_null"
@@ -52,29 +51,17 @@ class Conclusion(NamedTuple):
     evidence: str
 
 
-def papers_conclusions(table: DataFrame, provenance: Mapping[str, Any]) -> list[Conclusion]:
-    """Return every conclusion of the paper that the tables can speak to.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As :func:`harness.results.category_verdicts.read_rates` returns it.
-    provenance : mapping
-        What the run recorded of itself.
-
-    Returns
-    -------
-    list of Conclusion
-        `verdict` is ``agree``, ``differ`` or ``cannot tell``.
-    """
-    truth, alpha = chosen_truth(table, provenance), primary_alpha(table)
+def papers_conclusions(results: Results) -> list[Conclusion]:
+    """Return every conclusion of the paper that the tables can speak to, with its verdict."""
+    table, truth = results.table, results.truth
+    alpha = primary_alpha(table)
     return [
         _reliable(table, size_truth(table, truth), alpha),
         _consistent_levels(table, truth),
         _variance_vanishes(table, truth, alpha),
         _below_by_one_sd(table, truth, alpha),
-        *([] if without_nulls(table).empty else _statements(table, truth)),
-        _proportion_optimistic(table, provenance, truth, alpha),
+        *([] if results.rules.empty else _statements(results.scores, truth)),
+        _proportion_optimistic(results, alpha),
     ]
 
 
@@ -224,8 +211,7 @@ def _below_by_one_sd(table: DataFrame, truth: str, alpha: float) -> Conclusion:
     return Conclusion(text, AGREE if met == len(rows) else DIFFER, evidence)
 
 
-def _statements(table: DataFrame, truth: str) -> list[Conclusion]:
-    scores = score_truth_rules(table)
+def _statements(scores: DataFrame, truth: str) -> list[Conclusion]:
     found = []
     for name, text in STATEMENTS.items():
         verdict = statement_verdict(scores, truth, name)
@@ -238,24 +224,24 @@ def _statements(table: DataFrame, truth: str) -> list[Conclusion]:
     return found
 
 
-def _proportion_optimistic(
-    table: DataFrame, provenance: Mapping[str, Any], truth: str, alpha: float
-) -> Conclusion:
+def _proportion_optimistic(results: Results, alpha: float) -> Conclusion:
     text = (
         "Figure 1(d): the proportion test looks optimistic on small unbalanced sets of close models. Read "
         "as: at the smallest N it is liberal there (by category under an exact null, the mean under a rule)."
     )
+    table = results.table
     panels = [panel for panel in papers_panels(table) if panel.letter == "d" and panel.balance]
     curves = [curve for curve in papers_curves(table) if curve.test == "proportion"]
     n_documents = int(table["n_documents"].min())
     points = judge(
-        table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves, panels=panels
-    )
+        table, kind="size", truth=results.truth, alpha=alpha, n_documents=n_documents, curves=curves,
+        panels=panels,
+    )  # fmt: skip
     if not points:
         return Conclusion(text, CANNOT_TELL, "panel (d) or the proportion test was not run")
     point = points[0]
     verdict = {"liberal": AGREE, "holds": DIFFER, "conservative": DIFFER}.get(point.word, CANNOT_TELL)
     told = f"N = {n_documents}: {point.said}; mean over categories {point}"
     # a run under nulls says the next thing among its main findings
-    both = figure_1d(table, provenance) if nulls_alone(table).empty else ""
+    both = figure_1d(table, results.provenance) if nulls_alone(table).empty else ""
     return Conclusion(text, verdict, f"{told}. {both}" if both else told)

@@ -1,6 +1,7 @@
 "use strict";
 // A click on a column's head sorts its table; empty cells stay last. Without this script nothing is lost but that.
 const NUMBER = /^\[?([+\u2212-]?(\d[\d,]*(\.\d+)?|\.\d+))/;
+const LEADING = /^\[?[+\u2212-]?(\d[\d,]*(\.\d+)?|\.\d+)( ?%)?(?=$|[\s/,\[(])/; // most cells like this: sorted as numbers
 const words = new Intl.Collator("en", { numeric: true });
 
 function value(row, column, numeric) {
@@ -12,8 +13,9 @@ function value(row, column, numeric) {
 
 function sort(head, column) {
   const table = head.closest("table"), body = table.tBodies[0];
-  const numeric = head.classList.contains("number") || head.classList.contains("leading");
   const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+  const told = [...body.rows].map((row) => row.cells[column].textContent.trim()).filter((text) => text !== "");
+  const numeric = 2 * told.filter((text) => LEADING.test(text)).length > told.length;
   const rows = [...body.rows].map((row) => [value(row, column, numeric), row]);
   rows.sort(([a], [b]) => {
     if (a === null || b === null) return (a === null) - (b === null);

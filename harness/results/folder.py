@@ -1,0 +1,83 @@
+"""The folder of a finished run: each table is read once, and what follows from it is worked out once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.results.category_verdicts import with_distribution
+from harness.results.names import COLUMNS, NUMERIC, primary_truth, read_table, without_nulls
+from harness.results.ranking import rank_tests
+from harness.results.truth_scores import score_truth_rules
+from harness.runtime.provenance import read_provenance
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1, 9)))
+
+
+class Results:
+    """What a run of the size/power study left.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    UserError
+        By an attribute whose table is missing, unreadable, or lacks a column.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+
+    def has(self, name: str) -> bool:
+        """Return whether the folder has the table `name`, such as ``nulls.csv``."""
+        return (self.folder / name).is_file()
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """What ``provenance.json`` holds; empty where there is none."""
+        return read_provenance(self.folder) or {}
+
+    @cached_property
+    def table(self) -> DataFrame:
+        """``size_power.csv``, at sizes under nulls with the columns of ``size_by_category.csv``."""
+        table = read_table(self.folder / "size_power.csv", COLUMNS, NUMERIC)
+        return with_distribution(table, self.folder / "size_by_category.csv")
+
+    @cached_property
+    def rules(self) -> DataFrame:
+        """The rows of :attr:`table` under rules that judge the real populations."""
+        return without_nulls(self.table)
+
+    @cached_property
+    def outcomes(self) -> DataFrame:
+        """``outcomes.csv``."""
+        return read_table(self.folder / "outcomes.csv", OUTCOMES)
+
+    @cached_property
+    def models(self) -> DataFrame | None:
+        """``models.csv``; None where the study started from stored outcomes."""
+        needed = ("model", "category", "balance", "n_folds", "f1", "error")
+        return read_table(self.folder / "models.csv", needed) if self.has("models.csv") else None
+
+    @cached_property
+    def truth(self) -> str:
+        """The truth rule that the run's figures are drawn under."""
+        figure = (self.provenance.get("config") or {}).get("figure") or {}
+        wanted = figure.get("truth")
+        return primary_truth(self.table, wanted if wanted in set(self.table["truth"]) else None)
+
+    @cached_property
+    def ranking(self) -> DataFrame:
+        """The tests of every place in their order; empty where no exact null was run."""
+        return rank_tests(self.table)
+
+    @cached_property
+    def scores(self) -> DataFrame:
+        """How each truth rule fits what the paper says of its figures."""
+        return score_truth_rules(self.table)

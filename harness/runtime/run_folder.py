@@ -1,0 +1,105 @@
+"""The frame in which every command works: one folder, one clock, one ``provenance.json``."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.runtime.provenance import (
+    NAME,
+    Clock,
+    check_folder,
+    command_line,
+    describe_software,
+    write_provenance,
+)
+from harness.runtime.store import digest
+
+Say = Callable[[str], None]
+
+
+class RunFolder:
+    """A folder in which a run is at work.
+
+    Attributes
+    ----------
+    out : Path
+    clock : Clock
+    lines : list of str
+        What is shown when the run has ended well.
+    """
+
+    def __init__(self, out: Path, identity: Mapping[str, Any], say: Say) -> None:
+        self.out, self.say, self.clock = out, say, Clock(say)
+        self.lines: list[str] = []
+        self._facts: dict[str, Any] = {
+            "finished": False, "identity": digest(dict(identity)), "command": command_line(),
+            **describe_software(),
+        }  # fmt: skip
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What ``provenance.json`` says of the run by now."""
+        timed = {"seconds": self.clock.seconds, "peak_mib": self.clock.peak_mib}
+        return self._facts | {name: value for name, value in timed.items() if value}
+
+    def note(self, **facts: Any) -> None:
+        """Add to what ``provenance.json`` says, and write it."""
+        self._facts |= facts
+        write_provenance(self.out, self.facts)
+
+    def begin(
+        self, config: Mapping[str, Any], n_sets: int, facts: Mapping[str, Any], warnings: Sequence[str]
+    ) -> None:
+        """Write what is known before a size/power study's work, and show its warnings."""
+        numbers = {"seed": config["seed"], "n_sets": n_sets, "n_replicates": config["n_replicates"]}
+        self.note(**numbers, config=dict(config), **facts, warnings=warnings)
+        for warning in warnings:
+            self.say(f"note: {warning}")
+
+    def tell(self, drawn: Sequence[Path], found: Sequence[str]) -> None:
+        """Show figures and findings when the run has ended."""
+        self.lines += ["\nFigures:", *(f"  {path}" for path in drawn if path.suffix == ".png")]
+        self.lines += ["\nFindings:", *(f"  {number}. {text}" for number, text in enumerate(found, start=1))]
+
+
+@contextmanager
+def open_run(out: Path, identity: Mapping[str, Any], say: Say) -> Iterator[RunFolder | None]:
+    """Hold a run's folder while it works, and call the run finished at the end.
+
+    Parameters
+    ----------
+    out : Path
+        New, empty, or of the same identity: what was begun there goes on.
+    identity : mapping
+        JSON types that make two runs the same run.
+    say : callable
+        Shows a line to the user.
+
+    Yields
+    ------
+    RunFolder or None
+        None where `out` holds this very run, finished; there is nothing to do then.
+
+    Raises
+    ------
+    UserError
+        If `out` is another run's or holds other files.
+    """
+    state, summary = check_folder(out, identity), out / "summary.md"
+    if state == "finished":
+        say(f"{out} holds this very run, finished; summary: {summary}")
+        yield None
+        return
+    run = RunFolder(out, identity, say)
+    try:
+        yield run
+    except UserError:
+        if state == "new":
+            (out / NAME).unlink(missing_ok=True)
+        raise
+    run.note(finished=True)
+    for line in run.lines:
+        say(line)
+    say(f"\nSummary: {summary}; as a page: {out / 'report.html'}")

@@ -1,0 +1,222 @@
+"""``report.html``: a report with its figures as one page that needs no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import harmless
+from harness.runtime.store import read_regular, write_atomically
+from harness.writing.captions import read_captions
+from harness.writing.citations import bibtex, reference, version_of, works_of
+from harness.writing.report import RERUN, Report, Section, environment
+from harness.writing.table_text import show
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from pandas import DataFrame
+
+NAME = "report.html"
+FINDINGS = ("Main findings", "Findings")
+FRONT = ("What was run", "Warnings", "Notes")
+REPLACED = ("What to look at", "Files", RERUN)
+"""Sections that name files: the page shows the figures, and has a list of all files."""
+LONGEST_TABLE = 400
+"""Rows of the longest table that is shown beside those of the summary."""
+FIGURES = re.compile(r"<!-- figures -->.*<!-- end of figures -->\n", re.DOTALL)
+NUMBER = re.compile(r"[+−-]?(\d[\d,]*(\.\d+)?|\.\d+)( ?%)?")
+SHORT = 32
+"""Characters of the longest cell of a column that is not broken into lines."""
+BUDGET = 3_000_000
+"""Bytes of images in a page; base64 makes a third more of them."""
+FIRST = (
+    "figure_size_by_category_f1", "figure_size_by_category_error", "figure_liberal_categories", "figure1",
+    "figure2",
+)  # fmt: skip
+SHOWN = 4
+"""Up to as many figures are open; of more, those of `FIRST`, or the first ones."""
+BEGINNING, LONGEST_TITLE = 120, 160
+"""Characters of a caption that are shown at least, the rest being folded, and of a figure's name at most."""
+
+
+def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
+    """Write ``report.html``, one file that loads no other, and return its path."""
+    by_heading = {section.heading: section for section in report.sections}
+    front = [by_heading[name] for name in (*FINDINGS, *FRONT) if name in by_heading]
+    rest = [one for one in report.sections if one.heading not in (*FINDINGS, *FRONT, *REPLACED)]
+    figures = figures_html(out)
+    shown = {id(block.table) for section in report.sections for block in section.blocks}
+    more = {
+        stem: parts
+        for stem, all_parts in report.tables.items()
+        if (parts := [part for part in all_parts if id(part[1]) not in shown])
+    }
+    too_long = [stem for stem, parts in more.items() if any(len(part) > LONGEST_TABLE for _, part in parts)]
+    more = {stem: parts for stem, parts in more.items() if stem not in too_long}
+    version, works = version_of(facts), works_of(facts)
+    headings = [one.heading for one in front] + ["Figures"] * ("<h2" in figures)
+    headings += [one.heading for one in rest] + ["More tables"] * bool(more or too_long)
+    style, script = (files(__package__).joinpath("templates", name).read_text("utf-8") for name in
+                     ("style.css", "sort.js"))  # fmt: skip
+    text = environment().get_template("report.html.j2").render(
+        title=report.title, command=" ".join(str(facts.get("command") or "").split()),
+        headings=[*headings, "How to cite", RERUN, "Files"], style=style, script=script, front=front,
+        figures=figures, rest=rest, more=more, too_long=too_long,
+        works=[(reference(work, version), work.reason) for work in works],
+        bibtex="\n\n".join(bibtex(work, version) for work in works), again=by_heading[RERUN],
+        versions=_versions(facts), files=list(_beside(out)),
+    )  # fmt: skip
+    write_atomically(out / NAME, harmless(text).encode())
+    return out / NAME
+
+
+def refresh_page(out: Path) -> Path | None:
+    """Put the figures as they are now into the page in `out`; None where no page takes them."""
+    path = out / NAME
+    text = read_regular(path).decode() if path.is_file() else ""
+    if not FIGURES.search(text):
+        return None
+    fresh = harmless(figures_html(out))
+    write_atomically(path, FIGURES.sub(lambda _: fresh, text, count=1).encode())
+    return path
+
+
+def _versions(facts: Mapping[str, Any]) -> DataFrame | None:
+    import pandas as pd
+
+    versions = dict(facts.get("versions") or {})
+    more = [name for name in ("platform", "git_commit") if facts.get(name)]
+    versions |= {name.replace("_", " "): facts[name] for name in more}
+    return pd.DataFrame(versions.items(), columns=["software", "version"]) if versions else None
+
+
+def _beside(out: Path) -> Iterator[list[str]]:
+    """Yield the names of the files beside the page, folder by folder."""
+    for pattern in ("*.csv", "tables/*", "figures/*", "summary.md", "provenance.json"):
+        paths = sorted(path for path in out.glob(pattern) if path.is_file() and path.name[0] != ".")
+        if paths:
+            yield [path.relative_to(out).as_posix() for path in paths]
+
+
+def _cells(frame: DataFrame) -> list[list[str]]:
+    return [[show(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+
+
+def _kinds(frame: DataFrame) -> list[Markup]:
+    """Return the class of each column: numbers stand to the right, short cells are not broken."""
+    from markupsafe import Markup
+
+    kinds = []
+    for column in zip(*_cells(frame), strict=True) if len(frame) else [()] * frame.shape[1]:
+        told = [cell for cell in column if cell]
+        longest = max(map(len, told), default=0)
+        kind = "short" if longest <= SHORT else "long" if longest > 3 * SHORT else ""
+        if told and all(NUMBER.fullmatch(cell) for cell in told):
+            kind = "number short"
+        kinds.append(Markup(f' class="{kind}"' if kind else ""))
+    return kinds
+
+
+def _classed(section: Section) -> Markup:
+    from markupsafe import Markup
+
+    told = [line for block in section.blocks for line in block.lines]
+    warned = section.heading in ("Warnings", "Notes") and told != ["None."]
+    kind = "findings" if section.heading in FINDINGS else "warned" if warned else ""
+    return Markup(f' class="{kind}"' if kind else "")
+
+
+def _unseen(heading: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup('<span class="unseen">{}</span>').format(heading)
+
+
+def _anchor(heading: str) -> str:
+    """Return the name that links within the page use.
+
+    >>> _anchor("The paper's conclusions")
+    'the-paper-s-conclusions'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
+
+
+def _digest(text: str) -> str:
+    """Return what lets this very text through the page's policy, and no other."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+FILTERS = {
+    "anchor": _anchor, "cells": _cells, "classed": _classed, "digest": _digest, "kinds": _kinds,
+    "unseen": _unseen,
+}  # fmt: skip
+
+
+def figures_html(out: Path) -> str:
+    """Return the figures in ``figures/`` in the order of their captions; those that stand back are folded."""
+    captions = read_captions(out / "figures")
+    paths = {path.stem: path for path in sorted((out / "figures").glob("*.png"))}
+    stems = [stem for stem in captions if stem in paths] + [stem for stem in paths if stem not in captions]
+    images = embed([paths[stem] for stem in stems])
+    front = stems
+    if len(stems) > SHOWN:
+        front = [stem for stem in FIRST if stem in stems] or stems[:SHOWN]
+    figures = [
+        _figure(stem, images[stem], captions.get(stem, "")) | {"open": stem in front} for stem in stems
+    ]
+    drawn = sorted(path.name for path in (out / "figures").glob("*.pdf"))
+    return str(environment().get_template("figures.html.j2").render(figures=figures, files=drawn))
+
+
+def _figure(stem: str, data: bytes | None, caption: str) -> dict[str, Any]:
+    title = caption
+    if len(caption) > LONGEST_TITLE:
+        title = caption[:LONGEST_TITLE].rpartition(" ")[0].rstrip(",;:") + " ..."
+    beginning, more = split_caption(caption)
+    size = [int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)]
+    return {
+        "stem": stem, "title": f"{stem}: {title}" if title else stem, "beginning": beginning, "more": more,
+        "source": base64.b64encode(data).decode() if data else "", "width": size[0], "height": size[1],
+    }  # fmt: skip
+
+
+def split_caption(words: str) -> tuple[str, str]:
+    """Return what a caption begins with, whole sentences, and the rest.
+
+    >>> split_caption("Figure 1. Rates.")
+    ('Figure 1. Rates.', '')
+    """
+    end = words.find(". ", BEGINNING)
+    return (words, "") if end < 0 else (words[: end + 1], words[end + 2 :])
+
+
+def embed(paths: Sequence[Path]) -> dict[str, bytes | None]:
+    """Return the images by stem: as they are, with 256 colours where they are too many, else None."""
+    images = {path.stem: read_regular(path) for path in paths}
+    if sum(map(len, images.values())) > BUDGET:
+        images = {stem: reduce_colours(data) for stem, data in images.items()}
+    kept: dict[str, bytes | None] = {}
+    left = BUDGET
+    for stem, data in images.items():
+        kept[stem] = data if len(data) <= left else None
+        left -= len(data) if kept[stem] else 0
+    return kept
+
+
+def reduce_colours(data: bytes) -> bytes:
+    """Return a PNG with at most 256 colours, about a third of the size; charts look the same."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data)) as image:
+        drawn = image.convert("RGBA")
+    flat = Image.new("RGBA", drawn.size, "white")
+    flat.alpha_composite(drawn)
+    made = io.BytesIO()
+    flat.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(made, "PNG", optimize=True)
+    return made.getvalue()

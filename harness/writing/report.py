@@ -1,0 +1,130 @@
+"""A report: sections and tables, written as ``summary.md``, ``tables/`` and one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from harness.errors import harmless
+from harness.runtime.store import write_atomically
+from harness.writing.table_text import escape_markdown, to_markdown, write_tables
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from pandas import DataFrame
+
+RERUN = "How to run this again"
+REDRAW = "harness figures from=FOLDER"
+
+Captioned = tuple[str, "DataFrame"]
+
+
+class Block(NamedTuple):
+    """A part of a section: ``text``, ``bullets``, ``numbered`` and ``code`` have lines, ``table`` a table."""
+
+    kind: str
+    lines: Sequence[str] = ()
+    table: DataFrame | None = None
+    caption: str = ""
+
+
+class Section(NamedTuple):
+    """A heading and what stands below it."""
+
+    heading: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a study says: the sections of ``summary.md``, and the captioned tables of ``tables/`` by file.
+
+    Every text is plain; whoever writes the report escapes it.
+    """
+
+    title: str
+    sections: Sequence[Section]
+    tables: Mapping[str, Sequence[Captioned]] = field(default_factory=dict)
+
+
+def text(*paragraphs: str) -> Block:
+    """Return paragraphs."""
+    return Block("text", paragraphs)
+
+
+def bullets(lines: Sequence[str]) -> Block:
+    """Return a list."""
+    return Block("bullets", lines)
+
+
+def numbered(lines: Sequence[str]) -> Block:
+    """Return a list with numbers."""
+    return Block("numbered", lines)
+
+
+def table(frame: DataFrame, caption: str = "") -> Block:
+    """Return a table; on the page a table without a caption has the heading of its section."""
+    return Block("table", (), frame, caption)
+
+
+def warnings_section(warnings: Sequence[str], heading: str = "Warnings") -> Section:
+    """Return the warnings, or "None."."""
+    return Section(heading, [bullets(warnings or ["None."])])
+
+
+def rerun_section(
+    facts: Mapping[str, Any], commands: Sequence[str] = (REDRAW,), notes: Sequence[str] = ()
+) -> Section:
+    """Return a run's command, other `commands` with `notes` on them, the seed, seconds and memory."""
+    seed, seconds, peak = (facts.get(name) for name in ("seed", "seconds", "peak_mib"))
+    lines = [
+        f"Seed: {'not recorded' if seed is None else seed}. The same configuration and seed give the same "
+        "bytes in every CSV.",
+        *notes,
+    ]
+    if seconds:
+        lines.append("Seconds: " + ", ".join(f"{stage} {value:g}" for stage, value in seconds.items()) + ".")
+    if peak:
+        lines.append(f"Peak memory over all processes: {max(peak.values()):g} MiB.")
+    shown = [facts.get("command") or "(command not recorded)", *commands]
+    return Section(RERUN, [Block("code", [" ".join(str(line).split()) for line in shown]), bullets(lines)])
+
+
+def write_report(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
+    """Write ``summary.md``, ``tables/`` and the page to `out`, which holds the figures; return the page.
+
+    Parameters
+    ----------
+    out : Path
+    report : Report
+        Where it has no section on how to run it again, one is added.
+    facts : mapping
+        What ``provenance.json`` holds.
+    """
+    from harness.writing.page import write_page
+
+    if all(section.heading != RERUN for section in report.sections):
+        report = Report(report.title, [*report.sections, rerun_section(facts)], report.tables)
+    for stem, parts in report.tables.items():
+        write_tables(out / "tables", stem, parts)
+    summary = environment().get_template("summary.md.j2").render(title=report.title, sections=report.sections)
+    write_atomically(out / "summary.md", harmless(summary).encode())
+    return write_page(out, report, facts)
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates of this folder; those of HTML escape what they are given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    from harness.writing.page import FILTERS
+
+    made = Environment(
+        loader=PackageLoader("harness.writing"), autoescape=select_autoescape(["html.j2"]),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    made.filters |= {"md": escape_markdown, "md_table": to_markdown, **FILTERS}
+    return made
