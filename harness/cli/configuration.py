@@ -101,7 +101,8 @@ def named_tests(
     check_names("test", names or ())
     cfg = OmegaConf.create({"n_replicates": n_replicates, "test": {}})
     for name in names or ():
-        node = to_plain(OmegaConf.load(conf_folder() / "test" / f"{name}.yaml"))[name]
+        node: Any = OmegaConf.to_container(OmegaConf.load(conf_folder() / "test" / f"{name}.yaml"))
+        node = node[name]
         cfg.test[name] = node | costs if node["measure"] == "dcf" else node
     check_targets({"test": to_plain(cfg.test)})
     return build_tests(cfg, "accept")
