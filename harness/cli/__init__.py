@@ -59,16 +59,16 @@ def help_of(command: str) -> str:
     """Return a command's help, kept in its own configuration; Hydra takes seconds to list the groups."""
     from omegaconf import OmegaConf
 
-    from harness.cli.configuration import conf_folder
+    from harness.cli.configuration import conf_folder, to_plain
 
-    primary: Any = OmegaConf.load(conf_folder() / f"{command}.yaml")
+    primary = to_plain(OmegaConf.load(conf_folder() / f"{command}.yaml"), resolve=False)
     groups = []
-    for name in sorted(key for entry in primary.defaults if isinstance(entry, dict) for key in entry):
+    for name in sorted(key for entry in primary["defaults"] if isinstance(entry, dict) for key in entry):
         members = sorted(path.stem for path in (conf_folder() / name).glob("*.yaml"))
         mine = [one for one in members if name != "experiment" or _preset_command(one) == command]
         if mine:
             groups.append(f"  {name}: {', '.join(mine)}")
-    return str(primary.hydra.help.template).format(groups="\n".join(groups))
+    return str(primary["hydra"]["help"]["template"]).format(groups="\n".join(groups))
 
 
 def _preset_command(name: str) -> str | None:

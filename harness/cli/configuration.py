@@ -68,9 +68,9 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
     return {str(key): to_plain(cfg[key]) for key in kept}
 
 
-def to_plain(node: object) -> Any:
+def to_plain(node: object, *, resolve: bool = True) -> Any:
     """Return a node of the configuration as plain dicts, lists and values."""
-    return OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
+    return OmegaConf.to_container(node, resolve=resolve) if OmegaConf.is_config(node) else node
 
 
 def build(cfg: DictConfig, group: str) -> Any:
@@ -101,8 +101,7 @@ def named_tests(
     check_names("test", names or ())
     cfg = OmegaConf.create({"n_replicates": n_replicates, "test": {}})
     for name in names or ():
-        node: Any = OmegaConf.to_container(OmegaConf.load(conf_folder() / "test" / f"{name}.yaml"))
-        node = node[name]
+        node = to_plain(OmegaConf.load(conf_folder() / "test" / f"{name}.yaml"), resolve=False)[name]
         cfg.test[name] = node | costs if node["measure"] == "dcf" else node
     check_targets({"test": to_plain(cfg.test)})
     return build_tests(cfg, "accept")
