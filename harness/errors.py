@@ -5,7 +5,7 @@ import re
 from concurrent.futures import BrokenExecutor
 
 BROKEN = (MemoryError, BrokenExecutor)
-"""Want of memory: of the process itself, or of a worker, which the kernel kills."""
+"""Lack of memory: of the process itself, or of a worker, which the kernel kills."""
 RESOLVING = re.compile(r"^\w+ raised while resolving interpolation: ")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GOES_ON = "the same command goes on where it was"
@@ -53,7 +53,7 @@ def _line(error: BaseException) -> str:
         if where or advice:
             return f"{where}{error.strerror or error}{advice}"
     if isinstance(error, BrokenExecutor):
-        return f"a worker was killed, most likely for want of memory; with parallel.n_jobs=1 {GOES_ON}"
+        return f"a worker was killed, most likely for lack of memory; with parallel.n_jobs=1 {GOES_ON}"
     if isinstance(error, MemoryError):
         said = f" ({error})" if str(error) else ""
         return f"there is not enough memory{said}; with parallel.n_jobs=1, which needs less, {GOES_ON}"
