@@ -5,7 +5,7 @@ import re
 from concurrent.futures import BrokenExecutor
 
 BROKEN = (MemoryError, BrokenExecutor)
-"""Lack of memory: of the process itself, or of a worker, which the kernel kills."""
+"""Want of memory: of the process itself, or of a worker, which the kernel kills."""
 RESOLVING = re.compile(r"^\w+ raised while resolving interpolation: ")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GOES_ON = "the same command goes on where it was"

@@ -16,10 +16,7 @@ from harness.packaged import population_file
 
 
 def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
-    """Return the settings of a command, as its model and as plain values, once all of them are allowed.
-
-    Estimators are checked later: those whose library is not installed are left out.
-    """
+    """Return a command's settings, as its model and as plain values; estimators are checked later."""
     plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
     checked = settings.check_settings(command, plain)
     check_targets(plain | {"estimator": None})

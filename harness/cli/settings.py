@@ -441,18 +441,7 @@ def check_command(command: str, named: object) -> None:
 
 
 def check_settings(command: str, plain: Mapping[str, Any]) -> Any:
-    """Return the settings of a command as its model.
-
-    Raises UserError if a key or a value is not allowed; names it and what is.
-
-    Examples
-    --------
-    >>> check_settings("cache", {"command": "cache", "cache": "x", "stage": None, "older_than_days": -1,
-    ...                          "prune": False, "check": True})
-    Traceback (most recent call last):
-    ...
-    harness.errors.UserError: older_than_days: -1 is not allowed; null or a number of at least 0 is
-    """
+    """Return the settings of a command as its model; a UserError names the key and what is allowed."""
     for key, value in plain.items():
         _check_plain(str(key), value)
     check_command(command, plain.get("command"))

@@ -194,13 +194,7 @@ class Sweep(Sweeper):
 
 
 def count_jobs(parsed: Sequence[Override]) -> int:
-    """Return how many jobs a sweep has, without making any; at most `MOST_JOBS` are allowed.
-
-    Examples
-    --------
-    >>> count_jobs(OverridesParser.create().parse_overrides(["seed=range(0,1000)", "alpha=0.1,0.05", "x=1"]))
-    2000
-    """
+    """Return how many jobs a sweep has, without making any; at most `MOST_JOBS` are allowed."""
     counts = {override.get_key_element(): _count_values(override) for override in parsed}
     n = math.prod(counts.values())
     if not 0 < n <= MOST_JOBS:

@@ -75,10 +75,7 @@ KEEPERS = ("memory", "cachedir")
 
 
 def check_targets(plain: Mapping[str, Any]) -> None:
-    """Refuse a ``_target_`` that does not belong to the group in which it stands, or is only imported there.
-
-    `plain` is the configuration, resolved: its top-level keys are the groups.
-    """
+    """Refuse a ``_target_`` that does not belong to its group; the groups are the keys of `plain`."""
     for group, node in plain.items():
         _check_node(group, node, group)
 

@@ -24,14 +24,6 @@ def until_told(work: Callable[[], int], say: Callable[[], None]) -> int:
 
     When a signal of `SIGNALS` arrives that is not ignored, KeyboardInterrupt is raised in `work`, and again
     until it ends; then `say` tells the user, once nothing that `work` started is left.
-
-    Examples
-    --------
-    >>> until_told(lambda: 2, lambda: None)
-    2
-    >>> until_told(lambda: signal.raise_signal(signal.SIGTERM), lambda: print("ended"))
-    ended
-    143
     """
     received: list[int] = []
     before = _listen(received)

@@ -55,13 +55,7 @@ def hash_overrides(overrides: Sequence[str]) -> str:
 
 
 def is_place(override: str) -> bool:
-    """Return whether an override only says where or how to run.
-
-    Examples
-    --------
-    >>> is_place("parallel.n_jobs=2"), is_place("++out=here"), is_place("output=1")
-    (True, True, False)
-    """
+    """Return whether an override only says where or how to run."""
     return override.partition("=")[0].lstrip("+~").partition(".")[0] in PLACES
 
 
@@ -110,15 +104,7 @@ def fail(job: Job, reason: str) -> None:
 
 
 def tabulate_failures(failed: Sequence[tuple[Job, str]], n_jobs: int) -> str:
-    """Return the table of what failed and why.
-
-    Examples
-    --------
-    >>> print(tabulate_failures([(Job(2, "seed=-1", (), Path("x")), "seed: -1 is not allowed")], 3))
-    1 of 3 jobs failed:
-      job  overrides  reason
-      2    seed=-1    seed: -1 is not allowed
-    """
+    """Return the table of what failed and why."""
     rows = [("job", "overrides", "reason")]
     rows += [(str(job.number), job.label or "none", reason) for job, reason in failed]
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]

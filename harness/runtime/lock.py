@@ -43,20 +43,7 @@ def _acquire(lock: FileLock, path: Path, wait: bool) -> bool:
 def hold_folder(folder: Path) -> Iterator[None]:
     """Make the folder where it is missing, and keep other runs out of it while the block runs.
 
-    Raises
-    ------
-    UserError
-        If another run holds the folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with hold_folder(folder), hold_folder(folder):
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    harness.errors.UserError: out=...: another run is writing there; wait for it, or name another folder
+    Raises UserError if another run holds it.
     """
     with locked(folder / LOCK) as held:
         if not held:

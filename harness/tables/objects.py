@@ -27,22 +27,11 @@ AS_TEXT: dict[str, Any] = {
 def read_objects(
     path: Path, where: str, numbers_as_text: bool = False, whole: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    r"""Yield each object with its place, as "line 3" or "item 3".
+    """Yield each object with its place, as "line 3" or "item 3".
 
     With `numbers_as_text` numbers stay as they are written, and NaN is None; with `whole` the file is one
     object. Raises UserError if something is no JSON, no object, too deep, longer than 64 MiB, or names a key
     twice.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for text in ('{"a": 1.0}\n{"a": true}\n', '[{"a": 1.0},\n {"a": true}]'):
-    ...         file = Path(folder) / "a.json"
-    ...         _ = file.write_text(text)
-    ...         print(list(read_objects(file, "a.json", numbers_as_text=True)))
-    [('line 1', {'a': '1.0'}), ('line 2', {'a': True})]
-    [('item 1', {'a': '1.0'}), ('item 2', {'a': True})]
     """
     pieces, start = _pieces(path), ""
     for piece in pieces:
