@@ -162,10 +162,7 @@ class Sweep(Sweeper):
             for job in died or waiting:
                 reason = f"its process was killed ({type(error).__name__})" if died else _tell(error)
                 job_files.fail(job, reason)
-                _say_failure(
-                    str(self.config.command),
-                    job_files.read_state(job_files.state_file(job.out)),
-                )
+                _say_failure(str(self.config.command), job_files.read_state(job_files.state_file(job.out)))
             died, waiting = [], waiting if died else []
         for job in died:  # one was killed and took the others with it: alone, each shows which it is
             self._launch([job])
