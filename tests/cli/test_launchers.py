@@ -10,7 +10,8 @@ from harness.cli import main
 
 QUICK = [
     "sets.n_sets=10", "sets.sizes=[50]", "alphas=[0.05]", "n_replicates=100", "sets.n_truth_sets=100",
-    "test=[mcnemar]", "truth=[exact_zero]", "pairs=[linear_svm-rbf_svm]", "figure=draft", "cache=null", "parallel=sequential",
+    "test=[mcnemar]", "truth=[exact_zero]", "pairs=[linear_svm-rbf_svm]", "figure=draft",
+    "cache=null", "parallel=sequential",
 ]  # fmt: skip
 
 

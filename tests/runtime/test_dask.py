@@ -68,7 +68,8 @@ class Cluster:
 
 def start(program, *options):
     command = [sys.executable, "-m", f"distributed.cli.{program}", *map(str, options)]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
+    places = [Path(__file__).parent, Path(killing.__file__).parent, Path(harness.__file__).parent.parent]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
