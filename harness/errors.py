@@ -1,11 +1,11 @@
-"""The one exception that is shown to the user as a sentence, and how any other is put in one."""
+"""The one exception that is shown to the user as a sentence, and how any other becomes one."""
 
 import errno
 import re
 from concurrent.futures import BrokenExecutor
 
 BROKEN = (MemoryError, BrokenExecutor)
-"""Want of memory: of the process itself, or of a worker, which the kernel kills."""
+"""Too little memory: in the process itself, or in a worker, which the kernel then kills."""
 RESOLVING = re.compile(r"^\w+ raised while resolving interpolation: ")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GOES_ON = "the same command goes on where it was"
@@ -16,6 +16,17 @@ class UserError(Exception):
 
     The command line prints the message and exits with code 2, without a traceback.
     """
+
+
+def require(holds: object, sentence: str, kind: type[Exception] = ValueError) -> None:
+    """Raise an error that says `sentence` unless something holds."""
+    if not holds:
+        raise kind(sentence)
+
+
+def check_share(name: str, value: float) -> None:
+    """Raise ValueError unless `value` lies between 0 and 1, ends not included."""
+    require(0 < value < 1, f"{name}: {value!r} is not allowed; a number between 0 and 1 is")
 
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -53,7 +64,7 @@ def _line(error: BaseException) -> str:
         if where or advice:
             return f"{where}{error.strerror or error}{advice}"
     if isinstance(error, BrokenExecutor):
-        return f"a worker was killed, most likely for lack of memory; with parallel.n_jobs=1 {GOES_ON}"
+        return f"a worker was killed, most likely because memory ran out; with parallel.n_jobs=1 {GOES_ON}"
     if isinstance(error, MemoryError):
         said = f" ({error})" if str(error) else ""
         return f"there is not enough memory{said}; with parallel.n_jobs=1, which needs less, {GOES_ON}"

@@ -217,7 +217,7 @@ def _lost(client: Any) -> UserError:
 
 def _deadly() -> UserError:
     return UserError(
-        "parallel=dask: workers died again and again at one unit of work, most likely for lack of memory; "
+        "parallel=dask: workers died again and again at one unit of work, most likely because memory ran out; "
         f"with fewer of them on a machine {GOES_ON}"
     )
 

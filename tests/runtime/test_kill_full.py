@@ -110,7 +110,7 @@ def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(cli.COMMANDS, "run", work)
     said = refused(capfd, ["out=out"])
-    assert "a worker was killed, most likely for lack of memory; with parallel.n_jobs=1 the same" in said
+    assert "a worker was killed, most likely because memory ran out; with parallel.n_jobs=1 the same" in said
     kept = {p: p.stat().st_mtime_ns for p in tmp_path.glob("kept/stage/*/*.npz")}
     assert 0 < len(kept) < 8
     assert [int(one["n"]) for one in work()] == list(range(8))
