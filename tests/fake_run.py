@@ -1,10 +1,12 @@
 """Plausible tables of a run, for the tests of figures and report; the numbers mean nothing."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from harness.results.folder import Results
 from harness.results.names import COLUMNS
 
 SIZES = [*range(100, 1001, 100), *range(2000, 6001, 1000)]
@@ -217,3 +219,10 @@ def write(out, frame=None, *, with_models=True, record=True, **changes):
     if record:
         (out / "provenance.json").write_text(json.dumps(provenance()))
     return out
+
+
+def results_of(table, folder=Path("nowhere"), provenance=None, **tables):
+    """A finished run that is known by its table alone, and by others that are given."""
+    results = Results(folder)
+    vars(results).update(table=table, provenance=provenance or {}, **tables)  # as if they had been read
+    return results

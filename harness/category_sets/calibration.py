@@ -43,23 +43,6 @@ def calibrate(
     of the draw and z_true = d_true / sd_N of the population; differences are A minus B throughout, never
     turned towards the winner.
 
-    Parameters
-    ----------
-    populations : mapping of str to Population
-        D_true of each set.
-    variants : sequence of Variant
-    costs : mapping
-    n_documents : int
-        Documents of a draw.
-    n_draws : int
-    n_replicates : int
-        Bootstrap replicates of each draw, whose standard deviation is sd*. It errs by 1/sqrt(2 n_replicates)
-        of itself, which adds z^2/(2 n_replicates) to the variance: .011 at |z| = 3 with 400.
-    n_truth_sets : int
-        Draws, apart from the others, whose standard deviation is sd_N.
-    seed : int
-    run : callable
-
     Returns
     -------
     DataFrame
@@ -129,10 +112,6 @@ def calibrate_random(
     ----------
     codes : uint8 array, shape (n_documents, n_categories)
         Cells of all of D_true.
-    sets : mapping of str to int array
-        Places of each set's categories.
-    averages, costs, n_documents, n_draws, n_truth_sets, seed, run
-        As in :func:`calibrate`.
     """
     import pandas as pd
 
@@ -200,17 +179,7 @@ def _judge_draws(
 def judge(
     test: Population, variant: Variant, costs: Mapping[str, float], replicates: Mapping[str, Floats]
 ) -> tuple[float, float, float, float]:
-    """Return d, its standard deviation as the variant has it, and the ends of its 95 % interval.
-
-    Parameters
-    ----------
-    test : Population
-        One D_te.
-    variant : Variant
-    costs : mapping
-    replicates : mapping
-        Bootstrap replicates of `test`; see :func:`harness.category_sets.replicates.replicate`.
-    """
+    """Return d, its standard deviation as the variant has it, and the ends of its 95 % interval."""
     ratios = test.ratios[variant.quantity]
     d = float(measure(ratios, test.frequencies))
     if variant.method in ("document", "event"):

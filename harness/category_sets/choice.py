@@ -21,11 +21,6 @@ def disjoint_sets(n_categories: int, size: int, seed: int) -> Sets:
     dict of str to int array
         Places of the categories, ascending.
 
-    Raises
-    ------
-    UserError
-        If `size` is below 1 or above the number of categories, or there are fewer than 3.
-
     Examples
     --------
     >>> sets = disjoint_sets(100, 21, seed=0)

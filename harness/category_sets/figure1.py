@@ -18,19 +18,7 @@ TOP, HEIGHT, BETWEEN, BOTTOM = 0.42, 1.45, 0.78, 0.42
 def histogram_figure(
     table: DataFrame, histograms: DataFrame, sentences: list[str], width: float
 ) -> tuple[Any, str]:
-    """Return the figure, a row for each F1 variant and a column for each set, and its caption.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``table3.csv``.
-    histograms : DataFrame
-        ``histograms.csv``.
-    sentences : list of str
-        What the caption ends with: corpus, split and seed.
-    width : float
-        Inches.
-    """
+    """Return the figure, a row for each F1 variant and a column for each set, and its caption."""
     rows = table[(table["measure"] == "f1") & table["method"].isin(histograms["method"].unique())]
     keys = zip(rows["measure"], rows["average"], rows["method"], strict=True)
     variants = [Variant(*key) for key in dict.fromkeys(keys)]

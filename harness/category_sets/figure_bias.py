@@ -21,16 +21,7 @@ WIDEST_MEAN, HIGHEST_VARIANCE = 1.0, 4.0  # points beyond are drawn at the edge,
 
 
 def bias_figure(table: DataFrame, sentences: list[str], width: float) -> tuple[Any, str]:
-    """Return the figure of ``calibration.csv`` and its caption.
-
-    Parameters
-    ----------
-    table : DataFrame
-    sentences : list of str
-        What the caption ends with.
-    width : float
-        Inches.
-    """
+    """Return the figure of ``calibration.csv`` and its caption."""
     keys = zip(table["measure"], table["average"], table["method"], strict=True)
     variants = [Variant(*key) for key in dict.fromkeys(keys)]
     caption = _caption(table, sentences)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,9 @@ def main_row_of(table: DataFrame) -> DataFrame:
     """Return the rows that stand beside the published ones: the table's first variant."""
     first = table.iloc[0]
     chosen = table["measure"] == first["measure"]
-    return table[chosen & (table["average"] == first["average"]) & (table["method"] == first["method"])]
+    chosen &= (table["average"] == first["average"]) & (table["method"] == first["method"])
+    rows: DataFrame = table[chosen]
+    return rows
 
 
 def table_sentences(table: DataFrame) -> list[str]:
@@ -106,7 +108,7 @@ def overall_verdict(table: DataFrame) -> str:
     return f"Is the bootstrap by document biased? {'; '.join(parts)}."
 
 
-def _verdict(row) -> str:
+def _verdict(row: Any) -> str:
     """Return verdict and numbers of one row."""
     numbers = (
         f"mean {row.mean:+.2f} [{row.mean_low:+.2f}, {row.mean_high:+.2f}], variance {row.variance:.2f} "
@@ -125,7 +127,7 @@ def _verdict(row) -> str:
     return f"{row.verdict}{too}{settled} ({numbers})"
 
 
-def _direction(row) -> str:
+def _direction(row: Any) -> str:
     """Say what is wrong with a biased confidence."""
     if row.variance > 1.25:
         return ": sd* is too small, over-confident"

@@ -8,24 +8,7 @@ from harness.errors import UserError
 def check_run(
     pairs: Sequence[str], n_test: int, n_replicates: int | None, balances: Sequence[str], stored: bool
 ) -> None:
-    """Refuse settings of the whole run that leave nothing to compare.
-
-    Parameters
-    ----------
-    pairs : sequence of str
-    n_test : int
-        Size of D_te.
-    n_replicates : int or None
-    balances : sequence of str
-        Names of the chosen members of ``balance``.
-    stored : bool
-        Whether the run was told to start from a stored outcomes table.
-
-    Raises
-    ------
-    UserError
-        Names what is wrong and what is allowed.
-    """
+    """Refuse settings of the whole run that leave nothing to compare."""
     if stored:
         raise UserError(
             "population: a stored outcomes table does not hold single documents, which experiment=rr0434 "

@@ -36,11 +36,6 @@ def outcome_codes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.u
     y_true, a, b : bool array, equal shapes
         Truth, decisions of A, decisions of B.
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ or a value is not bool.
-
     Examples
     --------
     >>> outcome_codes([True, True, False], [True, False, True], [True, True, False])
@@ -71,11 +66,6 @@ def find_patterns(codes: ArrayLike) -> Patterns:
     -------
     Patterns
         In an order that depends on the rows alone, not on how they are arranged.
-
-    Raises
-    ------
-    ValueError
-        If there is no document or category, or a code lies outside 0..7.
 
     Examples
     --------

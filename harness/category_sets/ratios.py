@@ -41,14 +41,6 @@ def f1_ratios(codes: NDArray[np.uint8], average: str) -> Ratios:
     ----------
     codes : uint8 array, shape (n_patterns, n_categories)
         Cells of the patterns; see :func:`harness.category_sets.patterns.outcome_codes`.
-    average : {"micro", "macro"}
-        F1 of the cells pooled over the categories, or the mean of the categories' F1, as
-        ``sklearn.metrics.f1_score(average=..., zero_division=0)``.
-
-    Raises
-    ------
-    ValueError
-        If `average` is neither.
 
     Examples
     --------
@@ -77,8 +69,6 @@ def dcf_ratios(codes: NDArray[np.uint8], costs: Mapping[str, float]) -> Ratios:
     Parameters
     ----------
     codes : uint8 array, shape (n_patterns, n_categories)
-    costs : mapping
-        ``cost_fn``, ``cost_fp``, ``prior``; see :func:`harness.measures.dcf_difference`.
     """
     cells = pooled_cells(codes)
     c1, c2 = costs["cost_fn"] * costs["prior"], costs["cost_fp"] * (1 - costs["prior"])
@@ -90,7 +80,6 @@ def measure(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
 
     Parameters
     ----------
-    ratios : Ratios
     frequencies : int array, shape (..., n_patterns)
 
     Returns
@@ -112,7 +101,6 @@ def standard_error(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
 
     Parameters
     ----------
-    ratios : Ratios
     frequencies : int array, shape (..., n_patterns)
 
     Returns

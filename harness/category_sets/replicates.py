@@ -15,12 +15,6 @@ def replicate(
 ) -> dict[str, Floats]:
     """Draw `n_documents` documents `n_draws` times and measure A minus B on each draw.
 
-    Parameters
-    ----------
-    population : Population
-    n_documents, n_draws : int
-    rng : numpy.random.Generator
-
     Returns
     -------
     dict of str to float array, shape (n_draws,)

@@ -47,22 +47,7 @@ def draw_figures(
     formats: Sequence[str] = ("pdf", "png"),
     **others: Any,
 ) -> list[Path]:
-    """Draw both figures of a finished run and write their captions.
-
-    Parameters
-    ----------
-    out : Path
-        Folder with ``table3.csv``, ``histograms.csv``, ``calibration.csv`` and ``provenance.json``.
-    dpi, width, formats
-        As in :func:`harness.run.figures.draw_figures`.
-    **others
-        Its other options, which have no meaning here.
-
-    Raises
-    ------
-    UserError
-        If an option is not allowed or a table is missing.
-    """
+    """Draw both figures of a finished run and write their captions."""
     check_options(formats, "log", dpi, width)
     table, histograms, calibration = _read(out)
     sentences = _setting(read_provenance(out) or {})

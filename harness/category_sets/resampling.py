@@ -17,10 +17,6 @@ def draw_documents(
     ----------
     frequencies : int array, shape (n_patterns,)
         Documents of each pattern in the population.
-    n_documents : int
-        Documents of a draw.
-    n_draws : int
-    rng : numpy.random.Generator
 
     Yields
     ------
@@ -48,10 +44,6 @@ def draw_events(
     ----------
     cells : int array, shape (8,)
         Pooled cells of the population.
-    n_events : int
-        Decisions of a draw: documents times categories.
-    n_draws : int
-    rng : numpy.random.Generator
 
     Returns
     -------

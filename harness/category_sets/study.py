@@ -54,26 +54,6 @@ def run_category_sets(
 
     A folder that holds the same run is finished where it was left; what is kept in `cache` is not computed
     again.
-
-    Parameters
-    ----------
-    out : Path
-        Where the run writes; new, empty, or of the same configuration.
-    config : mapping
-        JSON types that make two runs the same run; written to ``provenance.json``.
-    balances, pairs, training, seed, device, figure, cache, workers, say
-        As in :func:`harness.run.study.run_study`; one pair, and the categories as they are.
-    options : mapping
-        ``category_sets`` of the configuration; see :mod:`harness.category_sets.options`.
-    n_replicates : int
-        Bootstrap replicates of D_te.
-    population_file : Path or None
-        Must be None: a stored outcomes table does not hold single documents.
-
-    Raises
-    ------
-    UserError
-        If the input cannot be used; `out` is left as it was.
     """
     check_run(pairs, training["split"]["n_test"], n_replicates, list(balances), population_file is not None)
     (pair,) = pair_models(pairs, training["models"])
@@ -144,13 +124,6 @@ def resample(
     Parameters
     ----------
     true, test : uint8 arrays, shape (n_documents, n_categories)
-    sets : dict of str to int array
-        Places of the categories of X, Y and Z.
-    options, n_replicates, seed
-        As in :func:`run_category_sets`.
-    stage_run : callable
-        (stage, *inputs) -> Run.
-    clock : Clock
     """
     import pandas as pd
 

@@ -30,14 +30,6 @@ def resample_sets(
 ) -> dict[tuple[str, str], Arrays]:
     """Draw the bootstrap replicates of D_te and the subsets of D_true, both as large as D_te.
 
-    Parameters
-    ----------
-    populations : mapping of str to (Population, Population)
-        D_te and D_true of each set.
-    n_replicates, n_subsets : int
-    seed : int
-    run : callable
-
     Returns
     -------
     dict of (set, "te" or "true") to dict
@@ -76,16 +68,6 @@ def tabulate(
 
     Confidence and share are those of A minus B being above 0; a tie counts for neither side. As z they are
     cut where fewer than half a resample would lie beyond.
-
-    Parameters
-    ----------
-    populations : mapping
-        As in :func:`resample_sets`.
-    resampled : mapping
-        What it returned.
-    variants : sequence of Variant
-    costs : mapping
-        Of the detection cost.
     """
     import pandas as pd
 

@@ -30,8 +30,6 @@ class Variant(NamedTuple):
 
     Attributes
     ----------
-    measure : {"f1", "dcf"}
-    average : {"micro", "macro"}
     method : str
         One of :data:`METHODS`.
     """
@@ -95,7 +93,6 @@ class Population(NamedTuple):
         Pooled cells of each pattern.
     ratios : dict of str to Ratios
         ``"f1 micro"``, ``"f1 macro"``, ``"dcf micro"``: A minus B by document.
-    n_categories : int
     """
 
     frequencies: NDArray[np.int64]
@@ -114,14 +111,7 @@ class Population(NamedTuple):
 
 
 def make_population(patterns: Patterns, costs: Mapping[str, float]) -> Population:
-    """Prepare the patterns of one category set.
-
-    Parameters
-    ----------
-    patterns : Patterns
-    costs : mapping
-        ``cost_fn``, ``cost_fp``, ``prior`` of the detection cost.
-    """
+    """Prepare the patterns of one category set."""
     ratios = {f"f1 {average}": f1_ratios(patterns.codes, average) for average in ("micro", "macro")}
     ratios["dcf micro"] = dcf_ratios(patterns.codes, costs)
     return Population(patterns.frequencies, pooled_cells(patterns.codes), ratios, patterns.codes.shape[1])

@@ -26,8 +26,6 @@ def summarise(
         Difference of each draw and its estimated standard deviation. Where that is 0 or unknown, z_te is 0.
     low, high : float arrays, shape (n_draws,)
         The draw's 95 % interval of the difference.
-    d_true, sd_true : float
-        Difference on the population, and the standard deviation of d over draws from it.
 
     Returns
     -------

@@ -26,7 +26,6 @@ class Run(NamedTuple):
     ----------
     name : str
         Its folder, relative to the one that is looked through.
-    folder : Path
     overrides : tuple of str or None
         As given on its command line; None for runs that did not keep them.
     config : dict
@@ -54,20 +53,6 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
     The first column is `run`, the run's folder; the next are the settings that differ between the runs; then
     come the table's own columns, the union of all runs', empty where a run has none. Values are
     copied as they stand. One row is held in memory at a time.
-
-    Parameters
-    ----------
-    folder : Path
-        Of a sweep, or any folder with runs in it.
-    table : str
-        Name of the table, with or without ``.csv``.
-    to : Path, optional
-        Where to write; ``collected_TABLE.csv`` in `folder` by default.
-
-    Raises
-    ------
-    UserError
-        If there is no finished run with such a table, or `to` is not ours to write.
     """
     name = table.removesuffix(".csv")
     runs, left_out = runs_with(folder, name)
@@ -79,13 +64,7 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
 
 
 def runs_with(folder: Path, name: str) -> tuple[list[Run], list[str]]:
-    """Return the finished runs at and below `folder` that have the table `name`, and a line for each other.
-
-    Raises
-    ------
-    UserError
-        If there is none.
-    """
+    """Return the finished runs in `folder` that have the table `name`, and a line for each other."""
     if not re.fullmatch(r"[\w-]+", name):
         raise UserError(
             f"table: {name!r} is not allowed; the name of a run's table is, as in table=size_power"

@@ -33,26 +33,7 @@ def collect_runs(
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> None:
-    """Join a table of the runs below `folder`; where `over` is named, write the spread over it as well.
-
-    Parameters
-    ----------
-    folder, table, to
-        As :func:`harness.collect.join.collect` has them.
-    over : str or None
-        A setting in which the runs differ.
-    spread_to : Path
-        Folder of the spread.
-    figure : mapping
-        `formats`, `dpi` and `width`; other keys are for figures of ``harness run``.
-    say, warn : callable
-        Show a line to the user.
-
-    Raises
-    ------
-    UserError
-        If there is no run to join, or the spread cannot be made.
-    """
+    """Join a table of the runs below `folder`; where `over` is named, write the spread over it as well."""
     say(f"reading the runs in {folder} ...")
     found = []
     if over is not None:  # before the table, so that nothing is written where it cannot be made
@@ -70,26 +51,7 @@ def collect_runs(
 def write_spread(
     runs: Sequence[Run], left_out: Sequence[str], over: str, out: Path, figure: Mapping[str, Any]
 ) -> list[str]:
-    """Write ``spread.csv``, figures, tables and summary over `runs` to `out`; return the findings.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Finished, with ``size_power.csv``, different in `over` alone.
-    left_out : sequence of str
-        Runs that are not among them, with the reason.
-    over : str
-        A setting, such as ``seed``.
-    out : Path
-        New, empty, or written by the same command.
-    figure : mapping
-        `formats`, `dpi` and `width`.
-
-    Raises
-    ------
-    UserError
-        If the runs differ otherwise, a table cannot be read, or `out` holds something else.
-    """
+    """Write ``spread.csv``, figures, tables and summary over `runs` to `out`; return the findings."""
     read = read_runs(runs, over)
     identity = {"command": "collect", "spread": over}
     check_folder(out, identity)  # a spread that is finished is made again: its runs may be others
@@ -104,13 +66,7 @@ def write_spread(
 
 
 def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
-    """Draw the figures of a spread again, from its table; None where `folder` holds none.
-
-    Raises
-    ------
-    UserError
-        If it is not finished, or its table cannot be read.
-    """
+    """Draw the figures of a spread again, from its table; None where `folder` holds none."""
     facts = read_provenance(folder)
     if facts is None or SPREAD not in facts:
         return None

@@ -47,19 +47,7 @@ def plan_spread_figures(table: DataFrame) -> dict[str, tuple[str, str]]:
 def spread_figure(
     table: DataFrame, facts: Mapping[str, Any], *, truth: str, kind: str, width: float
 ) -> tuple[Any, str]:
-    """Return a figure of size or power against N over all runs, and its caption.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``spread.csv``.
-    facts : mapping
-        What ``provenance.json`` holds.
-    truth : str
-    kind : {"size", "power"}
-    width : float
-        Inches.
-    """
+    """Return a figure of size or power against N over all runs, and its caption."""
     alpha = primary_alpha(table)
     rows = _as_curves(select(table, truth=truth, kind=kind, alpha=alpha))
     rows = rows[rows["measure"].isin(list(MEASURES))]

@@ -210,18 +210,7 @@ def _apart(rows: DataFrame, kind: str, truth: str) -> str:
 def make_report(
     out: Path, spread: DataFrame, runs: Mapping[str, Results], facts: Mapping[str, Any]
 ) -> Report:
-    """Return the report of a spread, whose figures are drawn.
-
-    Parameters
-    ----------
-    out : Path
-    spread : DataFrame
-        ``spread.csv``.
-    runs : mapping of str to Results
-        By the value of the setting in which they differ.
-    facts : mapping
-        For ``provenance.json``.
-    """
+    """Return the report of a spread, whose figures are drawn."""
     over, n_documents = facts[SPREAD], reference_size(spread)
     rule = size_truth(spread, primary_truth(spread))
     about = [

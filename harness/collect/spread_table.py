@@ -28,19 +28,7 @@ Z = 1.959963984540054  # the Monte Carlo intervals hold 95 %
 
 
 def read_runs(runs: Sequence[Run], over: str) -> dict[str, Results]:
-    """Return each run, by the value of the setting in which the runs differ.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-    over : str
-        The setting, such as ``seed``.
-
-    Raises
-    ------
-    UserError
-        If the runs do not differ in `over`, or differ in something else that changes numbers.
-    """
+    """Return each run, by the value of the setting in which the runs differ."""
     differing = differing_settings(runs)
     if over not in differing:
         raise UserError(f"spread={over}: the runs do not differ in it; at least two of its values are needed")
@@ -59,11 +47,6 @@ def read_runs(runs: Sequence[Run], over: str) -> dict[str, Results]:
 
 def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:
     """Return one row a point: mean, standard deviation and range of its rate over the runs.
-
-    Parameters
-    ----------
-    tables : mapping of str to DataFrame
-        ``size_power.csv`` of each run.
 
     Returns
     -------
@@ -111,13 +94,7 @@ def _word(point: Series[Any]) -> str:
 
 
 def read_spread(folder: Path) -> DataFrame:
-    """Read ``spread.csv``.
-
-    Raises
-    ------
-    UserError
-        If it is missing or no such table.
-    """
+    """Read ``spread.csv``."""
     text = ("pair", "balance", "truth", "measure", "test", "kind")
     numbers = [name for name in SPREAD_COLUMNS if name not in text]
     return read_table(folder / "spread.csv", SPREAD_COLUMNS, numbers)

@@ -51,17 +51,7 @@ def wrap(text: str, width: float, size: float) -> list[str]:
 
 
 class Page:
-    """A figure of a fixed width whose parts are placed in inches from its top left corner.
-
-    Parameters
-    ----------
-    width : float
-        Inches.
-    content : float
-        Height of what stands above the caption, inches.
-    caption : str
-        Text under the figure; the page grows by its lines.
-    """
+    """A figure of a fixed width whose parts are placed in inches from its top left corner."""
 
     def __init__(self, width: float, content: float, caption: str) -> None:
         from matplotlib.figure import Figure

@@ -36,8 +36,8 @@ def dodge(x: np.ndarray, place: int, n_curves: int, scale: str, limits: tuple[fl
     """Move the x of the curve at `place` a little, symmetrically about the true value."""
     step = DODGE * (place - (n_curves - 1) / 2)
     if scale == "log":
-        return x * (limits[1] / limits[0]) ** step
-    return x + step * (limits[1] - limits[0])
+        return np.asarray(x * (limits[1] / limits[0]) ** step)
+    return np.asarray(x + step * (limits[1] - limits[0]))
 
 
 def draw_curve(

@@ -37,6 +37,33 @@ class Source(NamedTuple):
     kind: str
 
 
+class Grid(NamedTuple):
+    """What is measured on the populations of a plan.
+
+    Attributes
+    ----------
+    sizes, path_sizes : sequences of int
+        Documents of a set from a source, and from the path.
+    h : sequence of float
+        Distances on the path in standard deviations of the difference on a set; 0 is the null.
+    n_sets : int
+        Sets of a category at a point, for tests of counts alone.
+    own : dict of str to int
+        The same by name for tests with replicates whose sizes are reported by category.
+    """
+
+    questions: Sequence[Question]
+    tests: Sequence[Test]
+    alphas: Sequence[float]
+    seed: int
+    sources: Sequence[Source]
+    sizes: Sequence[int]
+    h: Sequence[float]
+    path_sizes: Sequence[int]
+    n_sets: int
+    own: Mapping[str, int]
+
+
 def takes_few(test: Test) -> bool:
     """Tell whether a test draws replicates, which makes each of its sets dear."""
     return test.random or test.reject is not None
@@ -58,7 +85,7 @@ def count_unit(
     n_each: Ints,
     n_on_path: Ints,
     identity: Sequence[object],
-    options: dict[str, Any],
+    grid: Grid,
 ) -> Arrays:
     """Count one category's rejections on every source and on the path; see the two functions below.
 
@@ -74,15 +101,10 @@ def count_unit(
         Likewise on the path.
     identity : sequence
         Names the population in every generator.
-    options : dict
-        `sources`, `questions`, `tests`, `alphas`, `seed`; `sizes` of the sources, `h` and `path_sizes` of
-        the path.
     """
-    common = {key: options[key] for key in ("sources", "questions", "tests", "alphas", "seed")}
-    on_path = {key: options[key] for key in ("h", "path_sizes")}
-    found = count_sources(cells, shares, n_each, identity, sizes=options["sizes"], **common)
-    known = {n: found["n_rejected"][:, i] for i, n in enumerate(options["sizes"])}
-    return found | count_path(cells, shares, n_on_path, known, identity, **common, **on_path)
+    found = count_sources(cells, shares, n_each, identity, grid)
+    known = {n: found["n_rejected"][:, i] for i, n in enumerate(grid.sizes)}
+    return found | count_path(cells, shares, n_on_path, known, identity, grid)
 
 
 def count_again(
@@ -90,28 +112,20 @@ def count_again(
     points: Sequence[tuple[int, int, int, Sequence[int]]],
     n_each: Ints,
     identity: Sequence[object],
-    options: dict[str, Any],
+    grid: Grid,
 ) -> Arrays:
     """Count one category's rejections at some points of its nulls on sets drawn anew.
-
-    Parameters
-    ----------
-    shares, n_each, identity
-        As in :func:`count_unit`.
-    points : sequence of (source, question, number of documents, places of the tests)
-    options : dict
-        `sources`, `questions`, `tests`, `alphas`, `seed`.
 
     Returns
     -------
     dict
         ``n_rejected``, int array of shape (n_points, n_tests, n_alphas): 0 for tests that are not asked for.
     """
-    tests, alphas, seed = (options[key] for key in ("tests", "alphas", "seed"))
+    tests, alphas, seed = grid.tests, grid.alphas, grid.seed
     n_rejected = np.zeros((len(points), len(tests), len(alphas)), dtype=np.int64)
     for i, (s, q, n_documents, places) in enumerate(points):
-        question, numbers = options["questions"][q], n_each[s, places]
-        key = ("null sets again", options["sources"][s].truth, question.name, *identity, n_documents)
+        question, numbers = grid.questions[q], n_each[s, places]
+        key = ("null sets again", grid.sources[s].truth, question.name, *identity, n_documents)
         sets = draw_sets(shares[s, q], n_documents, int(numbers.max()), rng(seed, *key))
         chosen = [tests[place] for place in places]
         n_rejected[i, places] = count_sets(sets, chosen, alphas, numbers, question, 0, seed, key)[0]
@@ -119,31 +133,9 @@ def count_again(
 
 
 def count_sources(
-    cells: NDArray[Any],
-    shares: NDArray[np.float64],
-    n_each: Ints,
-    identity: Sequence[object],
-    *,
-    sources: Sequence[Source],
-    questions: Sequence[Question],
-    tests: Sequence[Test],
-    alphas: Sequence[float],
-    sizes: Sequence[int],
-    seed: int,
+    cells: NDArray[Any], shares: NDArray[np.float64], n_each: Ints, identity: Sequence[object], grid: Grid
 ) -> Arrays:
     """Count rejections on sets of each size from each source.
-
-    Parameters
-    ----------
-    cells, shares, n_each, identity
-        As in :func:`count_unit`.
-    sources : sequence of Source
-    questions : sequence of Question
-    tests : sequence of Test
-    alphas : sequence of float
-    sizes : sequence of int
-        Documents of a set.
-    seed : int
 
     Returns
     -------
@@ -151,16 +143,17 @@ def count_sources(
         ``n_rejected``, ``n_wrong_direction`` of shape (n_sources, n_sizes, n_tests, n_alphas) and
         ``n_degenerate``, ``n_convention`` (n_sources, n_sizes, n_tests). Under a null no direction is wrong.
     """
-    shape = (len(sources), len(sizes), len(tests), len(alphas))
+    tests, alphas, seed = grid.tests, grid.alphas, grid.seed
+    shape = (len(grid.sources), len(grid.sizes), len(tests), len(alphas))
     n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     n_degenerate, n_convention = np.zeros(shape[:3], dtype=np.int64), np.zeros(shape[:3], dtype=np.int64)
-    for (s, source), (q, question) in _pairs(sources, questions):
+    for (s, source), (q, question) in product(enumerate(grid.sources), enumerate(grid.questions)):
         if np.isnan(shares[s, q, 0]):
             continue
         sign = 0 if source.kind == "size" else _sign(question, cells)
         drawn_from = source.truth if source.kind == "size" else "real"
         chosen, numbers = [tests[place] for place in question.places], n_each[s, question.places]
-        for i, n_documents in enumerate(sizes):
+        for i, n_documents in enumerate(grid.sizes):
             key = ("null sets", drawn_from, question.name, *identity, n_documents)
             sets = draw_sets(shares[s, q], n_documents, int(numbers.max()), rng(seed, *key))
             found = count_sets(sets, chosen, alphas, numbers, question, sign, seed, key)
@@ -176,14 +169,7 @@ def count_path(
     n_each: Ints,
     known: Mapping[int, Ints],
     identity: Sequence[object],
-    *,
-    sources: Sequence[Source],
-    questions: Sequence[Question],
-    tests: Sequence[Test],
-    alphas: Sequence[float],
-    h: Sequence[float],
-    path_sizes: Sequence[int],
-    seed: int,
+    grid: Grid,
 ) -> Arrays:
     """Count rejections on sets from the path between the null :data:`WITH_POWER` and the real population.
 
@@ -195,12 +181,6 @@ def count_path(
         Sets of a point for each test.
     known : mapping of int to int array, shape (n_sources, n_tests, n_alphas)
         Rejections on sets of so many documents from each source: the path begins at one of them.
-    h : sequence of float
-        Distances from the null, in standard deviations of the difference on a set.
-    path_sizes : sequence of int
-        Documents of a set.
-    cells, shares, identity, sources, questions, tests, alphas, seed
-        As in :func:`count_sources`.
 
     Returns
     -------
@@ -208,12 +188,13 @@ def count_path(
         ``path_rejected``, int of shape (n_path_sizes, n_h, n_tests): all rejections at h = 0, those in the
         right direction elsewhere; ``path_reached``, bool of that shape: whether the path gets that far.
     """
+    tests, alphas, h, path_sizes = grid.tests, grid.alphas, grid.h, grid.path_sizes
     shape = (len(path_sizes), len(h), len(tests))
     rejected, reached = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
     level = shown_alpha(alphas)
     real = np.asarray(cells) / np.sum(cells)
-    start = [s for s, source in enumerate(sources) if source == Source(WITH_POWER, "size")]
-    for s, (q, question), i, j in product(start, enumerate(questions), *map(range, shape[:2])):
+    start = [s for s, source in enumerate(grid.sources) if source == Source(WITH_POWER, "size")]
+    for s, (q, question), i, j in product(start, enumerate(grid.questions), *map(range, shape[:2])):
         if np.isnan(shares[s, q, 0]):
             continue
         n, distance, places = path_sizes[i], h[j], question.places
@@ -229,16 +210,12 @@ def count_path(
             continue
         key = ("path sets", question.name, *identity, n, distance)
         numbers, sign = n_each[places, i, j], _sign(question, cells) if distance else 0
-        sets = draw_sets(population, n, int(numbers.max()), rng(seed, *key))
+        sets = draw_sets(population, n, int(numbers.max()), rng(grid.seed, *key))
         chosen = [tests[place] for place in places]
-        all_ways, wrong, *_ = count_sets(sets, chosen, [level], numbers, question, sign, seed, key)
+        all_ways, wrong, *_ = count_sets(sets, chosen, [level], numbers, question, sign, grid.seed, key)
         rejected[i, j, places] = (all_ways - wrong)[:, 0]
         reached[i, j, places] = True
     return {"path_rejected": rejected, "path_reached": reached}
-
-
-def _pairs(sources: Sequence[Source], questions: Sequence[Question]) -> Any:
-    return ((s, q) for s in enumerate(sources) for q in enumerate(questions))
 
 
 def _sign(question: Question, cells: NDArray[Any]) -> int:
@@ -260,17 +237,6 @@ def count_sets(
     Parameters
     ----------
     sets : int array, shape (n_sets, 8)
-    tests : sequence of Test
-        Of one measure.
-    alphas : sequence of float
-    n_each : sequence of int
-        Each test gets so many of the sets, the first; those with replicates at levels from :data:`FEW_ALPHA`.
-    question : Question
-    sign : int
-        Of the population's difference; 0 where no direction is wrong.
-    seed : int
-    key : sequence
-        Names the sets; all of these tests share the replicates' generator ``rng(seed, *key, "replicates")``.
 
     Returns
     -------

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from harness import nulls
-from harness.evaluation.category_rates import BY_CATEGORY, POINT, key_values
-from harness.evaluation.null_sets import Source, levels, shown_alpha
+from harness.evaluation.category_rates import POINT, category_rates, category_rows, key_values
+from harness.evaluation.null_sets import Grid, levels, shown_alpha
 from harness.evaluation.plans import Plan
-from harness.evaluation.questions import Question
 from harness.evaluation.rates import dead_categories, points, verdict
-from harness.evaluation.rejections import Test
 from harness.intervals import clopper_pearson
 from harness.measures import costs_text
 from harness.outcomes import error_correlation
@@ -38,8 +36,7 @@ NULLS = (
     *(f"e{i}" for i in range(1, 9)),
     "divergence", "distance", "disagreement", "error_correlation", "reason",
 )  # fmt: skip
-
-
+COUNTED = ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention")
 LEAST_SETS = 2000
 """Sets of a category below which nothing is said of single categories: the worst would be chance's."""
 
@@ -53,82 +50,39 @@ def rate_table(
     shares: NDArray[np.float64],
     n_each: NDArray[np.int64],
     fewest: Mapping[tuple[str, float, int], int],
-    *,
-    sources: Sequence[Source],
-    questions: Sequence[Question],
-    tests: Sequence[Test],
-    alphas: Sequence[float],
-    sizes: Sequence[int],
+    grid: Grid,
 ) -> "pd.DataFrame":
     """Return a plan's rates by category, columns ``BY_CATEGORY``; a category without a population has no row.
 
     Parameters
     ----------
-    plan : Plan
-    units : sequence of dict
-        What :func:`harness.evaluation.null_sets.count_sources` returns, one a category.
     shares : array, shape (n_sources, n_questions, n_categories, 8)
     n_each : int array, shape (n_sources, n_tests)
-    fewest : mapping of (measure, alpha, n_documents) to int
-        What :func:`harness.evaluation.under_rules.fewest_to_reject` returns.
-    sources, questions, tests, alphas, sizes
-        As there.
     """
-    by_level, by_set = ("n_rejected", "n_wrong_direction"), ("n_degenerate", "n_convention")
-    names = (*by_level, *by_set)
-    counts = {name: np.stack([unit[name] for unit in units], axis=-1) for name in names}
+    counts = {name: np.stack([unit[name] for unit in units], axis=-1) for name in COUNTED}
     blocks = []
-    for q, question in enumerate(questions):
-        for s, source in enumerate(sources):
-            kept = ~np.isnan(shares[s, q, :, 0])
-            dead = {
-                (alpha, n): dead_categories(shares[s, q, kept], n, needed, alpha)
-                for (measure, alpha, n), needed in fewest.items()
-                if measure == question.measure and n in sizes and kept.any()
-            }
-            for place in question.places:
-                test, at = tests[place], levels(tests[place], alphas)
-                found = {name: counts[name][s, :, place] for name in names}
-                found |= {name: found[name][:, None] for name in by_set}
-                shape = (len(at), len(sizes), int(kept.sum()))
-                judged = [alphas[a] for a in at]
-                block = _keys(plan, shape, judged, sizes, np.array(plan.categories)[kept])
-                block |= {"truth": source.truth, "measure": test.measure, "test": test.name}
-                block |= {"kind": source.kind, "n_sets": int(n_each[s, place])}
-                for name in names:
-                    picked = found[name][:, at if name in by_level else [0] * len(at)][..., kept]
-                    block[name] = picked.swapaxes(0, 1).ravel()
-                if kept.any():
-                    block["dead"] = np.concatenate([dead[key] for key in product(judged, sizes)])
-                    blocks.append(block)
-    return _with_rates(blocks)
-
-
-def _keys(
-    plan: Plan, shape: tuple[int, int, int], alphas: Sequence[float], sizes: Sequence[int], categories: Any
-) -> dict[str, Any]:
-    return {
-        "pair": plan.pair,
-        "balance": plan.balance,
-        "prevalence": np.nan if plan.prevalence is None else plan.prevalence,
-        "alpha": np.broadcast_to(np.array(alphas, dtype=float)[:, None, None], shape).ravel(),
-        "n_documents": np.broadcast_to(np.array(sizes)[:, None], shape).ravel(),
-        "category": np.broadcast_to(categories, shape).ravel(),
-    }
-
-
-def _with_rates(blocks: Sequence[dict[str, Any]]) -> "pd.DataFrame":
-    import pandas as pd
-
-    frames = [pd.DataFrame(block) for block in blocks]
-    if not frames:
-        return pd.DataFrame(columns=list(BY_CATEGORY))
-    table = pd.concat(frames, ignore_index=True)
-    right = table["n_rejected"] - table["n_wrong_direction"]
-    counted = np.where(table["kind"] == "power", right, table["n_rejected"])
-    table["rate"] = counted / table["n_sets"]
-    table["mc_low"], table["mc_high"] = clopper_pearson(counted, table["n_sets"].to_numpy())
-    return table[list(BY_CATEGORY)]
+    for (q, question), (s, source) in product(enumerate(grid.questions), enumerate(grid.sources)):
+        kept = ~np.isnan(shares[s, q, :, 0])
+        if not kept.any():
+            continue
+        dead = {
+            (alpha, n): dead_categories(shares[s, q, kept], n, needed, alpha)
+            for (measure, alpha, n), needed in fewest.items()
+            if measure == question.measure and n in grid.sizes
+        }
+        for place in question.places:
+            test, at = grid.tests[place], levels(grid.tests[place], grid.alphas)
+            if not at:
+                continue
+            judged = [grid.alphas[a] for a in at]
+            own: dict[str, Any] = {"kind": source.kind}
+            for name, values in counts.items():
+                found = values[s, :, place][..., kept]
+                own[name] = found[:, at].swapaxes(0, 1) if found.ndim == 3 else found
+            own["dead"] = np.array([[dead[alpha, n] for n in grid.sizes] for alpha in judged])
+            axes = (judged, grid.sizes, np.array(plan.categories)[kept])
+            blocks.append(category_rows(plan, test, source.truth, axes, own, n_sets=int(n_each[s, place])))
+    return category_rates(blocks)
 
 
 def distribution_table(rates: "pd.DataFrame") -> "pd.DataFrame":
@@ -145,11 +99,6 @@ def distribution_table(rates: "pd.DataFrame") -> "pd.DataFrame":
     - `n_liberal_holm`: those with a size above 1.2 alpha after Holm at .05, each by the p-value that belongs
       to its interval, ``2 P(X >= n_rejected)`` at 1.2 alpha.
     - `worst_again`: missing here; see :func:`harness.evaluation.under_nulls.evaluate_nulls`.
-
-    Parameters
-    ----------
-    rates : pandas.DataFrame
-        What :func:`rate_table` returns; rows of powers are left aside.
     """
     import pandas as pd
 
@@ -184,15 +133,7 @@ def _distribution(point: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def path_table(
-    plan: Plan,
-    units: Sequence[Arrays],
-    n_each: NDArray[np.int64],
-    *,
-    questions: Sequence[Question],
-    tests: Sequence[Test],
-    alphas: Sequence[float],
-    h: Sequence[float],
-    path_sizes: Sequence[int],
+    plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], grid: Grid
 ) -> "pd.DataFrame":
     """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
 
@@ -201,18 +142,15 @@ def path_table(
 
     Parameters
     ----------
-    units : sequence of dict
-        What :func:`harness.evaluation.null_sets.count_path` returns, one a category.
     n_each : int array, shape (n_tests, n_path_sizes, n_h)
-    plan, questions, tests, alphas, h, path_sizes
-        As there, and in :func:`rate_table`.
     """
     import pandas as pd
 
     rows = []
     at = (plan.pair, plan.balance, np.nan if plan.prevalence is None else plan.prevalence)
+    tests, alphas, path_sizes, h = grid.tests, grid.alphas, grid.path_sizes, grid.h
     level = shown_alpha(alphas)
-    for question in questions:
+    for question in grid.questions:
         for place in question.places:
             rejected = np.sum([unit["path_rejected"][:, :, place] for unit in units], axis=0)
             reached = np.sum([unit["path_reached"][:, :, place] for unit in units], axis=0)
@@ -229,11 +167,7 @@ def path_table(
 
 
 def null_table(
-    plan: Plan,
-    shares: NDArray[np.float64],
-    reasons: Mapping[tuple[str, str], Mapping[str, str]],
-    questions: Sequence[Question],
-    sources: Sequence[Source],
+    plan: Plan, shares: NDArray[np.float64], reasons: Mapping[tuple[str, str], Mapping[str, str]], grid: Grid
 ) -> "pd.DataFrame":
     """Return a plan's null populations, columns :data:`NULLS`, one row for each truth, question and category.
 
@@ -244,11 +178,7 @@ def null_table(
 
     Parameters
     ----------
-    plan : Plan
     shares : array, shape (n_sources, n_questions, n_categories, 8)
-    reasons : mapping of (truth, question's name) to mapping of category to sentence
-    questions : sequence of Question
-    sources : sequence of Source
     """
     import pandas as pd
 
@@ -260,8 +190,8 @@ def null_table(
         "error_correlation": error_correlation(both_right, n01, n10, both_wrong),
     }
     frames = []
-    for s, source in enumerate(sources):
-        for q, question in enumerate(questions if source.kind == "size" else ()):
+    for s, source in enumerate(grid.sources):
+        for q, question in enumerate(grid.questions if source.kind == "size" else ()):
             null, told = shares[s, q], reasons[source.truth, question.name]
             made = ~np.isnan(null[:, 0])
             columns: dict[str, Any] = {

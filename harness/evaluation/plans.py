@@ -20,7 +20,6 @@ class Plan(NamedTuple):
         As in the tables.
     prevalence : float or None
         The prevalence it is rescaled to, if any.
-    categories : tuple of str
     cells : array, shape (n_categories, 8)
         What evaluation sets are drawn from: counts, or shares where rescaled.
     truth : array, shape (n_categories, 8)
@@ -46,11 +45,6 @@ def plan_evaluations(
 
     A category without a positive or without a negative document in D_true can be neither rescaled nor
     stratified; it is left out there, and named.
-
-    Parameters
-    ----------
-    populations : sequence of Population
-    balances : mapping of str to Balance
 
     Examples
     --------

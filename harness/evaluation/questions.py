@@ -13,9 +13,6 @@ class Question(NamedTuple):
 
     Attributes
     ----------
-    measure : str
-    costs : dict of str to float
-    difference : callable
     places : list of int
         Of its tests among all.
     """
@@ -32,12 +29,7 @@ class Question(NamedTuple):
 
 
 def ask(tests: Sequence[Test]) -> list[Question]:
-    """Return the questions that the tests answer, in order of first appearance.
-
-    Parameters
-    ----------
-    tests : sequence of Test
-    """
+    """Return the questions that the tests answer, in order of first appearance."""
     found: dict[tuple[object, ...], Question] = {}
     for place, test in enumerate(tests):
         costs = dict(getattr(test.difference, "keywords", {}))

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from harness.evaluation.category_rates import BY_CATEGORY, POINT, key_values
-from harness.evaluation.category_rates import size_power_by_category as size_power_by_category
 from harness.intervals import clopper_pearson
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
@@ -33,13 +32,6 @@ _POINTS_AT_ONCE = 512  # bounds the memory of the bootstrap; the sums are exact,
 
 def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Return size and power at each point: the mean rate over the categories that qualify.
-
-    Parameters
-    ----------
-    by_category : pandas.DataFrame
-        What :func:`size_power_by_category` returns, or its CSV.
-    seed : int
-        Of the bootstrap over categories.
 
     Returns
     -------
@@ -65,12 +57,6 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         - `wrong_direction_rate`: for power, the mean share of sets rejected in the wrong direction;
           for size always missing, since under H0 no direction is right.
 
-    Raises
-    ------
-    ValueError
-        If a column is missing, or the categories of one point have different numbers of sets (its size and
-        its power may).
-
     References
     ----------
     Hoeffding (1956), Ann. Math. Stat. 27, 713-721.
@@ -78,13 +64,9 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> key = {"pair": "a-b", "balance": "natural", "prevalence": np.nan, "measure": "error",
-    ...        "alpha": 0.05, "n_documents": 100, "category": ["C1", "C2"]}
-    >>> counts = {"n_sets": 500, "n_rejected": [25, 35], "n_wrong_direction": 0, "n_degenerate": 0,
-    ...           "n_convention": 0, "dead": False}
-    >>> table = size_power(size_power_by_category(
-    ...     pd.DataFrame(key | {"test": "mcnemar"} | counts),
-    ...     pd.DataFrame(key | {"truth": "margin", "holds": True})))
+    >>> counts = {"n_sets": 500, "n_rejected": [25, 35], "n_wrong_direction": 0, "category": ["C1", "C2"]}
+    >>> point = dict.fromkeys(BY_CATEGORY, 0) | {"kind": "size", "alpha": 0.05} | counts
+    >>> table = size_power(pd.DataFrame(point))
     >>> table[["kind", "rate", "n_categories"]].values.tolist()
     [['size', 0.06, 2], ['power', nan, 0]]
     """
@@ -120,7 +102,7 @@ def points(by_category: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def _means(
     by_category: pd.DataFrame, group: NDArray[np.int64], n_sets: NDArray[np.int64], seed: int
-) -> dict[str, NDArray]:
+) -> dict[str, NDArray[Any]]:
     """Return the columns of the table for groups 0, 1, ...; sums are of whole numbers, thus exact."""
     n_rejected, n_wrong, n_degenerate, n_convention = (
         by_category[name].to_numpy(dtype=np.int64)
@@ -130,7 +112,7 @@ def _means(
     counted = n_rejected - np.where(is_power[group], n_wrong, 0)
     dead = by_category["dead"].to_numpy(dtype=bool)
 
-    def total(values: NDArray) -> NDArray[np.int64]:
+    def total(values: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(group, weights=values, minlength=len(n_sets)).astype(np.int64)
 
     n, k, n_dead = total(np.ones(len(group))), total(counted), total(dead)
@@ -187,12 +169,6 @@ def _category_band(
 def verdict(low: float, high: float, alpha: float) -> str:
     """Return what the interval of a size says of a test at level `alpha`.
 
-    Parameters
-    ----------
-    low, high : float
-        Interval of the size; NaN where there is none.
-    alpha : float
-
     Returns
     -------
     {"holds", "liberal", "conservative", "undecided"}
@@ -224,24 +200,10 @@ def fewest_discordances(
     documents are right for both, half of them positives, half negatives; the discordant ones are all
     positives (cell e2) or all negatives (e7), whichever rejects first.
 
-    Parameters
-    ----------
-    pvalue_function : callable
-        From counts (n, 8) to p-values (n,) or to a result with attribute `pvalue`.
-    alpha : float
-        In (0, 1); the test rejects where ``pvalue <= alpha``.
-    n_documents : int
-        Documents in an evaluation set, >= 1.
-
     Returns
     -------
     int
         From 1 to `n_documents`, or ``n_documents + 1`` if the test cannot reject at this size.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` or `n_documents` is out of range, or a p-value is missing.
 
     Examples
     --------
@@ -288,21 +250,10 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
     counts : array, shape (n_categories, 8)
         Population cells: numbers of documents or shares. For stratified sets the shares at prevalence
         1/2; the binomial law then is an approximation.
-    n_documents : int
-        Documents in an evaluation set, >= 1.
-    fewest : int
-        >= 0; above `n_documents` every category is dead, at 0 none.
-    alpha : float
-        In (0, 1).
 
     Returns
     -------
     bool array, shape (n_categories,)
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -320,15 +271,9 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
             ">= 1, >= 0 and between 0 and 1 are"
         )
     disagreement = cells[:, [1, 2, 5, 6]].sum(axis=-1) / cells.sum(axis=-1)
-    return stats.binom.sf(fewest - 1, n_documents, np.minimum(disagreement, 1.0)) < alpha
+    return np.asarray(stats.binom.sf(fewest - 1, n_documents, np.minimum(disagreement, 1.0)) < alpha)
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a table as CSV: floats with ten digits, missing values empty; the same table, the same bytes.
-
-    Raises
-    ------
-    OSError
-        If `path` cannot be written.
-    """
+    """Write a table as CSV: floats with ten digits, missing values empty; the same table, the same bytes."""
     write_atomically(Path(path), to_csv(table, float_format="%.10g"))

@@ -1,7 +1,7 @@
 """Count how often each test rejects on the evaluation sets of one category."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.evaluation.sets import draw_sets, draw_stratified
+from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
@@ -51,13 +52,34 @@ class Test:
     stratified: bool = False
 
 
-def families(tests: Sequence[Test]) -> list[list[int]]:
-    """Return the places of tests that can be judged together: those that differ in `interval` only.
+@dataclass(frozen=True)
+class Setting:
+    """What every evaluation has in common.
 
-    Parameters
+    Attributes
     ----------
-    tests : sequence of Test
+    sizes : sequence of int
+        Numbers of documents of an evaluation set.
+    n_sets : int
+        Evaluation sets of a category at each point.
+    make_run : callable
+        (stage, *inputs) -> Run.
+    describe : mapping
+        JSON description of tests and truths, part of the units' keys.
     """
+
+    tests: Sequence[Test]
+    alphas: Sequence[float]
+    sizes: Sequence[int]
+    n_sets: int
+    seed: int
+    make_run: Callable[..., Run]
+    describe: Mapping[str, object]
+    replacement: bool = True
+
+
+def families(tests: Sequence[Test]) -> list[list[int]]:
+    """Return the places of tests that can be judged together: those that differ in `interval` only."""
     found: dict[object, list[int]] = {}
     for i, test in enumerate(tests):
         key: object = i
@@ -80,14 +102,7 @@ def decide(
 
     Parameters
     ----------
-    tests : sequence of Test
-        One test, or several as grouped by :func:`families`: these see the same replicates.
     counts : int array, shape (n_sets, 8)
-    alphas : sequence of float
-    generator : numpy.random.Generator
-        Used by tests that draw replicates.
-    stratified : bool
-        Whether the sets were drawn with a fixed number of positives.
 
     Returns
     -------
@@ -97,11 +112,6 @@ def decide(
         Degenerate sets that ``degenerate="reject"`` rejects at every level and ``"accept"`` at none. A test
         may have a p-value of its own for others: the proportion test where both classifiers make the
         same errors.
-
-    Raises
-    ------
-    ValueError
-        If a p-value is NaN.
     """
     first = tests[0]
     options: dict[str, Any] = {"rng": generator} if first.random else {}
@@ -155,19 +165,6 @@ def count_rejections(
         What the sets are drawn from: the population's counts, or shares where it was reweighted.
     truth : array, shape (8,)
         The cells on which the population's own difference is measured.
-    names : sequence
-        What names the population in every generator (pair, balance, prevalence, category).
-    sizes : sequence of int
-        Numbers of documents N of an evaluation set.
-    n_sets : int
-        Evaluation sets at each size.
-    tests : sequence of Test
-    alphas : sequence of float
-    seed : int
-    replacement : bool
-        Whether a document can be drawn twice.
-    stratified : bool
-        Whether an evaluation set holds N/2 positives exactly.
 
     Returns
     -------

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.evaluation.null_sets import WITH_POWER, Source, count_again, count_unit, levels, takes_few
+from harness.evaluation.null_sets import WITH_POWER, Grid, Source, count_again, count_unit, levels, takes_few
 from harness.evaluation.null_tables import distribution_table, null_table, path_table, rate_table
 from harness.evaluation.plans import Plan
 from harness.evaluation.questions import Question, ask
-from harness.evaluation.rejections import Test
-from harness.evaluation.under_rules import MakeRun, fewest_to_reject
+from harness.evaluation.rejections import Setting, Test
+from harness.evaluation.under_rules import fewest_to_reject
 from harness.measures import costs_text
 from harness.nulls import exact_zero, reach
 from harness.runtime.parallel import Run
@@ -35,7 +36,6 @@ class NullStudy(NamedTuple):
         Rows of ``power_path.csv`` and of ``nulls.csv``, likewise.
     distributions : list of pandas.DataFrame
         Rows of ``size_by_category.csv``, likewise.
-    warnings : list of str
     """
 
     by_category: "list[pd.DataFrame]"
@@ -52,7 +52,6 @@ class _Populations(NamedTuple):
     ----------
     shares : array, shape (n_sources, n_questions, n_categories, 8)
         NaN where a category has none.
-    reasons : dict of (truth, question's name) to mapping of category to sentence
     n_each : int array, shape (n_sources, n_tests)
         Sets of a category for each test.
     n_on_path : int array, shape (n_tests, n_path_sizes, n_h)
@@ -65,103 +64,73 @@ class _Populations(NamedTuple):
     n_on_path: NDArray[np.int64]
 
 
-def evaluate_nulls(
-    plans: Sequence[Plan],
-    nulls: Mapping[str, MakeNull],
-    tests: Sequence[Test],
-    *,
-    alphas: Sequence[float],
-    sizes: Sequence[int],
-    n_sets: int,
-    n_replicate_sets: int,
-    replicate_tests: Sequence[str],
-    n_pooled: int,
-    h: Sequence[float],
-    path_sizes: Sequence[int],
-    prevalence_sizes: Sequence[int] | None,
-    prevalence_sets: int,
-    seed: int,
-    make_run: MakeRun,
-    describe: Mapping[str, object],
-) -> NullStudy:
+@dataclass(frozen=True)
+class NullSettings:
+    """How much is measured under nulls.
+
+    Attributes
+    ----------
+    nulls : mapping of str to callable
+        ``f(names, cells, measure, **costs) -> (shares, reasons)``; see :mod:`harness.nulls`.
+    n_sets, n_replicate_sets : int
+        Sets of a category at a point: for tests of counts alone, and for the size of `replicate_tests`.
+    n_pooled : int
+        Sets of a point over all its categories, for other tests with replicates, and for those off the size.
+    h, path_sizes
+        Distances and sizes of sets on the path from the null to the real population.
+    prevalence_sizes : sequence of int or None
+        Sizes of sets at a rescaled prevalence, where a category has the setting's `n_sets`; None: the usual.
+    """
+
+    nulls: Mapping[str, MakeNull]
+    n_sets: int
+    n_replicate_sets: int
+    replicate_tests: Sequence[str]
+    n_pooled: int
+    h: Sequence[float]
+    path_sizes: Sequence[int]
+    prevalence_sizes: Sequence[int] | None
+
+
+def evaluate_nulls(plans: Sequence[Plan], setting: Setting, wanted: NullSettings) -> NullStudy:
     """Run every test on sets drawn from each null, from the real population and from the path between.
 
     Size: a set is drawn from the null population of the test's own measure; the worst size over categories is
     measured again on new sets. Power: from the real population, beside the null ``exact_null`` alone, in
     categories with a difference. Where that null is run, it is the only one at a rescaled prevalence.
-
-    Parameters
-    ----------
-    plans : sequence of Plan
-        Stratified ones are left out, with a warning: a null has a prevalence of its own.
-    nulls : mapping of str to callable
-        ``f(names, cells, measure, **costs) -> (shares, reasons)``; see :mod:`harness.nulls`.
-    tests : sequence of Test
-    alphas : sequence of float
-        Tests with replicates skip those below ``null_evaluation_sets.FEW_ALPHA``.
-    sizes : sequence of int
-        Numbers of documents of an evaluation set.
-    n_sets : int
-        Sets of a category at each point, for tests without replicates.
-    n_replicate_sets : int
-        Sets of a category for the size of `replicate_tests`, no more than `n_sets`.
-    replicate_tests : sequence of str
-        Tests with replicates whose sizes are told by category; others are left aside.
-    n_pooled : int
-        Sets of a point over all its categories, at least, for other tests with replicates, and for those
-        too off the size at a prevalence of the corpus's own; a category gets its part, no more than `n_sets`.
-    h : sequence of float
-        Distances on the path in standard deviations of the difference on a set; 0 is the null.
-    path_sizes : sequence of int
-        Numbers of documents of the path's sets; prevalences that were rescaled have no path.
-    prevalence_sizes : sequence of int or None
-        Takes the place of `sizes` at a rescaled prevalence; None: `sizes`.
-    prevalence_sets : int
-        Takes the place of `n_sets` there.
-    seed : int
-    make_run : callable
-        (stage, *inputs) -> Run.
-    describe : mapping
-        JSON description of tests and nulls, part of the units' keys.
+    Stratified plans are left out, with a warning: a null has a prevalence of its own.
     """
+    tests, alphas = setting.tests, setting.alphas
     kept = [plan for plan in plans if not plan.stratified]
-    questions = ask(tests)
-    common: dict[str, Any] = {"questions": questions, "tests": tests, "alphas": list(alphas), "seed": seed}
-    natural, rescaled = _grids(nulls, sizes, h, path_sizes, prevalence_sizes)
-    few = min(n_sets, n_replicate_sets)
-    natural |= {"n_sets": n_sets, "own": dict.fromkeys(replicate_tests, few)}
-    rescaled |= {"n_sets": prevalence_sets, "own": {}}
+    natural, rescaled = _grids(setting, wanted)
     grids = [natural if plan.prevalence is None else rescaled for plan in kept]
     made = [
-        _make_populations(plan, nulls, questions, tests, grid, n_pooled)
+        _make_populations(plan, wanted.nulls, grid, wanted.n_pooled)
         for plan, grid in zip(kept, grids, strict=True)
     ]
-    options = [common | grid for grid in grids]
-    inputs = (natural, rescaled, list(alphas), seed, dict(describe))
-    units, names = _units(kept, made, options)
-    found = make_run("nulls", *inputs)(
+    told = [grid._asdict() for grid in (natural, rescaled)]
+    inputs = [{key: one[key] for key in one if key not in ("questions", "tests")} for one in told]
+    units, names = _units(kept, made, grids)
+    found = setting.make_run("nulls", *inputs, dict(setting.describe))(
         count_unit, units, names, threads=False, description="testing sets under exact nulls"
     )
     judged = [
-        (test, [alphas[a] for a in levels(test, alphas)]) for test in _by_category(tests, replicate_tests)
+        (test, [alphas[a] for a in levels(test, alphas)])
+        for test in _by_category(tests, wanted.replicate_tests)
     ]
-    fewest = fewest_to_reject(judged, sorted({*sizes, *rescaled["sizes"]}))
-    study, start = NullStudy([], [], [], [], _left_out(plans, nulls)), 0
-    for plan, populations, given in zip(kept, made, options, strict=True):
+    fewest = fewest_to_reject(judged, sorted({*setting.sizes, *rescaled.sizes}))
+    study, start = NullStudy([], [], [], [], _left_out(plans, wanted.nulls)), 0
+    for plan, populations, grid in zip(kept, made, grids, strict=True):
         part = found[start : start + len(plan.categories)]
         start += len(plan.categories)
-        asked = {key: given[key] for key in ("questions", "tests", "alphas")}
-        at_sources = asked | {key: given[key] for key in ("sources", "sizes")}
-        on_path = asked | {key: given[key] for key in ("h", "path_sizes")}
-        rates = rate_table(plan, part, populations.shares, populations.n_each, fewest, **at_sources)
+        rates = rate_table(plan, part, populations.shares, populations.n_each, fewest, grid)
         study.by_category.append(rates)
         study.distributions.append(distribution_table(rates))
-        study.path.append(path_table(plan, part, populations.n_on_path, **on_path))
-        study.nulls.append(
-            null_table(plan, populations.shares, populations.reasons, questions, given["sources"])
-        )
-    _measure_again(kept, made, options, study.distributions, make_run("nulls again", *inputs))
-    study.warnings.extend(_missing(kept, made, questions, [given["sources"] for given in options]))
+        study.path.append(path_table(plan, part, populations.n_on_path, grid))
+        study.nulls.append(null_table(plan, populations.shares, populations.reasons, grid))
+    again = setting.make_run("nulls again", *inputs, dict(setting.describe))
+    _measure_again(kept, made, grids, study.distributions, again)
+    study.warnings.extend(_missing(kept, made, grids))
     return study
 
 
@@ -176,47 +145,34 @@ def _by_category(tests: Sequence[Test], replicate_tests: Sequence[str]) -> list[
     return reported + [test for test in tests if test.measure not in measures]
 
 
-def _grids(
-    nulls: Mapping[str, MakeNull],
-    sizes: Sequence[int],
-    h: Sequence[float],
-    path_sizes: Sequence[int],
-    prevalence_sizes: Sequence[int] | None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _grids(setting: Setting, wanted: NullSettings) -> tuple[Grid, Grid]:
     """Return what is measured at a prevalence of the corpus's own, and at a rescaled one."""
     sources = [
         Source(truth, kind)
-        for truth in nulls
+        for truth in wanted.nulls
         for kind in (("size", "power") if truth == WITH_POWER else ("size",))
     ]
-    natural = {
-        "sources": sources,
-        "sizes": list(sizes),
-        "h": list(h) if WITH_POWER in nulls else [],
-        "path_sizes": list(path_sizes),
-    }
-    rescaled = {
-        "sources": [source for source in sources if source.truth == WITH_POWER] or sources,
-        "sizes": list(sizes if prevalence_sizes is None else prevalence_sizes),
-        "h": [],
-        "path_sizes": [],
-    }
-    return natural, rescaled
+    few = min(wanted.n_sets, wanted.n_replicate_sets)
+    on_path = (list(wanted.h) if WITH_POWER in wanted.nulls else [], list(wanted.path_sizes))
+    asked = (ask(setting.tests), setting.tests, list(setting.alphas), setting.seed)
+    own = dict.fromkeys(wanted.replicate_tests, few)
+    natural = Grid(*asked, sources, list(setting.sizes), *on_path, wanted.n_sets, own)
+    fewer = [source for source in sources if source.truth == WITH_POWER] or sources
+    sizes = setting.sizes if wanted.prevalence_sizes is None else wanted.prevalence_sizes
+    return natural, Grid(*asked, fewer, list(sizes), [], [], setting.n_sets, {})
 
 
 def _make_populations(
     plan: Plan,
     nulls: Mapping[str, MakeNull],
-    questions: Sequence[Question],
-    tests: Sequence[Test],
-    grid: Mapping[str, Any],
+    grid: Grid,
     n_pooled: int,
 ) -> _Populations:
     """Make the nulls of a plan; find the categories with a power and those that the path leads to."""
-    sources, n_sets = grid["sources"], grid["n_sets"]
+    sources, questions, tests, n_sets = grid.sources, grid.questions, grid.tests, grid.n_sets
     shares = np.full((len(sources), len(questions), len(plan.categories), 8), np.nan)
     n_each = np.full((len(sources), len(tests)), n_sets, dtype=np.int64)
-    n_on_path = np.full((len(tests), len(grid["path_sizes"]), len(grid["h"])), n_sets, dtype=np.int64)
+    n_on_path = np.full((len(tests), len(grid.path_sizes), len(grid.h)), n_sets, dtype=np.int64)
     reasons: dict[tuple[str, str], Mapping[str, str]] = {}
     real = plan.cells / plan.cells.sum(axis=1, keepdims=True)
     discordant = plan.cells[:, [1, 2, 5, 6]].sum(axis=1) > 0
@@ -231,15 +187,15 @@ def _make_populations(
                     plan.categories, plan.cells, question.measure, **question.costs
                 )
             pooled = _sets_each(n_pooled, int((~np.isnan(shares[s, q, :, 0])).sum()), n_sets)
-            own = grid["own"] if kind == "size" else {}
+            own = grid.own if kind == "size" else {}
             n_each[s, few] = [own.get(tests[place].name, pooled) for place in few]
             if truth == WITH_POWER and kind == "size":
-                n_reached = _reached(shares[s, q], real, question, grid["path_sizes"], grid["h"])
+                n_reached = _reached(shares[s, q], real, question, grid.path_sizes, grid.h)
                 n_on_path[few] = [[_sets_each(n_pooled, n, n_sets) for n in row] for row in n_reached]
-        for i, n_documents in enumerate(grid["path_sizes"] if grid["h"] else ()):
-            if n_documents in grid["sizes"]:  # the path's first point is one of the null's own
+        for i, n_documents in enumerate(grid.path_sizes if grid.h else ()):
+            if n_documents in grid.sizes:  # the path's first point is one of the null's own
                 own_sets = n_each[sources.index(Source(WITH_POWER, "size"))]
-                n_on_path[:, i, np.array(grid["h"]) == 0] = own_sets[:, None]
+                n_on_path[:, i, np.array(grid.h) == 0] = own_sets[:, None]
     return _Populations(shares, reasons, n_each, n_on_path)
 
 
@@ -262,15 +218,15 @@ def _reached(
 
 
 def _units(
-    plans: Sequence[Plan], made: Sequence[_Populations], options: Sequence[dict[str, Any]]
+    plans: Sequence[Plan], made: Sequence[_Populations], grids: Sequence[Grid]
 ) -> tuple[list[tuple[Any, ...]], list[str]]:
     units, names = [], []
-    for plan, populations, given in zip(plans, made, options, strict=True):
+    for plan, populations, grid in zip(plans, made, grids, strict=True):
         numbers = (populations.n_each, populations.n_on_path)
         for i, category in enumerate(plan.categories):
             identity = (plan.pair, plan.balance, plan.prevalence, category)
             shares = populations.shares[:, :, i]
-            units.append((plan.cells[i], shares, *numbers, identity, given))
+            units.append((plan.cells[i], shares, *numbers, identity, grid))
             names.append(_name(identity, plan.cells[i].tolist(), shares, *numbers))
     return units, names
 
@@ -283,7 +239,7 @@ def _name(identity: Sequence[object], given: list[Any], *arrays: NDArray[Any]) -
 def _measure_again(
     plans: Sequence[Plan],
     made: Sequence[_Populations],
-    options: Sequence[dict[str, Any]],
+    grids: Sequence[Grid],
     tables: "Sequence[pd.DataFrame]",
     run: Run,
 ) -> None:
@@ -292,14 +248,14 @@ def _measure_again(
     Tests and levels that have the same worst category at one null and N share its new sets.
     """
     units, names, rows = [], [], []
-    for plan, populations, table, given in zip(plans, made, tables, options, strict=True):
-        for category, wanted in _worst(table, given["sources"], given["questions"], given["tests"]).items():
+    for plan, populations, table, grid in zip(plans, made, tables, grids, strict=True):
+        for category, wanted in _worst(table, grid).items():
             identity = (plan.pair, plan.balance, plan.prevalence, category)
             shares = populations.shares[:, :, plan.categories.index(category)]
             points = [(*point, sorted({place for place, _ in at})) for point, at in wanted.items()]
-            units.append((shares, points, populations.n_each, identity, given))
+            units.append((shares, points, populations.n_each, identity, grid))
             names.append(_name(identity, points, shares, populations.n_each))
-            rows.append((table, wanted, given["alphas"]))
+            rows.append((table, wanted, grid.alphas))
     found = run(count_again, units, names, threads=False, description="measuring the worst categories again")
     for (table, wanted, alphas), unit in zip(rows, found, strict=True):
         again = table["worst_again"].to_numpy(copy=True)
@@ -311,20 +267,17 @@ def _measure_again(
 
 
 def _worst(
-    table: "pd.DataFrame",
-    sources: Sequence[Source],
-    questions: Sequence[Question],
-    tests: Sequence[Test],
+    table: "pd.DataFrame", grid: Grid
 ) -> dict[str, dict[tuple[int, int, int], list[tuple[int, int]]]]:
     """Return, by worst category, the points (source, question, N) and there each test's place and row."""
-    places = {test.name: place for place, test in enumerate(tests)}
-    asks = {place: q for q, question in enumerate(questions) for place in question.places}
+    places = {test.name: place for place, test in enumerate(grid.tests)}
+    asks = {place: q for q, question in enumerate(grid.questions) for place in question.places}
     found: dict[str, dict[tuple[int, int, int], list[tuple[int, int]]]] = {}
     columns = ("truth", "test", "n_documents", "worst_category")
     for row, (truth, name, n_documents, category) in enumerate(zip(*map(table.get, columns), strict=True)):
         if isinstance(category, str):
             place = places[name]
-            point = (sources.index(Source(truth, "size")), asks[place], int(n_documents))
+            point = (grid.sources.index(Source(truth, "size")), asks[place], int(n_documents))
             found.setdefault(category, {}).setdefault(point, []).append((place, row))
     return found
 
@@ -338,18 +291,13 @@ def _left_out(plans: Sequence[Plan], nulls: Mapping[str, MakeNull]) -> list[str]
     ]
 
 
-def _missing(
-    plans: Sequence[Plan],
-    made: Sequence[_Populations],
-    questions: Sequence[Question],
-    sources: Sequence[Sequence[Source]],
-) -> list[str]:
+def _missing(plans: Sequence[Plan], made: Sequence[_Populations], grids: Sequence[Grid]) -> list[str]:
     """Return a warning for each null that some categories of a plan lack, one for all its prevalences."""
-    measures = [question.measure for question in questions]
     found: dict[tuple[str, str, str], list[str]] = {}
-    for plan, populations, drawn_from in zip(plans, made, sources, strict=True):
-        for s, (truth, kind) in enumerate(drawn_from):
-            for q, question in enumerate(questions if kind == "size" else ()):
+    for plan, populations, grid in zip(plans, made, grids, strict=True):
+        measures = [question.measure for question in grid.questions]
+        for s, (truth, kind) in enumerate(grid.sources):
+            for q, question in enumerate(grid.questions if kind == "size" else ()):
                 lacking = np.isnan(populations.shares[s, q, :, 0])
                 if not lacking.any():
                     continue

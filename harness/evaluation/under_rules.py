@@ -9,105 +9,66 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.evaluation.category_rates import category_rates, category_rows
 from harness.evaluation.plans import Plan
 from harness.evaluation.questions import Question, ask
-from harness.evaluation.rates import fewest_discordances
-from harness.evaluation.rejections import Test, count_rejections
+from harness.evaluation.rates import dead_categories, fewest_discordances
+from harness.evaluation.rejections import Setting, Test, count_rejections
 from harness.evaluation.sets import draw_sets, draw_stratified
-from harness.evaluation.tables import rejections_table, truths_table
-from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MakeRun = Callable[..., Run]
+Rule = Callable[..., NDArray[np.bool_]]
+Key = tuple[str, str, float | None]
 
 TRIALS = 5
 """Of a test with replicates on one set; one alone may reject by luck what the test does not."""
 
 
 def evaluate(
-    plans: Sequence[Plan],
-    *,
-    tests: Sequence[Test],
-    rules: Mapping[str, Callable[..., NDArray[np.bool_]]],
-    alphas: Sequence[float],
-    sizes: Sequence[int],
-    n_sets: int,
-    n_truth_sets: int,
-    replacement: bool,
-    seed: int,
-    make_run: MakeRun,
-    describe: Mapping[str, object],
-) -> tuple["pd.DataFrame", "pd.DataFrame"]:
-    """Run every test on every plan's evaluation sets, and every rule on independent ones.
+    plans: Sequence[Plan], setting: Setting, rules: Mapping[str, Rule], n_truth_sets: int
+) -> "pd.DataFrame":
+    """Return each category's rate of rejections: every test on every plan's sets, under every rule.
 
-    Parameters
-    ----------
-    plans : sequence of Plan
-    tests : sequence of Test
-    rules : mapping of str to callable
-        Rules for "H0 is true"; see :mod:`harness.nulls`.
-    alphas : sequence of float
-    sizes : sequence of int
-        Numbers of documents of an evaluation set.
-    n_sets, n_truth_sets : int
-        Evaluation sets of a point, and the independent ones from which the rules are judged.
-    replacement : bool
-    seed : int
-    make_run : callable
-        (stage, *inputs) -> Run.
-    describe : mapping
-        JSON description of tests and rules, part of the units' keys.
-
-    Returns
-    -------
-    rejections, truths : pandas.DataFrame
-        One row per plan, category, test (question and rule), alpha and size. A question is a measure and
-        its costs; tests of one measure at other costs have truths of their own.
+    The rules are judged from `n_truth_sets` sets that no test sees. Tests of one measure at different costs
+    have truths of their own. The table has the columns BY_CATEGORY.
 
     Raises
     ------
     UserError
         If stratified sets without replacement want more documents of a class than there are.
     """
-    import pandas as pd
-
-    if not replacement:
+    tests, alphas, sizes = setting.tests, setting.alphas, setting.sizes
+    if not setting.replacement:
         _check_classes(plans, max(sizes))
-    grid = {"sizes": list(sizes), "alphas": list(alphas)}
-    options = {"sizes": sizes, "alphas": alphas, "seed": seed, "replacement": replacement}
     questions = ask(tests)
-    reject_options = options | {"tests": tests, "n_sets": n_sets}
-    truth_options = options | {"rules": rules, "questions": questions, "n_draws": n_truth_sets}
     units, names = zip(*_units(plans), strict=True)
-    inputs = (grid, seed, replacement, dict(describe))
-    rejected = make_run("rejections", *inputs, n_sets)(
-        _reject_unit,
-        [(*unit, reject_options) for unit in units],
-        names,
-        threads=False,
-        description="testing evaluation sets",
-    )
-    judged = make_run("truths", *inputs, n_truth_sets)(
-        _judge_unit,
-        [(*unit, truth_options) for unit in units],
-        names,
-        threads=False,
-        description="judging where H0 is true",
-    )
+    inputs = (list(sizes), list(alphas), setting.seed, setting.replacement, dict(setting.describe))
+    shared = {"sizes": sizes, "alphas": alphas, "seed": setting.seed, "replacement": setting.replacement}
+    todo = (
+        ("rejections", count_rejections, {"tests": tests, "n_sets": setting.n_sets},
+         "testing evaluation sets"),
+        ("truths", judge_truth, {"rules": rules, "questions": questions, "n_draws": n_truth_sets},
+         "judging where H0 is true"),
+    )  # fmt: skip
+    rejected, judged = (
+        setting.make_run(stage, *inputs, setting.n_sets if do is count_rejections else n_truth_sets)(
+            _on_unit, [(do, *unit, shared | options) for unit in units], names, threads=False,
+            description=description,
+        )
+        for stage, do, options, description in todo
+    )  # fmt: skip
     fewest = fewest_to_reject([(test, alphas) for test in tests], sizes)
-    rejections, truths, start = [], [], 0
+    blocks, start = {}, 0
     for plan in plans:
         part = slice(start, start + len(plan.categories))
         start = part.stop
-        rejections.append(
-            rejections_table(plan, rejected[part], tests, questions, sizes, alphas, n_sets, fewest)
-        )
-        truths.append(truths_table(plan, judged[part], tuple(rules), questions, sizes, alphas))
-    return pd.concat(rejections, ignore_index=True), pd.concat(truths, ignore_index=True)
+        rows = _rows(plan, rejected[part], judged[part], setting, questions, list(rules), fewest)
+        blocks[plan.pair, plan.balance, plan.prevalence] = list(rows)
+    return category_rates([block for key in _in_order(list(blocks)) for block in blocks[key]])
 
 
 def _check_classes(plans: Sequence[Plan], largest: int) -> None:
@@ -130,24 +91,47 @@ def _units(plans: Sequence[Plan]) -> Iterator[tuple[tuple[Any, ...], str]]:
             yield (cells, plan.truth[i], plan.stratified, identity), name
 
 
-def _reject_unit(
-    cells: NDArray[Any],
-    truth: NDArray[Any],
-    stratified: bool,
-    identity: tuple[object, ...],
-    options: dict[str, Any],
+def _on_unit(
+    do: Callable[..., Arrays], cells: Any, truth: Any, stratified: bool, identity: Any, options: Any
 ) -> Arrays:
-    return count_rejections(cells, truth=truth, names=identity, stratified=stratified, **options)
+    return do(cells, truth=truth, names=identity, stratified=stratified, **options)
 
 
-def _judge_unit(
-    cells: NDArray[Any],
-    truth: NDArray[Any],
-    stratified: bool,
-    identity: tuple[object, ...],
-    options: dict[str, Any],
-) -> Arrays:
-    return judge_truth(cells, truth=truth, names=identity, stratified=stratified, **options)
+def _in_order(keys: Sequence[Key]) -> list[Key]:
+    """Return the keys sorted by the first appearance of each of their parts, the first part before all."""
+    seen = [list(dict.fromkeys(part)) for part in zip(*keys, strict=True)]
+    return sorted(keys, key=lambda key: [seen[i].index(part) for i, part in enumerate(key)])
+
+
+def _rows(
+    plan: Plan,
+    rejected: Sequence[Arrays],
+    judged: Sequence[Arrays],
+    setting: Setting,
+    questions: Sequence[Question],
+    rules: Sequence[str],
+    fewest: Mapping[tuple[str, float, int], int],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one plan, rule by rule, and test by test of each measure."""
+    tests, alphas, sizes = setting.tests, setting.alphas, setting.sizes
+    counts = {name: np.stack([unit[name] for unit in rejected], axis=-1) for name in rejected[0]}
+    holds = np.stack([unit["holds"] for unit in judged], axis=-1)
+    dead = {
+        measure: np.array(
+            [[dead_categories(plan.truth, n, fewest[measure, a, n], a) for n in sizes] for a in alphas]
+        )
+        for measure in dict.fromkeys(test.measure for test in tests)
+    }
+    asks = {place: q for q, question in enumerate(questions) for place in question.places}
+    axes = (alphas, sizes, plan.categories)
+    for (r, rule), measure, (place, test) in product(enumerate(rules), dead, enumerate(tests)):
+        if test.measure == measure:
+            own = {
+                name: values[:, place].swapaxes(0, 1) if values.ndim == 4 else values[:, place]
+                for name, values in counts.items()
+            }
+            own |= {"kind": np.where(holds[r, asks[place]], "size", "power"), "dead": dead[measure]}
+            yield category_rows(plan, test, rule, axes, own, n_sets=setting.n_sets)
 
 
 def judge_truth(
@@ -157,7 +141,7 @@ def judge_truth(
     names: Sequence[object],
     sizes: Sequence[int],
     alphas: Sequence[float],
-    rules: Mapping[str, Callable[..., NDArray[np.bool_]]],
+    rules: Mapping[str, Rule],
     questions: Sequence[Question],
     n_draws: int,
     seed: int,
@@ -173,16 +157,6 @@ def judge_truth(
     ----------
     cells, truth : array, shape (8,)
         What sets are drawn from, and the cells on which the truth is measured.
-    names : sequence
-        What names the population in the generator ``rng(seed, "truth", *names, n_documents)``, which
-        no evaluated set uses.
-    sizes, alphas : sequences
-    rules : mapping of str to callable
-    questions : sequence of Question
-    n_draws : int
-        Independent evaluation sets at each size.
-    seed : int
-    replacement, stratified : bool
 
     Returns
     -------
@@ -219,13 +193,6 @@ def fewest_to_reject(
 
     What a test with replicates does is tried :data:`TRIALS` times, the median counts; the replicates are
     the same in every run, so that the answer is.
-
-    Parameters
-    ----------
-    judged : iterable of (Test, sequence of float)
-        Each with the levels at which it is judged.
-    sizes : sequence of int
-        Documents of an evaluation set.
 
     Returns
     -------

@@ -19,17 +19,7 @@ OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1,
 
 
 class Results:
-    """What a run of the size/power study left.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Raises
-    ------
-    UserError
-        By an attribute whose table is missing, unreadable, or lacks a column.
-    """
+    """What a run of the size/power study left."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)

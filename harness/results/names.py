@@ -94,22 +94,7 @@ class Curve(NamedTuple):
 
 
 def read_table(path: Path, needed: Iterable[str] = (), numbers: Iterable[str] = ()) -> DataFrame:
-    """Read a CSV that a run left, with missing values as NaN.
-
-    Parameters
-    ----------
-    path : Path
-    needed : iterable of str
-        Columns that must be there.
-    numbers : iterable of str
-        Those of them that must hold numbers or nothing.
-
-    Raises
-    ------
-    UserError
-        If the file is missing, unreadable, cut within a row, or lacks a column, or if one that must hold
-        numbers does not.
-    """
+    """Read a CSV that a run left, with missing values as NaN."""
     import pandas as pd
 
     if not path.exists():
@@ -250,13 +235,7 @@ test_name.__test__ = False  # type: ignore[attr-defined]  # pytest would collect
 
 
 def primary_truth(table: DataFrame, wanted: str | None = None) -> str:
-    """Return the truth rule that figures are drawn under; a null only where no rule was run.
-
-    Raises
-    ------
-    UserError
-        If `wanted` was not run, or the table is empty.
-    """
+    """Return the truth rule that figures are drawn under; a null only where no rule was run."""
     run = [str(name) for name in table["truth"].unique()]
     if not run:
         raise UserError("size_power.csv: the table has no row; there is nothing to draw or to report")

@@ -50,12 +50,6 @@ def rank_tests(size_power: DataFrame) -> DataFrame:
     in no category after Holm, also by power; then the liberal, those in the fewest categories first; last
     those of which we cannot tell.
 
-    Parameters
-    ----------
-    size_power : DataFrame
-        The table of a run (:attr:`harness.results.folder.Results.table`). Sizes are under ``exact_null``,
-        powers those on the real pair; both at the primary level, the size-adjusted power from all levels.
-
     Returns
     -------
     DataFrame
@@ -162,7 +156,6 @@ def size_adjusted(levels: Any, sizes: Any, powers: Any, alpha: float) -> tuple[f
     ----------
     levels, sizes, powers : float arrays, shape (n_levels,)
         In order of rising level.
-    alpha : float
 
     Returns
     -------
@@ -192,13 +185,7 @@ def _order(row: dict[str, Any]) -> tuple[int, float, float]:
 
 
 def recommend(ranked: DataFrame) -> Any:
-    """Return the row of the test to use at one place: the most powerful that holds by category, or None.
-
-    Parameters
-    ----------
-    ranked : DataFrame
-        Rows of :func:`rank_tests` of one panel, number of documents and measure.
-    """
+    """Return the row of the test to use at one place: the most powerful that holds by category, or None."""
     first = ranked.iloc[0]
     return first if first["verdict"] == "holds" else None
 

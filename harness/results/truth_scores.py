@@ -65,11 +65,6 @@ class Score(NamedTuple):
 def score_truth_rules(size_power: DataFrame) -> DataFrame:
     """Score every truth rule of the table against what the paper says; nulls are no rules.
 
-    Parameters
-    ----------
-    size_power : DataFrame
-        The table ``size_power.csv``.
-
     Returns
     -------
     DataFrame

@@ -109,17 +109,6 @@ def judge(
 ) -> list[Judged]:
     """Judge one N (the largest with enough categories, for None) of every curve in every panel that was run.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As :attr:`harness.results.folder.Results.table` is.
-    kind : {"size", "power"}
-    truth : str
-    alpha : float
-    n_documents : int or None
-    curves, panels : sequences
-        All panels that were run where `panels` is None.
-
     Returns
     -------
     list of Judged

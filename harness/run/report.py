@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.evaluation.rates import write_table
 from harness.results.captions import (
     ARTEFACTS,
     BAND_OVERLAP,
@@ -29,9 +30,11 @@ from harness.results.names import (
 from harness.results.ranking import ranking_parts
 from harness.results.truth_scores import interval, total_scores, truth_name, truth_parts
 from harness.results.verdicts import judge, power_where, size_truth, told_curves
+from harness.run.findings import main_findings
 from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, tabulate_models
 from harness.run.findings.nulls import null_warnings, recommendations, verdict_grid
 from harness.run.findings.paper import papers_conclusions
+from harness.runtime.store import write_atomically
 from harness.writing.report import (
     REDRAW,
     Captioned,
@@ -43,7 +46,9 @@ from harness.writing.report import (
     table,
     text,
     warnings_section,
+    write_report,
 )
+from harness.writing.table_text import to_csv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,14 +72,19 @@ MEANS_NOTE = (
 )
 
 
-def make_report(results: Results, findings: Sequence[str]) -> Report:
-    """Return the report of a finished run, whose figures are drawn.
+def write_summary(results: Results) -> list[str]:
+    """Write summary, tables and page of a run whose figures are drawn; return its findings."""
+    found = main_findings(results)
+    if len(results.ranking):
+        write_table(results.ranking, results.folder / "tables" / "ranking.csv")
+    if len(results.scores):
+        write_atomically(results.folder / "tables" / "truth_rules.csv", to_csv(results.scores))
+    write_report(results.folder, make_report(results, found), results.provenance)
+    return found
 
-    Raises
-    ------
-    UserError
-        If a table is missing or lacks a column, or holds no row.
-    """
+
+def make_report(results: Results, findings: Sequence[str]) -> Report:
+    """Return the report of a finished run, whose figures are drawn."""
     models = tabulate_models(results.models, results.outcomes)
     sections = [
         Section("Main findings", [numbered(findings)]),

@@ -15,8 +15,7 @@ from harness.outcomes import Population, check_file, read_outcomes, write_outcom
 from harness.results.folder import Results
 from harness.run.evaluation import check_grid, evaluate_all
 from harness.run.figures import draw_figures
-from harness.run.findings import main_findings
-from harness.run.report import make_report
+from harness.run.report import write_summary
 from harness.run.training import (
     Documents,
     Trained,
@@ -30,11 +29,9 @@ from harness.run.training import (
     train,
 )
 from harness.runtime.parallel import Workers, make_run
-from harness.runtime.provenance import Clock
-from harness.runtime.run_folder import Say, open_run
+from harness.runtime.run_folder import RunFolder, Say, open_run
 from harness.runtime.store import Store, digest, hash_file
 from harness.split import split_documents
-from harness.writing.report import write_report
 
 
 class Source(NamedTuple):
@@ -42,12 +39,8 @@ class Source(NamedTuple):
 
     Attributes
     ----------
-    documents : Documents
-    categories : dict of str to Categories
-    topic_names : tuple of str
     facts : dict
         For ``provenance.json``: corpus, split, categories and those left out.
-    warnings : list of str
     """
 
     documents: Documents
@@ -78,41 +71,6 @@ def run_study(
 
     A folder that holds the same study is finished where it was left; what is kept in `cache` is not
     computed again.
-
-    Parameters
-    ----------
-    out : Path
-        Where the run writes; new, empty, or of the same configuration.
-    config : mapping
-        JSON types that make two runs the same run; written to ``provenance.json``.
-    balances : mapping of str to Balance
-    pairs : sequence of str
-        ``A-B``, names of two models.
-    training : mapping
-        `load_corpus` (returns the Corpus), `features`, `models` (by name) and `split` (keywords of
-        :func:`harness.split.split_documents`); not used where `population_file` is given.
-    evaluation : mapping
-        Keywords of :func:`~harness.evaluation.under_rules.evaluate`: `tests`, `rules`, `alphas`, `sizes`,
-        `n_sets`, `n_truth_sets` and `replacement`; where there are no rules, only nulls are evaluated.
-    nulls : mapping
-        Keywords of :func:`~harness.evaluation.under_nulls.evaluate_nulls`: `nulls` (by name), `n_sets`,
-        `n_replicate_sets`, `replicate_tests`, `n_pooled`, `h`, `path_sizes` and `prevalence_sizes`.
-    seed : int
-    device : {"auto", "cpu", "cuda"}
-    population_file : Path or None
-        A stored outcomes table to start from.
-    figure : mapping
-        Options of :func:`harness.run.figures.draw_figures`.
-    cache : Path or None
-        Folder of kept stages.
-    workers : Workers
-    say : callable
-        Shows a line to the user.
-
-    Raises
-    ------
-    UserError
-        If the input cannot be used; `out` is left as it was.
     """
     identity = {**config, "population_sha256": population_file and _hash_input(population_file)}
     with open_run(out, identity, say) as run:
@@ -131,33 +89,20 @@ def run_study(
         run.begin(config, evaluation["n_sets"], facts, warnings)
         if population_file is None:
             populations = train_all(
-                source, training["models"], balances, pairs, seed, device, stage_run, run.clock, out
+                source, training["models"], balances, pairs, seed, device, stage_run, run
             )
         write_outcomes(populations, out / "outcomes.csv")
-        evaluate_all(
-            populations, balances, config, evaluation, nulls, seed, stage_run, run.clock, warnings, out
-        )
+        warnings += evaluate_all(populations, balances, config, evaluation, nulls, stage_run, run.clock, out)
         run.note(warnings=warnings)
         results = Results(out)
         with run.clock.stage("figures and summary"):
             drawn = draw_figures(results, workers=workers, **figure)
-            found = main_findings(results)
-            if len(results.ranking):
-                write_table(results.ranking, out / "tables" / "ranking.csv")
-            if len(results.rules):
-                write_table(results.scores, out / "tables" / "truth_rules.csv")
-            write_report(out, make_report(results, found), results.provenance)
+            found = write_summary(results)
         run.tell(drawn, found)
 
 
 def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:
-    """Draw the figures of a finished run again, from its tables.
-
-    Raises
-    ------
-    UserError
-        If `folder` is not a run's, or has no tables yet.
-    """
+    """Draw the figures of a finished run again, from its tables."""
     if not (folder / "size_power.csv").is_file():
         raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
     return draw_figures(Results(folder), workers=workers, **figure)
@@ -174,19 +119,7 @@ def prepare(
     features_key: object,
     keep_test: bool = False,
 ) -> Source:
-    """Load the corpus, split it, make the document vectors and choose the categories.
-
-    Parameters
-    ----------
-    load_corpus, features, models, split
-        As in :func:`run_study`; `models` is not used.
-    balances : mapping of str to Balance
-    seed : int
-    features_key : object
-        JSON description of the features, part of every key.
-    keep_test : bool
-        Let the documents of D_te follow those of D_true, so that the models decide on both.
-    """
+    """Load the corpus, split it, make the document vectors and choose the categories."""
     corpus = load_corpus()
     parts = split_documents(corpus.n_documents, seed=seed, chronological=corpus.chronological, **split)
     fingerprint = corpus.fingerprint()
@@ -228,8 +161,7 @@ def train_all(
     seed: int,
     device: str,
     stage_run: Callable[..., Any],
-    clock: Clock,
-    out: Path,
+    run: RunFolder,
 ) -> list[Population]:
     """Train every model that a pair names on every list of categories; count outcomes on D_true."""
     chosen = pair_models(pairs, models)
@@ -247,10 +179,10 @@ def train_all(
                 make_run=stage_run,
                 seed=seed,
                 device=device,
-                stage=clock.steps(f"{name} on {len(categories.names)} {categories_name} categories"),
+                stage=run.clock.steps(f"{name} on {len(categories.names)} {categories_name} categories"),
             )
-    write_table(tabulate_models(trained, source.documents, source.categories), out / "models.csv")
-    write_table(tabulate_categories(source.categories, source.topic_names), out / "categories.csv")
+    write_table(tabulate_models(trained, source.documents, source.categories), run.out / "models.csv")
+    write_table(tabulate_categories(source.categories, source.topic_names), run.out / "categories.csv")
     return count_populations(trained, source.documents, source.categories, balances, chosen)
 
 
@@ -260,11 +192,6 @@ def read_populations(
     """Read a stored outcomes table and choose the populations that the run names.
 
     Where the table holds none of `pairs`, all of its pairs are taken.
-
-    Raises
-    ------
-    UserError
-        If the table has none of the balances.
     """
     stored = read_outcomes(path)
     wanted = {name if balance.unions else "natural" for name, balance in balances.items()}

@@ -53,13 +53,7 @@ class Trained(NamedTuple):
 
 
 def make_documents(corpus: Corpus, split: Split, features: Any, key: str) -> Documents:
-    """Fit dictionary and idf on D_tr and make the document vectors of D_tr and D_true.
-
-    Raises
-    ------
-    UserError
-        If the features need counts and the corpus holds weights.
-    """
+    """Fit dictionary and idf on D_tr and make the document vectors of D_tr and D_true."""
     if features.needs == "counts" and corpus.values != "counts":
         raise UserError(
             f"features=tfidf: corpus {corpus.name} holds weights, counts are needed; "
@@ -79,13 +73,7 @@ def make_documents(corpus: Corpus, split: Split, features: Any, key: str) -> Doc
 def choose_categories(
     documents: Documents, topic_names: tuple[str, ...], balances: Mapping[str, Balance], seed: int
 ) -> dict[str, Categories]:
-    """Return the categories of each population: the topics (``natural``) and each kind of unions.
-
-    Raises
-    ------
-    UserError
-        If no topic has a positive document in D_tr.
-    """
+    """Return the categories of each population: the topics (``natural``) and each kind of unions."""
     natural = natural_categories(documents.topics_train, topic_names)
     if not natural.names:
         raise UserError(
@@ -122,23 +110,7 @@ def train(
     device: str,
     stage: Callable[[str], AbstractContextManager[Any]] = nullcontext,
 ) -> Trained:
-    """Tune and fit one model for all categories and decide on every document of D_true.
-
-    Parameters
-    ----------
-    name : str
-        The model's name.
-    model : object with `fit` and `predict`
-        See :mod:`harness.models`.
-    documents : Documents
-    categories : Categories
-    make_run : callable
-        (stage, *inputs) -> Run; units are kept under what made them.
-    seed : int
-    device : str
-    stage : callable
-        Times the block of "training" and that of "prediction".
-    """
+    """Tune and fit one model for all categories and decide on every document of D_true."""
     labels = label_documents(documents.topics_train, categories)
     made_from = (
         documents.key,
@@ -158,11 +130,6 @@ def train(
 
 def pair_models(pairs: Sequence[str], models: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return (pair, A, B) for each ``A-B``.
-
-    Raises
-    ------
-    UserError
-        If a pair is not two different models of the run.
 
     Examples
     --------
@@ -190,15 +157,7 @@ def count_populations(
     balances: Mapping[str, Balance],
     pairs: Sequence[tuple[str, str, str]],
 ) -> list[Population]:
-    """Count the joint outcomes on D_true of every pair, for each kind of categories.
-
-    Parameters
-    ----------
-    trained : mapping
-        (categories' name, model) -> Trained.
-    documents, categories, balances, pairs
-        As above.
-    """
+    """Count the joint outcomes on D_true of every pair, for each kind of categories."""
     populations = []
     for name, members in categories.items():
         if name == NATURAL and not any(not balance.unions for balance in balances.values()):
@@ -206,7 +165,9 @@ def count_populations(
         truth = label_documents(documents.topics_true, members)
         retrain = name == NATURAL or balances[name].retrain
 
-        def decide(model: str, name=name, members=members, retrain=retrain) -> NDArray[np.bool_]:
+        def decide(
+            model: str, name: str = name, members: Categories = members, retrain: bool = retrain
+        ) -> NDArray[np.bool_]:
             if retrain:
                 return trained[name, model].decisions
             return unite(trained[NATURAL, model].decisions, categories[NATURAL], members)

@@ -28,18 +28,6 @@ def check_folder(out: Path, identity: Mapping[str, Any]) -> str:
     """Tell what `out` is to a run of this configuration: ``"new"``, ``"begun"`` or ``"finished"``.
 
     What a killed run was writing there is removed.
-
-    Parameters
-    ----------
-    out : Path
-    identity : mapping
-        JSON types that make two runs the same run.
-
-    Raises
-    ------
-    UserError
-        If `out` cannot be a folder, lies in a run's folder, or holds another configuration's run or other
-        files.
     """
     _refuse_inside_run(out)
     if not out.exists():
@@ -80,13 +68,7 @@ def read_provenance(out: Path) -> dict[str, Any] | None:
 
 
 def check_finished(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Refuse to draw from a run that is not finished: its tables may lack.
-
-    Raises
-    ------
-    UserError
-        If `facts`, what the folder says of itself, do not call the run finished.
-    """
+    """Refuse to draw from a run that is not finished: its tables may lack."""
     if not facts.get("finished"):
         raise UserError(f"from={folder}: its run is not finished; the folder of a finished run is needed")
 
@@ -130,7 +112,6 @@ class Clock:
 
     Attributes
     ----------
-    seconds : dict of str to float
     peak_mib : dict of str to float
         Largest memory of this process and all that it started, while the stage ran.
     """

@@ -24,8 +24,6 @@ class RunFolder:
 
     Attributes
     ----------
-    out : Path
-    clock : Clock
     lines : list of str
         What is shown when the run has ended well.
     """
@@ -68,24 +66,10 @@ class RunFolder:
 def open_run(out: Path, identity: Mapping[str, Any], say: Say) -> Iterator[RunFolder | None]:
     """Hold a run's folder while it works, and call the run finished at the end.
 
-    Parameters
-    ----------
-    out : Path
-        New, empty, or of the same identity: what was begun there goes on.
-    identity : mapping
-        JSON types that make two runs the same run.
-    say : callable
-        Shows a line to the user.
-
     Yields
     ------
     RunFolder or None
         None where `out` holds this very run, finished; there is nothing to do then.
-
-    Raises
-    ------
-    UserError
-        If `out` is another run's or holds other files.
     """
     state, summary = check_folder(out, identity), out / "summary.md"
     if state == "finished":

@@ -20,8 +20,6 @@ class Work(NamedTuple):
         Of its BibTeX entry.
     authors : tuple of str
         ``Family, Given``, or one name in braces.
-    title : str
-    year : int or None
     fields : dict of str to str
         Other BibTeX fields: where it appeared.
     reason : str

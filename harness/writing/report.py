@@ -94,16 +94,7 @@ def rerun_section(
 
 
 def write_report(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
-    """Write ``summary.md``, ``tables/`` and the page to `out`, which holds the figures; return the page.
-
-    Parameters
-    ----------
-    out : Path
-    report : Report
-        Where it has no section on how to run it again, one is added.
-    facts : mapping
-        What ``provenance.json`` holds.
-    """
+    """Write ``summary.md``, ``tables/`` and the page to `out`, which holds the figures; return the page."""
     from harness.writing.page import write_page
 
     if all(section.heading != RERUN for section in report.sections):

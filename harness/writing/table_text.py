@@ -78,7 +78,8 @@ def restore(value: Any) -> Any:
 
 def to_csv(table: DataFrame, **options: Any) -> bytes:
     """Return a table as CSV, its names neutralised."""
-    return _map_text(table, neutralise).to_csv(index=False, lineterminator="\n", **options).encode()
+    text: str = _map_text(table, neutralise).to_csv(index=False, lineterminator="\n", **options)
+    return text.encode()
 
 
 def from_csv(data: bytes, **options: Any) -> DataFrame:

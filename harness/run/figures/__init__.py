@@ -94,31 +94,10 @@ def draw_figures(
 ) -> list[Path]:
     """Draw every figure that a run's tables can give.
 
-    Parameters
-    ----------
-    results : Results
-    papers_minus_one : bool
-        Draw -1 where no category qualifies, as the paper does, instead of nothing.
-    dpi : float
-        Of the PNG.
-    width : float
-        Inches.
-    formats : sequence of {"pdf", "png"}
-    x_axis : {"log", "linear"}
-        Scale of N; ``log`` keeps small N apart.
-    truth : str, optional
-        Truth rule of figures 1 and 2; sampling_interval where it was run, else the table's first. A run
-        under nulls alone has figures of its own in their place.
-
     Returns
     -------
     list of Path
         The files, figure 1 first; ``captions.md`` is the last.
-
-    Raises
-    ------
-    UserError
-        If a table is missing, lacks a column or has no row, or an option is not allowed.
     """
     formats = tuple(formats)
     check_options(formats, x_axis, dpi, width)
@@ -197,25 +176,7 @@ def panel_figure(
     options: Options,
     suffix: str = "",
 ) -> tuple[Any, str]:
-    """Return a figure of size or power against N, two panels a row, and its caption.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``size_power.csv``.
-    provenance : mapping
-        What the run recorded of itself; for the caption.
-    panels, curves : lists
-        What is drawn; a panel whose data was not run holds a note instead.
-    kind : {"size", "power"}
-    alpha : float
-        Nominal level.
-    truth : str
-        Truth rule.
-    options : Options
-    suffix : str
-        What tells this figure from the paper's, "" for the paper's own.
-    """
+    """Return a figure of size or power against N, two panels a row, and its caption."""
     rows = select(table, kind=kind, alpha=alpha, truth=truth)
     minus_one = options.papers_minus_one
     caption = panel_caption(

@@ -119,21 +119,7 @@ def size_figure(
     width: float,
     x_axis: str,
 ) -> tuple[Any, str]:
-    """Return the spread of sizes over categories against N, a row a test, a column a panel, and its caption.
-
-    Parameters
-    ----------
-    sizes : DataFrame
-        ``size_by_category.csv``, as :func:`measured` leaves it.
-    table : DataFrame
-        ``size_power.csv``.
-    panels : sequence of Panel
-    curves : sequence of (Curve, LineLook)
-    measure : str
-    width : float
-        Inches.
-    x_axis : {"log", "linear"}
-    """
+    """Return the spread of sizes over categories against N, and its caption."""
     rows = sizes[sizes["measure"] == measure]
     alpha, truth = float(rows["alpha"].iloc[0]), str(rows["truth"].iloc[0])
     means = select(table, measure=measure, kind="size", alpha=alpha, truth=truth)
@@ -203,7 +189,7 @@ def _inches(axes: Any, sizes: Sequence[float], x_axis: str, width: float) -> np.
     """Return how far right of the axes' edge each N stands."""
     at = np.log if x_axis == "log" else np.asarray
     low, high = at(axes.get_xlim())
-    return (at(sizes) - low) / (high - low) * width
+    return np.asarray((at(sizes) - low) / (high - low) * width)
 
 
 def draw_spread(
@@ -329,15 +315,6 @@ def _sets_words(n_sets: Any) -> str:
 
 def category_points(by_category: DataFrame, nulls: DataFrame, sizes: DataFrame) -> DataFrame:
     """Return the size of every live category beside properties of its null population.
-
-    Parameters
-    ----------
-    by_category : DataFrame
-        ``size_power_by_category.csv``.
-    nulls : DataFrame
-        ``nulls.csv``.
-    sizes : DataFrame
-        Rows of ``size_by_category.csv``; a point whose sizes are empty there is left out.
 
     Returns
     -------

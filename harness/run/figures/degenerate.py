@@ -67,13 +67,6 @@ def both_conventions(points: DataFrame, convention: str) -> Both:
 
     A set whose verdict is the convention's is never rejected under ``accept`` and always under ``reject``, so
     that the two rates differ by the share of such sets and by nothing else.
-
-    Parameters
-    ----------
-    points : DataFrame
-        Rows of ``size_power.csv`` of one test, level, truth and panel, kind size, in order of N.
-    convention : {"accept", "reject"}
-        The one that the run used.
     """
     points = points[points["rate"].notna()]
     rate, share = points["rate"].to_numpy(float), points["convention_share"].to_numpy(float)

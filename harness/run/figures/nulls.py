@@ -178,21 +178,7 @@ def null_size_figure(
     width: float,
     x_axis: str,
 ) -> tuple[Any, str]:
-    """Return size under a null, or power on the real pair, against N for the tests of a measure.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``size_power.csv``.
-    provenance : mapping
-    group : str
-        Of :func:`measures_run`.
-    truth : {"exact_null", "joint_null"}
-    kind : {"size", "power"}
-    width : float
-        Inches.
-    x_axis : {"log", "linear"}
-    """
+    """Return size under a null, or power on the real pair, against N for the tests of a measure."""
     alpha = primary_alpha(table)
     rows = select(of_measure(table, group), truth=truth, kind=kind, alpha=alpha)
     panels, families = null_panels(rows), family_rows(rows)
@@ -232,21 +218,7 @@ def draw_family(
     level: float | None,
     bands: bool,
 ) -> None:
-    """Draw the rates of a family of tests against N, and a level with its tolerance where there is one.
-
-    Parameters
-    ----------
-    axes : Axes
-    row : Row
-    rows : DataFrame
-        Of one panel, with the columns of ``size_power.csv``.
-    sizes : sequence of float
-        Every N of the figure.
-    x_axis : {"log", "linear"}
-    level : float or None
-    bands : bool
-        Draw the band over categories of each curve that is no companion.
-    """
+    """Draw the rates of a family of tests against N, and a level with its tolerance where there is one."""
     set_x(axes, sizes, x_axis, digits=(1, 5) if len(sizes) > 5 else (1, 3))
     if level is not None:
         draw_tolerance(axes, level)

@@ -177,13 +177,7 @@ def _span(numbers: Any) -> str:
 
 
 def null_warnings(nulls: DataFrame) -> list[str]:
-    """Return for each null and measure (at its costs) how many categories have no null population, and why.
-
-    Parameters
-    ----------
-    nulls : DataFrame
-        ``nulls.csv``; one without the column `costs` has no measure at two sets of costs.
-    """
+    """Return for each null and measure how many categories have no null population, and why."""
     warnings = []
     nulls = nulls.assign(costs=nulls["costs"].astype(object).fillna("") if "costs" in nulls else "")
     lacking = nulls[nulls["e1"].isna() & (nulls["balance"] != REWEIGHTED)]  # rescaling does not change it

@@ -18,7 +18,8 @@ from harness.evaluation.null_sets import FEW_ALPHA, count_sets
 from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.questions import ask
 from harness.evaluation.rates import size_power
-from harness.evaluation.under_nulls import evaluate_nulls
+from harness.evaluation.rejections import Setting
+from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
 from harness.measures import difference
 from harness.outcomes import Population, write_outcomes
 from harness.runtime.parallel import run_here
@@ -58,11 +59,11 @@ def study(tests, balances=None, makers=None, **options):
     plans, _ = plan_evaluations([POPULATION], balances or {"natural": Balance()})
     makers = makers or {"exact_null": nulls.exact_null, "joint_null": nulls.joint_null_of}
     usual = {
-        "alphas": ALPHAS, "sizes": [N], "n_sets": 4000, "n_replicate_sets": 2000, "replicate_tests": [],
-        "n_pooled": 60, "h": [0, 1], "path_sizes": [N], "prevalence_sizes": None, "prevalence_sets": 4000,
-        "seed": 0, "make_run": make_run, "describe": {},
+        "n_sets": 4000, "n_replicate_sets": 2000, "replicate_tests": [], "n_pooled": 60, "h": [0, 1],
+        "path_sizes": [N], "prevalence_sizes": None,
     }  # fmt: skip
-    found = evaluate_nulls(plans, makers, tests, **usual | options)
+    setting = Setting(tests, options.pop("alphas", ALPHAS), options.pop("sizes", [N]), 4000, 0, make_run, {})
+    found = evaluate_nulls(plans, setting, NullSettings(makers, **usual | options))
     tables = (pd.concat(tables, ignore_index=True) for tables in found[:3])
     return (*tables, found.warnings)
 
@@ -295,10 +296,8 @@ def outcomes(tmp_path):
 @pytest.fixture
 def no_figures(monkeypatch):
     """Runs end with their tables: drawing takes a minute, and is tested elsewhere."""
-    monkeypatch.setattr("harness.run.figures.draw_figures", lambda *args, **options: [])
-    monkeypatch.setattr("harness.run.report.write_report", lambda *args, **options: None)
-    monkeypatch.setattr("harness.run.study.write_page", lambda *args, **options: None)
-    monkeypatch.setattr("harness.run.findings.main_findings", lambda *args, **options: [])
+    monkeypatch.setattr("harness.run.study.draw_figures", lambda *args, **options: [])
+    monkeypatch.setattr("harness.run.study.write_summary", lambda *args, **options: [])
 
 
 @pytest.mark.usefixtures("no_figures")

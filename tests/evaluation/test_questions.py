@@ -15,12 +15,12 @@ from harness.balance import Balance
 from harness.cli.arguments import run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers
 from harness.evaluation.plans import plan_evaluations
-from harness.evaluation.rates import size_power_by_category
-from harness.evaluation.under_nulls import evaluate_nulls
+from harness.evaluation.questions import ask
+from harness.evaluation.rejections import Setting
+from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
 from harness.evaluation.under_rules import evaluate
 from harness.measures import costs_text, dcf_difference
 from harness.outcomes import Population
-from harness.run.figures.closeness import join_closeness
 from harness.run.findings.nulls import null_warnings
 from harness.runtime.parallel import run_here
 from harness.significance.bayes import dirichlet
@@ -44,12 +44,13 @@ def make_run(stage, *inputs):
     return run_here
 
 
-COMMON = {"alphas": [0.05], "sizes": [50], "n_sets": 40, "seed": 0, "make_run": make_run, "describe": {}}
+def setting(tests):
+    return Setting(tests, [0.05], [50], 40, seed=0, make_run=make_run, describe={})
 
 
 def judged(tests, rules):
     plans, _ = plan_evaluations([POPULATION], {"natural": Balance()})
-    return evaluate(plans, tests=tests, rules=rules, n_truth_sets=100, replacement=True, **COMMON)
+    return evaluate(plans, setting(tests), rules, 100)
 
 
 # --- under the rules -------------------------------------------------------------------------------
@@ -57,7 +58,7 @@ def judged(tests, rules):
 
 @pytest.mark.parametrize("names", [("dcf", "dcf_eq9"), ("dcf_eq9", "dcf")])
 def test_each_test_is_judged_at_its_own_costs(names):
-    table = size_power_by_category(*judged(chosen(*names), {"exact_zero": nulls.exact_zero}))
+    table = judged(chosen(*names), {"exact_zero": nulls.exact_zero})
     kinds = table.set_index(["test", "category"])["kind"].to_dict()
     assert kinds == {
         ("dcf", "even"): "size",
@@ -69,28 +70,18 @@ def test_each_test_is_judged_at_its_own_costs(names):
 
 def test_a_test_beside_others_has_the_rows_that_it_has_alone():
     rules = {"margin": nulls.margin, "sampling_interval": nulls.sampling_interval}
-    together = size_power_by_category(*judged(chosen("dcf", "mcnemar", "dcf_eq9"), rules))
+    together = judged(chosen("dcf", "mcnemar", "dcf_eq9"), rules)
     assert len(together) == 3 * 2 * 2
     for name in ("dcf", "mcnemar", "dcf_eq9"):
-        alone = size_power_by_category(
-            *judged(chosen(name, costs=[DEAR] if name == "dcf_eq9" else []), rules)
-        )
+        alone = judged(chosen(name, costs=[DEAR] if name == "dcf_eq9" else []), rules)
         rows = together[together["test"] == name].reset_index(drop=True)
         pd.testing.assert_frame_equal(rows, alone)
 
 
 def test_equal_costs_are_one_question_however_they_are_written():
     tests = chosen("dcf", "dcf_eq9", "mcnemar", costs=["test.dcf.cost_fn=3.0", DEAR])
-    rejections, truths = judged(tests, {"margin": nulls.margin})
-    assert len(truths) == 2 * 2  # categories, questions
-    assert set(rejections["costs"]) == set(truths["costs"]) == {"cost_fn=3;cost_fp=1;prior=0.5", ""}
-    assert len(size_power_by_category(rejections, truths)) == 2 * 3
-
-
-def test_a_truth_at_other_costs_does_not_do():
-    rejections, truths = judged(chosen("dcf", costs=[]), {"margin": nulls.margin})
-    with pytest.raises(ValueError, match=r"truths: none for .* costs cost_fn=1;cost_fp=1;prior=0.5"):
-        size_power_by_category(rejections, truths.assign(costs="cost_fn=3;cost_fp=1;prior=0.5"))
+    assert [costs_text(question.costs) for question in ask(tests)] == ["cost_fn=3;cost_fp=1;prior=0.5", ""]
+    assert len(judged(tests, {"margin": nulls.margin})) == 2 * 3  # categories, tests
 
 
 def test_costs_have_one_text():
@@ -133,7 +124,7 @@ def test_a_population_test_takes_its_costs_in_its_own_way():
 
 def test_the_rule_is_told_the_costs():
     rule = partial(nulls.population_test, tests={"dcf": partial(wald, measure="dcf")})
-    table = size_power_by_category(*judged(chosen("dcf", "dcf_eq9"), {"population_test": rule}))
+    table = judged(chosen("dcf", "dcf_eq9"), {"population_test": rule})
     kinds = table.set_index(["test", "category"])["kind"]
     assert kinds["dcf", "even"] == kinds["dcf_eq9", "dear"] == "size"
     assert kinds["dcf", "dear"] == kinds["dcf_eq9", "even"] == "power"
@@ -147,11 +138,8 @@ def test_nulls_tell_their_costs():
     lacking = Population("a-b", "natural", ("even", "none"), cells)
     plans, _ = plan_evaluations([lacking], {"natural": Balance()})
     tests = chosen("mcnemar", "dcf", "dcf_eq9")
-    grid = {
-        "n_replicate_sets": 20, "replicate_tests": [], "n_pooled": 20, "h": [0], "path_sizes": [50],
-        "prevalence_sizes": None, "prevalence_sets": 40,
-    }  # fmt: skip
-    found = evaluate_nulls(plans, {"exact_null": nulls.exact_null}, tests, **grid, **COMMON)
+    wanted = NullSettings({"exact_null": nulls.exact_null}, 40, 20, [], 20, [0], [50], None)
+    found = evaluate_nulls(plans, setting(tests), wanted)
     (table,) = found.nulls
     assert list(table.columns)[4:6] == ["measure", "costs"]
     assert table["costs"].tolist() == [
@@ -173,12 +161,3 @@ def test_warnings_count_categories_at_each_set_of_costs():
     assert "1 of 20 categories" in told
     assert "for dcf (cost_fn=1;cost_fp=1;prior=0.5) and are" in told
     assert null_warnings(one.drop(columns="costs")) == null_warnings(one.assign(costs=np.nan))
-
-
-def test_closeness_has_the_measures_that_are_shown():
-    table = fake_nulls.size_power(sizes=[1000])
-    made, rates = fake_nulls.nulls(table), fake_nulls.by_category(table)
-    dcf = [made[made["measure"] == "f1"].assign(measure="dcf", costs=costs_text(costs)) for costs in COSTS]
-    more = rates[rates["test"] == "wald_f1"].assign(measure="dcf", test="dcf")
-    joined = join_closeness(pd.concat([rates, more]), pd.concat([made, *dcf]), 1000)
-    pd.testing.assert_frame_equal(joined, join_closeness(rates, made, 1000))

@@ -9,10 +9,10 @@ import pytest
 from harness.drawing.layout import stand_apart
 from harness.drawing.style import figure_style
 from harness.results import names as papers
+from harness.results.folder import Results
 from harness.run import figures
 from harness.run.figures.calibration import calibration_figure
 from harness.run.figures.categories import category_points, plan_category_figures, shown_tests
-from harness.run.figures.closeness import bin_rates, join_closeness
 from harness.run.figures.degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
 from harness.run.figures.null_plan import plan_null_figures
 from harness.run.figures.nulls import (
@@ -36,7 +36,7 @@ def lines(axes):
 
 
 def planned(out, table):
-    return set(plan_null_figures(out, table, {}, width=7.2, x_axis="log"))
+    return set(plan_null_figures(fake_run.results_of(table, folder=out), width=7.2, x_axis="log"))
 
 
 def test_what_a_run_of_nulls_can_give(tmp_path, table):
@@ -45,7 +45,7 @@ def test_what_a_run_of_nulls_can_give(tmp_path, table):
         f"figure_null_{name}_{measure}" for name in ("size", "joint", "power") for measure in ("f1", "error")
     }
     expected |= {f"figure_null_{name}_{m}_N1000" for name in ("calibration", "path") for m in ("f1", "error")}
-    expected |= {"figure_null_closeness", "figure_null_degenerate", "figure_null_prevalence"}
+    expected |= {"figure_null_degenerate", "figure_null_prevalence"}
     expected |= {"figure_size_by_category_f1", "figure_size_by_category_error", "figure_liberal_categories"}
     assert planned(out, table) == expected
     assert planned(tmp_path / "none", fake_run.table(sizes=[100], alphas=(ALPHA,))) == set()
@@ -63,11 +63,11 @@ def test_a_run_of_nulls_alone_is_drawn(tmp_path):
         sizes=[100, 1000], balances=("natural",), prevalences=(), levels=(0.01, 0.05),
         tests=[("error", "mcnemar", 0.7), ("error", "proportion", 0.5)],
     )  # fmt: skip
-    paths = figures.draw_figures(fake_nulls.write(tmp_path, few), dpi=40, formats=["png"])
+    paths = figures.draw_figures(Results(fake_nulls.write(tmp_path, few)), dpi=40, formats=["png"])
     stems = {path.stem for path in paths}
     assert "figure1" not in stems
     assert "figure_truth_rules" not in stems
-    assert {"figure_null_size_error", "figure_null_degenerate", "figure_null_closeness"} <= stems
+    assert {"figure_null_size_error", "figure_null_degenerate"} <= stems
     assert {"figure_size_by_category_error", "figure_liberal_categories"} <= stems
     assert "figure_null_size_f1" not in stems
     text = paths[-1].read_text()
@@ -151,40 +151,6 @@ def test_other_measures_share_a_figure(table):
     assert measures_run(more) == ["f1", "error", "other measures"]
 
 
-def test_closeness_is_drawn_for_f1_and_error_alone(tmp_path, table):
-    other = table[table["test"] == "wald_f1"].assign(measure="dcf", test="dcf")
-    fake_nulls.write(tmp_path, other)
-    jobs = planned(tmp_path, other)
-    assert "figure_null_size_other_measures" in jobs
-    assert "figure_null_closeness" not in jobs
-
-
-def test_closeness_is_joined_by_category():
-    table = fake_nulls.size_power(sizes=[100, 1000])
-    nulls = fake_nulls.nulls(table)
-    joined = join_closeness(fake_nulls.by_category(table), nulls, 1000)
-    assert set(joined["balance"]) == {"natural", "meta"}
-    assert len(joined) == 2 * 2 * len(fake_nulls.TESTS) * len(fake_nulls.NAMES)
-    row = joined.iloc[0]
-    match = nulls[
-        (nulls["truth"] == "exact_null")
-        & (nulls[["pair", "balance", "measure", "category"]]
-           == row[["pair", "balance", "measure", "category"]].to_numpy()).all(axis=1)
-    ]  # fmt: skip
-    assert row["h"] == pytest.approx(match["distance"].iloc[0] * 1000**0.5)
-
-
-def test_bins_hold_about_equally_many():
-    generator = np.random.default_rng(5)
-    x = generator.random(60)
-    points = bin_rates(x, x, 6)
-    assert len(points) == 6
-    assert all(low <= mean <= high for _, mean, low, high in points)
-    assert np.all(np.diff([point[0] for point in points]) > 0)
-    assert bin_rates(np.ones(9), np.full(9, 0.05))[0][:2] == pytest.approx((1.0, 0.05))
-    assert bin_rates(np.array([np.nan]), np.array([0.1])) == []
-
-
 @pytest.mark.parametrize("convention", ["accept", "reject"])
 def test_the_other_convention_differs_by_the_share_that_it_settles(convention):
     points = pd.DataFrame(
@@ -237,7 +203,7 @@ def test_what_the_data_say_of_figure_1d(table, rate, share, words):
 
 def drawn_sizes(out, table):
     """The figures of sizes over categories that a folder gives, by name, drawn, with their captions."""
-    jobs = plan_category_figures(out, table, width=7.2, x_axis="log")
+    jobs = plan_category_figures(fake_run.results_of(table, folder=out), width=7.2, x_axis="log")
     with figure_style():
         return {stem: build() for stem, build in jobs.items()}
 
@@ -330,7 +296,7 @@ def test_without_exact_nulls_or_their_tables_no_figure_of_categories(tmp_path, t
     assert set(drawn_sizes(out, table)) == {"figure_size_by_category_f1", "figure_size_by_category_error"}
     few = {"pairs": ["a-b"], "balances": ("natural",), "truths": ["margin"], "tests": fake_run.TESTS[:2]}
     rules = fake_run.write(tmp_path / "rules", sizes=[100], alphas=(ALPHA,), **few)
-    figures.draw_figures(rules, dpi=30, formats=["png"])
+    figures.draw_figures(Results(rules), dpi=30, formats=["png"])
     assert not list((rules / "figures").glob("*categor*"))
     assert list((rules / "figures").glob("figure1*"))
 

@@ -1,5 +1,5 @@
-import time
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -7,16 +7,17 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from harness.evaluation.category_rates import BY_CATEGORY
+from harness.evaluation.category_rates import BY_CATEGORY, category_rates, category_rows
+from harness.evaluation.plans import Plan
 from harness.evaluation.rates import (
     SIZE_POWER,
     dead_categories,
     fewest_discordances,
     size_power,
-    size_power_by_category,
     verdict,
     write_table,
 )
+from harness.evaluation.rejections import Test
 from harness.evaluation.sets import draw_sets
 from harness.intervals import clopper_pearson, wilson
 from harness.significance.mcnemar import mcnemar
@@ -40,54 +41,57 @@ def test_intervals_refuse_what_is_no_count(function, arguments):
         function(*arguments)
 
 
-def tables(
+KINDS = ("size", "power")
+AXES = ("pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents", "category")
+
+
+def rates(
     n_categories=12, tests=("mcnemar", "proportion"), rules=("margin", "exact_zero"), alphas=(0.1, 0.05),
-    sizes=(100, 1000), pairs=("a-b",), balances=("natural",), n_sets=500, seed=0,
+    sizes=(100, 1000), pairs=("a-b",), n_sets=500, seed=0, **changes,
 ):  # fmt: skip
-    """Rejections and truths of a made-up study, with `dead` and `holds` at random."""
+    """The table by category of a made-up study, with `dead` and `kind` at random."""
     generator = np.random.default_rng(seed)
-    key = ["pair", "balance", "prevalence", "category", "measure"]
-    axes = [pairs, balances, [np.nan], [f"C{i:03}" for i in range(n_categories)], ["error"]]
-    grid = pd.MultiIndex.from_product
-    rejections = grid([*axes, tests, alphas, sizes], names=[*key, "test", "alpha", "n_documents"]).to_frame(
-        index=False
-    )
-    n = len(rejections)
-    rejections["n_sets"] = n_sets
-    rejections["n_rejected"] = generator.binomial(n_sets, generator.beta(0.5, 3, n))
-    rejections["n_wrong_direction"] = generator.binomial(rejections.n_rejected, 0.1)
-    rejections["n_degenerate"] = generator.binomial(n_sets, 0.2, n)
-    rejections["n_convention"] = generator.binomial(rejections["n_degenerate"], 0.5)
-    rejections["dead"] = generator.random(n) < 0.2
-    truths = grid([*axes, rules, alphas, sizes], names=[*key, "truth", "alpha", "n_documents"]).to_frame(
-        index=False
-    )
-    truths["holds"] = generator.random(len(truths)) < 0.5
-    return rejections, truths
+    names = [f"C{i:03}" for i in range(n_categories)]
+    axes = [pairs, ["natural"], [np.nan], rules, ["error"], tests, alphas, sizes, names]
+    table = pd.MultiIndex.from_product(axes, names=AXES).to_frame(index=False)
+    n = len(table)
+    table["n_sets"] = n_sets
+    table["n_rejected"] = generator.binomial(n_sets, generator.beta(0.5, 3, n))
+    table["n_wrong_direction"] = generator.binomial(table.n_rejected, 0.1)
+    table["n_degenerate"] = generator.binomial(n_sets, 0.2, n)
+    table["n_convention"] = generator.binomial(table["n_degenerate"], 0.5)
+    table["dead"] = generator.random(n) < 0.2
+    table["kind"] = np.where(generator.random(n) < 0.5, "size", "power")
+    table = table.assign(**changes)
+    counted = table["n_rejected"] - np.where(table["kind"] == "size", 0, table["n_wrong_direction"])
+    low, high = clopper_pearson(counted, table["n_sets"].to_numpy())
+    return table.assign(rate=counted / n_sets, mc_low=low, mc_high=high)[list(BY_CATEGORY)]
 
 
-def test_by_category_against_a_plain_loop():
-    rejections, truths = tables(4)
-    table = size_power_by_category(rejections, truths)
+def test_rows_by_category_are_the_counts_that_they_were_made_of():
+    test = Test("mcnemar", "error", lambda counts: counts, partial(mcnemar))
+    plan = Plan("a-b", "natural", None, ("C1", "C2"), np.zeros((2, 8)), np.zeros((2, 8)), False)
+    rejected = np.arange(8).reshape(2, 2, 2) * 10  # levels, sizes, categories
+    counts = {
+        "n_rejected": rejected, "n_wrong_direction": rejected // 10, "n_degenerate": [[1, 2], [3, 4]],
+        "n_convention": 0, "dead": [True, False], "kind": np.array(["size", "power"]),
+    }  # fmt: skip
+    rows = category_rows(plan, test, "margin", ((0.1, 0.05), (100, 1000), ("C1", "C2")), counts, n_sets=200)
+    table = category_rates([rows])
     assert tuple(table.columns) == BY_CATEGORY
-    assert len(table) == 2 * len(rejections)
-    shared = ["category", "alpha", "n_documents"]
-    for row in table.to_dict("records"):
-        same = (rejections[[*shared, "test"]] == pd.Series(row)[[*shared, "test"]]).all(axis=1)
-        (source,) = rejections[same].to_dict("records")
-        same = (truths[[*shared, "truth"]] == pd.Series(row)[[*shared, "truth"]]).all(axis=1)
-        (truth,) = truths[same].to_dict("records")
-        assert row["kind"] == ("size" if truth["holds"] else "power")
-        counted = source["n_rejected"] - (0 if truth["holds"] else source["n_wrong_direction"])
-        assert row["rate"] == counted / 500
-        low, high = proportion_confint(counted, 500, method="beta")
+    expected = product((0.1, 0.05), (100, 1000), ("C1", "C2"))
+    for place, ((alpha, n, category), row) in enumerate(zip(expected, table.to_dict("records"), strict=True)):
+        assert (row["alpha"], row["n_documents"], row["category"]) == (alpha, n, category)
+        counted = 10 * place - (place if category == "C2" else 0)
+        assert (row["rate"], row["kind"]) == (counted / 200, "power" if category == "C2" else "size")
+        low, high = proportion_confint(counted, 200, method="beta")
         assert (row["mc_low"], row["mc_high"]) == pytest.approx((low, high), abs=1e-12)
-        for name in ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention", "n_sets", "dead"):
-            assert row[name] == source[name]
+        assert row["n_degenerate"] == 1 + 2 * (n == 1000) + (category == "C2")
+        assert row["dead"] == (category == "C1")
 
 
 def test_points_against_a_plain_loop():
-    by_category = size_power_by_category(*tables())
+    by_category = rates()
     table = size_power(by_category)
     assert tuple(table.columns) == SIZE_POWER
     assert len(table) == 2 * 2 * 2 * 2 * 2
@@ -112,24 +116,20 @@ def test_points_against_a_plain_loop():
 
 
 def test_rows_come_in_order_of_first_appearance():
-    rejections, truths = tables(
+    table = size_power(rates(
         2, tests=("z", "a"), rules=("second", "first"), alphas=(0.01, 0.1), sizes=(1000, 100),
         pairs=("y-z", "a-b"),
-    )  # fmt: skip
-    table = size_power(size_power_by_category(rejections, truths))
+    ))  # fmt: skip
     names = ["pair", "truth", "test", "alpha", "n_documents", "kind"]
-    expected = pd.MultiIndex.from_product(
-        [("y-z", "a-b"), ("second", "first"), ("z", "a"), (0.01, 0.1), (1000, 100), ("size", "power")]
-    )
+    expected = product(("y-z", "a-b"), ("second", "first"), ("z", "a"), (0.01, 0.1), (1000, 100), KINDS)
     assert table[names].values.tolist() == [list(row) for row in expected]
-    by_category = size_power_by_category(rejections, truths)
-    assert by_category.category.tolist() == ["C000", "C001"] * 32
+
+
+ONE = {"tests": ("mcnemar",), "rules": ("margin",), "alphas": (0.05,), "sizes": (100,)}
 
 
 def test_a_point_without_a_category_is_a_row_with_nothing(tmp_path):
-    rejections, truths = tables(6, tests=("mcnemar",), rules=("margin",), alphas=(0.05,), sizes=(100,))
-    truths["holds"] = False
-    table = size_power(size_power_by_category(rejections, truths))
+    table = size_power(rates(6, **ONE, kind="power"))
     write_table(table, tmp_path / "size_power.csv")
     size, power = table.to_dict("records")
     assert (size["kind"], size["n_categories"], size["n_dead"], size["n_sets"]) == ("size", 0, 0, 500)
@@ -141,35 +141,30 @@ def test_a_point_without_a_category_is_a_row_with_nothing(tmp_path):
     assert power["n_categories"] == 6
     text = (tmp_path / "size_power.csv").read_text().splitlines()
     assert text[1] == "a-b,natural,margin,error,mcnemar,0.05,100,size,,,,,,,0,0,500,,,,,"
-    assert "-1" not in text[1]
 
 
 def test_one_category_has_no_spread_and_all_dead_no_other_mean():
-    rejections, truths = tables(1, tests=("mcnemar",), rules=("margin",), alphas=(0.05,), sizes=(100,))
-    truths["holds"], rejections["dead"] = True, True
-    size = size_power(size_power_by_category(rejections, truths)).iloc[0]
+    by_category = rates(1, **ONE, kind="size", dead=True)
+    size = size_power(by_category).iloc[0]
     assert size.n_dead == 1
     assert np.isnan(size.category_sd)
     assert np.isnan(size.rate_without_dead)
-    assert size.rate == rejections.n_rejected[0] / 500
+    assert size.rate == by_category.n_rejected[0] / 500
 
 
 def test_a_point_does_not_depend_on_the_rest_of_the_table():
-    rejections, truths = tables(30, pairs=("a-b", "c-d"))
-    full = size_power(size_power_by_category(rejections, truths), seed=3)
-    some = (rejections.pair == "c-d") & (rejections.test == "proportion") & (rejections.alpha == 0.05)
-    part = size_power(size_power_by_category(rejections[some], truths[truths.truth == "exact_zero"]), seed=3)
-    picked = full[(full.pair == "c-d") & (full.test == "proportion") & (full.alpha == 0.05)]
-    pd.testing.assert_frame_equal(
-        part, picked[picked.truth == "exact_zero"].reset_index(drop=True), check_exact=True
+    by_category = rates(30, pairs=("a-b", "c-d"))
+    chosen = {"pair": "c-d", "test": "proportion", "alpha": 0.05, "truth": "exact_zero"}
+    full, part = (
+        table[(table[list(chosen)] == pd.Series(chosen)).all(axis=1)].reset_index(drop=True)
+        for table in (size_power(by_category, seed=3), by_category)
     )
-    other = size_power(size_power_by_category(rejections, truths), seed=4)
-    assert not other.category_low.equals(full.category_low)
+    pd.testing.assert_frame_equal(size_power(part, seed=3), full, check_exact=True)
+    assert not size_power(part, seed=4).category_low.equals(full.category_low)
 
 
 def test_tables_read_back_from_csv_give_the_same_bytes(tmp_path):
-    rejections, truths = tables(7, alphas=(0.1, 0.05, 0.01))
-    by_category = size_power_by_category(rejections, truths)
+    by_category = rates(7, alphas=(0.1, 0.05, 0.01))
     write_table(by_category, tmp_path / "c.csv")
     write_table(size_power(by_category), tmp_path / "a.csv")
     write_table(size_power(pd.read_csv(tmp_path / "c.csv")), tmp_path / "b.csv")
@@ -177,26 +172,23 @@ def test_tables_read_back_from_csv_give_the_same_bytes(tmp_path):
 
 
 def test_prevalences_are_points_of_their_own():
-    frames = [tables(6, seed=s) for s in (1, 2, 3)]
-    for (rejections, truths), prevalence in zip(frames, (0.1, 0.02, ""), strict=True):
-        for frame in (rejections, truths):
-            frame["prevalence"] = prevalence
-            frame["balance"] = "natural" if prevalence == "" else "reweighted"
-    rejections, truths = (pd.concat(parts, ignore_index=True) for parts in zip(*frames, strict=True))
-    table = size_power(size_power_by_category(rejections, truths))
+    parts = [
+        rates(6, seed=i, prevalence=value, balance="natural" if value == "" else "reweighted")
+        for i, value in enumerate((0.1, 0.02, ""))
+    ]
+    table = size_power(pd.concat(parts, ignore_index=True))
     assert table.prevalence.drop_duplicates().tolist()[:2] == [0.1, 0.02]
     assert np.isnan(table[table.balance == "natural"].prevalence).all()
     assert table.groupby(["balance", "prevalence"], dropna=False).size().tolist() == [32, 32, 32]
 
 
 def test_the_band_over_categories_against_a_plain_bootstrap():
-    rejections, truths = tables(40, tests=("mcnemar",), rules=("margin",), alphas=(0.05,), sizes=(100,))
-    truths["holds"] = True
-    row = size_power(size_power_by_category(rejections, truths)).iloc[0]
-    rates = rejections.n_rejected.to_numpy() / 500
+    by_category = rates(40, **ONE, kind="size")
+    row = size_power(by_category).iloc[0]
+    own = by_category.rate.to_numpy()
     picked = np.random.default_rng(7).integers(0, 40, size=(100_000, 40))
-    low, high = np.quantile(rates[picked].mean(axis=1), [0.025, 0.975])
-    sd = rates.std() / np.sqrt(40)
+    low, high = np.quantile(own[picked].mean(axis=1), [0.025, 0.975])
+    sd = own.std() / np.sqrt(40)
     # the 2.5 % quantile of 2,000 resamples has a standard error of some .06 sd
     assert row.category_low == pytest.approx(low, abs=0.3 * sd)
     assert row.category_high == pytest.approx(high, abs=0.3 * sd)
@@ -230,16 +222,11 @@ def test_size_and_power_end_to_end_against_enumeration():
         rejected = mcnemar(sets, variant="exact").pvalue <= 0.05
         wrong = rejected & (sets[:, 2] + sets[:, 5] > sets[:, 1] + sets[:, 6])
         rows.append((category, rejected.sum(), wrong.sum()))
-    key = {"pair": "a-b", "balance": "natural", "prevalence": np.nan, "measure": "error", "alpha": 0.05}
-    key |= {"n_documents": 100}
-    rejections = pd.DataFrame(rows, columns=["category", "n_rejected", "n_wrong_direction"])
-    rejections = rejections.assign(
-        **key, test="exact", n_sets=n_sets, n_degenerate=0, n_convention=0, dead=False
-    )
-    truths = pd.DataFrame({"category": list(cells), "holds": [True, True, False]}).assign(
-        **key, truth="exact_zero"
-    )
-    size, power = size_power(size_power_by_category(rejections, truths)).to_dict("records")
+    found = rates(
+        3, **ONE, n_sets=n_sets, category=[row[0] for row in rows], n_rejected=[row[1] for row in rows],
+        n_wrong_direction=[row[2] for row in rows], kind=["size", "size", "power"],
+    )  # fmt: skip
+    size, power = size_power(found).to_dict("records")
     b, c = np.meshgrid(np.arange(101), np.arange(101), indexing="ij")
     inside = b + c <= 100
     p = mcnemar(
@@ -339,52 +326,9 @@ def test_dead_is_a_want_of_discordances_not_of_a_difference():
             dead_categories(*arguments)
 
 
-def first_row(frame, **values):
-    frame = frame.copy()
-    for name, value in values.items():
-        frame.loc[0, name] = value
-    return frame
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda r, t: (r.drop(columns="dead"), t), "rejections: lacks dead"),
-        (lambda r, t: (r, t.drop(columns="holds")), "truths: lacks holds"),
-        (lambda r, t: (first_row(r, n_rejected=501), t), "row 0 counts 500 sets, 501 rejected"),
-        (lambda r, t: (first_row(r, n_rejected=3, n_wrong_direction=4), t), "4 in the wrong direction"),
-        (lambda r, t: (first_row(r, n_degenerate=-1), t), "-1 degenerate"),
-        (lambda r, t: (pd.concat([r, r[:1]]), t), "rejections: a category occurs twice"),
-        (lambda r, t: (r, pd.concat([t, t[:1]])), "truths: a category occurs twice"),
-        (lambda r, t: (r, t[1:]), "truths: none for pair a-b, balance natural, .*category C000"),
-        (lambda r, t: (r, t[t.alpha != 0.05]), "truths: none for .* alpha 0.05"),
-    ],
-)
-def test_tables_that_do_not_fit_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        size_power_by_category(*change(*tables(3)))
-
-
 def test_points_need_one_number_of_sets():
-    by_category = size_power_by_category(*tables(3))
+    by_category = rates(3)
     with pytest.raises(ValueError, match="differ in n_sets"):
-        size_power(first_row(by_category, n_sets=1000))
+        size_power(by_category.assign(n_sets=np.where(by_category.index == 0, 1000, 500)))
     with pytest.raises(ValueError, match="lacks kind"):
         size_power(by_category.drop(columns="kind"))
-
-
-@pytest.mark.slow
-def test_a_whole_study_takes_seconds():
-    """Four panels, 100 categories, 15 sizes, 3 levels, 6 tests, 6 rules: 648,000 rows."""
-    rejections, truths = tables(
-        100, tests=tuple("abcdef"), rules=tuple("uvwxyz"), alphas=(0.1, 0.05, 0.01),
-        sizes=tuple(range(100, 1600, 100)), pairs=("a-b", "c-d"), balances=("natural", "meta"),
-    )  # fmt: skip
-    start = time.process_time()  # other processes must not decide
-    by_category = size_power_by_category(rejections, truths)
-    table = size_power(by_category)
-    seconds = time.process_time() - start
-    print(f"{len(by_category)} rows, {seconds:.1f} s")
-    assert len(by_category) == 648_000
-    assert len(table) == 2 * 6480
-    assert seconds < 15

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import io
-import json
 import re
 from pathlib import Path
 
@@ -13,13 +12,10 @@ import yaml
 from html_page import check_page
 from PIL import Image
 
-from harness.errors import UserError
-from harness.writing.captions import write_captions
 from harness.writing import citations
-from harness.writing.html.content import read_sections, read_tables
-from harness.writing.page import LONGEST_TABLE, refresh_page, write_page
-from harness.writing.html.pictures import BUDGET, embed, reduce_colours
-from harness.writing.table_text import escape_markdown, to_markdown, write_tables
+from harness.writing.captions import read_captions, write_captions
+from harness.writing.page import BUDGET, LONGEST_TABLE, embed, reduce_colours, refresh_page
+from harness.writing.report import Report, Section, bullets, table, write_report
 
 HOSTILE = (
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "[x](javascript:alert(1))",
@@ -39,36 +35,35 @@ def png(width=30, height=20, noise=0):
     return made.getvalue()
 
 
-def make_folder(out, names=("plain",), stems=("figure1", "figure2"), provenance=None):
-    """A folder as a run leaves it, where `names` stand wherever a user's own names can."""
+def make_report(out, names=("plain",), stems=("figure1", "figure2"), provenance=None, tables=None, more=()):
+    """A run's folder with its report, where `names` stand wherever a user's own names can."""
     (out / "figures").mkdir(parents=True)
-    table = pd.DataFrame(
+    rates = pd.DataFrame(
         {"category": names, "rate": ["0.05 [0.01, 0.10]"] * len(names), "n": range(len(names))}
     )
-    rows, first = to_markdown(table), escape_markdown(names[0])
-    bullets = "\n".join(f"- {escape_markdown(name)} is rejected" for name in names)
-    lists = (f"## {heading}\n\n{bullets}" for heading in ("What was run", "Main findings", "Warnings"))
-    tables = f"## Rates\n\nRates of {first}.\n\n{rows}\n## Bare\n\n{rows}"
-    parts = ["# A run", *lists, tables, "## Files\n\n- figures/figure1.png\n"]
-    (out / "summary.md").write_text("\n\n".join(parts), encoding="utf-8")
+    lines = [f"{name} is rejected" for name in names]
+    sections = [
+        *(Section(heading, [bullets(lines)]) for heading in ("What was run", "Main findings", "Warnings")),
+        Section("Rates", [table(rates, f"Rates of {names[0]}.")]),
+        Section("Bare", [table(rates)]),
+        *more,
+        Section("Files", [bullets(["figures/figure1.png"])]),
+    ]
     for stem in stems:
         (out / "figures" / f"{stem}.png").write_bytes(png())
     write_captions(out / "figures", {stem: f"Shows {names[-1]} and more. " * 9 for stem in stems})
-    write_tables(out / "tables", "size", [(f"Sizes of {names[0]}", table.assign(rate=0.5))])
     (out / "rates.csv").write_text("a\n1\n")
     facts = {
-        "command": f"harness run out={names[0]}",
-        "seed": 3,
-        "versions": {"harness": "0.1.0", "numpy": "2"},
-    }
-    (out / "provenance.json").write_text(
-        json.dumps(facts | {"seconds": {names[0]: 1.5}} | (provenance or {}))
-    )
+        "command": f"harness run out={names[0]}", "seed": 3, "versions": {"harness": "0.1.0", "numpy": "2"},
+        "seconds": {names[0]: 1.5}, **(provenance or {}),
+    }  # fmt: skip
+    size = [(f"Sizes of {names[0]}", rates.assign(rate=0.5))]
+    write_report(out, Report("A run", sections, {"size": size, **(tables or {})}), facts)
     return out
 
 
 def test_findings_first_then_figures_then_tables(tmp_path):
-    write_page(make_folder(tmp_path / "run"))
+    make_report(tmp_path / "run")
     page = check_page(tmp_path / "run")
     assert page.headings() == [
         "Main findings", "What was run", "Warnings", "Figures", "Rates", "Bare", "More tables", "How to cite",
@@ -98,7 +93,7 @@ def test_findings_first_then_figures_then_tables(tmp_path):
 
 def test_names_are_text_wherever_they_stand(tmp_path):
     stems = ("figure1", 'x"onload="y', "<b>bold<b>")
-    write_page(make_folder(tmp_path / "run", HOSTILE, stems))
+    make_report(tmp_path / "run", HOSTILE, stems)
     page = check_page(tmp_path / "run")
     assert len(page.all("script")) == 1
     assert len(page.all("img")) == len(stems)
@@ -114,7 +109,7 @@ def test_names_are_text_wherever_they_stand(tmp_path):
 
 
 def test_the_policy_lets_its_own_style_and_script_through_and_nothing_else(tmp_path):
-    write_page(make_folder(tmp_path / "run"))
+    make_report(tmp_path / "run")
     page = check_page(tmp_path / "run")
     (policy,) = [
         one["attributes"]["content"] for one in page.all("meta") if "http-equiv" in one["attributes"]
@@ -125,35 +120,37 @@ def test_the_policy_lets_its_own_style_and_script_through_and_nothing_else(tmp_p
     assert "unsafe" not in policy
 
 
-def test_the_same_folder_gives_the_same_bytes(tmp_path):
-    first = write_page(make_folder(tmp_path / "run")).read_bytes()
-    assert write_page(tmp_path / "run").read_bytes() == first
-    assert refresh_page(tmp_path / "run").read_bytes() == first
+def test_new_figures_alone_change_when_the_page_is_refreshed(tmp_path):
+    out = make_report(tmp_path / "run")
+    first = (out / "report.html").read_bytes()
+    assert refresh_page(out).read_bytes() == first
+    (out / "figures" / "figure2.png").unlink()
+    assert len(first) > len(refresh_page(out).read_bytes())
+    assert [image["attributes"]["alt"][:7] for image in check_page(out).all("img")] == ["figure1"]
+    assert refresh_page(tmp_path) is None
+    (out / "report.html").write_text("a page of another program")
+    assert refresh_page(out) is None
 
 
-def test_columns_are_sorted_as_what_they_hold(tmp_path):
-    table = pd.DataFrame(
-        {
-            "test": ["5x2cv t", "10-fold cv t"],
-            "rate": ["0.05 [0.01, 0.10]", "– (0/0)"],
-            "rates": ["0.05 [0.01, 0.10], 5 categories", ".5 (3/1)"],
-            "interval": ["[-0.43, -0.15]", ""],
-            "n": ["1,200", "+.5 %"],
-            "share": ["1 of 20", "2 of 20"],
-            "words": ["word " * 30, "no"],
-        }
+def test_numbers_stand_to_the_right_and_short_cells_are_not_broken(tmp_path):
+    shown = pd.DataFrame(
+        {"test": ["5x2cv t", ""], "n": ["1,200", "+.5 %"], "rate": [0.5, None], "words": ["w " * 99, ""]}
     )
-    (made,) = read_tables(to_markdown(table))
-    assert re.findall(r"<th scope=\"col\"([^>]*)>", made.html) == [
-        ' class="short"', ' class="short"', ' class="leading short"', ' class="leading short"',
-        ' class="number short"', ' class="leading short"', ' class="long"',
-    ]  # fmt: skip
-    assert made.n_rows == 2
+    make_report(tmp_path / "run", tables={"other": [("Other", shown)]})
+    kinds = re.findall(r"<th scope=\"col\"([^>]*)>", (tmp_path / "run" / "report.html").read_text())
+    assert [kind.split('"')[1] for kind in kinds[-6:-2]] == ["short", "number short", "number short", "long"]
+
+
+def test_the_summary_holds_the_same(tmp_path):
+    text = (make_report(tmp_path / "run", ("a|b",)) / "summary.md").read_text()
+    assert text.startswith("# A run\n\n## What was run\n\n- a\\|b is rejected\n\n## Main findings\n")
+    rows = "| category | rate | n |\n| --- | --- | --- |\n| a\\|b | 0.05 [0.01, 0.10] | 0 |\n"
+    assert f"\n\nRates of a\\|b.\n\n{rows}" in text
+    assert "\n```\nharness run out=a|b\nharness figures from=FOLDER\n```\n\n- Seed: 3." in text
 
 
 def test_of_many_figures_the_papers_are_open(tmp_path):
-    out = make_folder(tmp_path / "run", stems=("null_a", "figure1", "null_b", "figure2", "null_c"))
-    write_page(out)
+    out = make_report(tmp_path / "run", stems=("null_a", "figure1", "null_b", "figure2", "null_c"))
     page = check_page(out)
     opened = [image["attributes"]["alt"][:7] for image in page.all("img") if "details" not in image["inside"]]
     assert opened == ["figure1", "figure2"]
@@ -170,45 +167,35 @@ def test_figures_that_are_too_large_are_made_smaller_or_left_out(tmp_path):
     assert sum(len(data) for data in kept.values() if data) <= BUDGET
     assert kept["a"] is not None
     assert kept["e"] is None
-    out = make_folder(tmp_path / "run", stems=("figure1",))
+    out = make_report(tmp_path / "run", stems=("figure1",))
     for path in paths:
         path.rename(out / "figures" / path.name)
-    write_page(out)
+    refresh_page(out)
     page = check_page(out)
     assert "figures/e.png is left out" in page.all("main")[0]["text"]
 
 
 def test_a_long_table_is_named(tmp_path):
-    out = make_folder(tmp_path / "run")
     rows = pd.DataFrame({"n": range(LONGEST_TABLE + 1)})
-    write_tables(out / "tables", "ranking", [("Every test", rows)])
-    write_page(out)
+    out = make_report(tmp_path / "run", tables={"ranking": [("Every test", rows)]})
     assert "Too long for a page: tables/ranking.md" in check_page(out).all("main")[0]["text"]
 
 
 def test_figures_as_pdf_alone_are_named(tmp_path):
-    out = make_folder(tmp_path / "run")
+    out = make_report(tmp_path / "run")
     for path in (out / "figures").glob("*.png"):
         path.rename(path.with_suffix(".pdf"))
-    write_page(out)
+    refresh_page(out)
     page = check_page(out)
     assert not page.all("img")
     assert "Files: figure1.pdf, figure2.pdf in figures/." in page.all("main")[0]["text"]
 
 
-def test_a_folder_without_a_summary(tmp_path):
-    assert refresh_page(tmp_path) is None
-    with pytest.raises(UserError, match="holds no summary.md"):
-        write_page(tmp_path)
-
-
-def test_what_stands_before_the_first_heading_is_kept():
-    title, sections = read_sections("# A *run*\n\nWords.\n\n## One\n\n- a\n\n### Deeper\n\nb")
-    assert title == "A run"
-    assert [(section.heading, section.text) for section in sections] == [
-        ("", "Words."),
-        ("One", "a Deeper b"),
-    ]
+def test_captions_are_read_as_they_were_written(tmp_path):
+    captions = {"a": "x < y & *z* `w` _v_ [u](t) a|b linear_svm", "b": "Two  words."}
+    write_captions(tmp_path, captions)
+    assert read_captions(tmp_path) == captions | {"b": "Two words."}
+    assert read_captions(tmp_path / "absent") == {}
 
 
 @pytest.mark.parametrize(
@@ -222,14 +209,13 @@ def test_what_stands_before_the_first_heading_is_kept():
     ],
 )
 def test_every_command_cites_what_it_rests_on(tmp_path, facts, keys):
-    out = make_folder(tmp_path / "run", provenance=facts)
-    write_page(out)
+    out = make_report(tmp_path / "run", provenance=facts)
     text = check_page(out).all("main")[0]["text"]
     assert re.findall(r"^@\w+\{(.+),$", text, re.MULTILINE) == keys
 
 
 def test_citations_say_what_the_citation_file_says():
-    path = Path(__file__).parent.parent / "CITATION.cff"
+    path = Path(__file__).parents[2] / "CITATION.cff"
     facts = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert facts["title"] == citations.SOFTWARE.title
     assert tuple(author["name"] for author in facts["authors"]) == citations.SOFTWARE.authors

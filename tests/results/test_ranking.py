@@ -6,13 +6,13 @@ import pytest
 from html_page import check_page
 
 from harness.errors import UserError
-from harness.results.category_verdicts import DISTRIBUTION, read_rates
+from harness.results.category_verdicts import DISTRIBUTION
+from harness.results.folder import Results
 from harness.results.names import COLUMNS, test_name
 from harness.results.ranking import RANKING, rank_tests, recommend, recommendation, size_adjusted
 from harness.run.findings import main_findings
 from harness.run.findings.nulls import null_findings, null_warnings, verdict_grid
-from harness.run.report import write_report
-from harness.writing.page import write_page
+from harness.run.report import write_summary
 
 # test: (median, liberal categories after Holm, power)
 POINTS = {
@@ -24,6 +24,12 @@ POINTS = {
     "holds_strong": (0.06, 0, 0.5),
     "undecided": (0.061, 0, 0.7),
 }
+
+
+def told(table):
+    """The findings of a run under nulls."""
+    return null_findings(fake_run.results_of(table, outcomes=fake_run.outcomes()))
+
 
 
 def write_known(out, table=None, **options):
@@ -101,7 +107,7 @@ def test_a_mean_far_below_alpha_does_not_hide_a_liberal_category():
     assert ranked["test"].tolist() == ["score_f1", "bootstrap_f1"]
     assert ranked["verdict"].tolist() == ["conservative", "liberal"]
     assert recommend(ranked) is None
-    findings = null_findings(table, fake_run.outcomes(), {})
+    findings = told(table)
     assert "0.170 in C31 (0.154 on new sets), Bootstrap test ΔF1, equal-tailed" in findings[1]
     assert not any("conservative" in text and "bootstrap" in text.lower() for text in findings)
 
@@ -178,8 +184,8 @@ def test_size_adjusted_power_is_below_that_of_a_liberal_test():
 def test_a_run_without_nulls_has_no_ranking(tmp_path):
     table = fake_run.table(sizes=[100], alphas=(0.05,), truths=["margin"])
     assert rank_tests(table).empty
-    assert null_findings(table, fake_run.outcomes(), {}) == []
-    write_report(fake_run.write(tmp_path, table))
+    assert told(table) == []
+    write_summary(Results(fake_run.write(tmp_path, table)))
     assert not (tmp_path / "tables" / "ranking.csv").exists()
     assert "Tests where H0 holds exactly" not in (tmp_path / "summary.md").read_text()
 
@@ -194,7 +200,7 @@ def test_panels_come_in_the_papers_order_and_prevalences_last():
 
 def test_the_report_of_a_run_of_nulls_alone(tmp_path):
     out = write_known(tmp_path)
-    write_report(out)
+    write_summary(Results(out))
     text = (out / "summary.md").read_text()
     for part in (
         "1. ΔF1 at alpha = 0.05", "holds by category", "ΔF1 near N = 300", "ΔF1 near N = 3000, balanced",
@@ -207,34 +213,33 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
     assert {"ranking.csv", "ranking.md", "ranking.tex"} <= names
     assert "truth_rules.csv" not in names
     first = (out / "tables" / "ranking.csv").read_bytes()
-    write_report(out)
+    write_summary(Results(out))
     assert first == (out / "tables" / "ranking.csv").read_bytes()
-    write_page(out)
     assert "Tests where H0 holds exactly" in check_page(out).headings()
 
 
 def test_a_run_of_rules_and_nulls_has_both_kinds_of_findings(tmp_path):
     out = write_known(tmp_path, rules=True)
-    findings = main_findings(out)
+    findings = main_findings(Results(out))
     assert findings[0].startswith("ΔF1 at alpha = 0.05")
     assert [text.split(":")[0] for text in findings[-3:]] == ["Size", "Power", "Class balance"]
     assert "mean over categories at N = 1000 and alpha = 0.05 (rule R3" in findings[-3]
     assert "the median size over live categories falls for 0 and the worst rises for 0 of 8" in findings[-1]
-    write_report(out)
+    write_summary(Results(out))
     scores = pd.read_csv(out / "tables" / "truth_rules.csv")
     assert set(scores["truth"]) == {"sampling_interval"}  # a null is no rule to be scored
 
 
 def test_the_recommendation_is_from_the_nearest_rows(tmp_path):
     table = fake_nulls.with_categories(fake_nulls.size_power(sizes=[100, 1000], prevalences=(0.01,)))
-    few = [t for t in null_findings(table, fake_run.outcomes(), {}) if "near N = 300," in t]
+    few = [t for t in told(table) if "near N = 300," in t]
     assert len(few) == 4  # pairs, measures
     assert all("1 % positives, N = 1000" in text or "N = 100." in text for text in few)
-    large = [t for t in null_findings(table, fake_run.outcomes(), {}) if "near N = 3000" in t]
+    large = [t for t in told(table) if "near N = 3000" in t]
     assert "linear SVM vs MLP, balanced" in large[0]
     assert all("N = 1000." in text for text in large)
     natural = fake_nulls.with_categories(fake_nulls.size_power(balances=("natural",), prevalences=()))
-    assert not [t for t in null_findings(natural, fake_run.outcomes(), {}) if "near N = 3000" in t]
+    assert not [t for t in told(natural) if "near N = 3000" in t]
 
 
 def test_the_first_finding_counts_places_of_the_ranking():
@@ -242,7 +247,7 @@ def test_the_first_finding_counts_places_of_the_ranking():
     ranked = rank_tests(table)
     f1 = ranked[ranked["measure"] == "f1"]
     holds = f1[f1["verdict"] == "holds"].groupby("test").size()
-    first, largest = null_findings(table, fake_run.outcomes(), {})[:2]
+    first, largest = told(table)[:2]
     best = holds.idxmax()
     assert f"{test_name(best)} holds by category at {holds.max()} of 20 places" in first
     assert "liberal in some category at 0 (chance alone: at most 0.5)" in first
@@ -252,24 +257,24 @@ def test_the_first_finding_counts_places_of_the_ranking():
 
 def test_where_nothing_can_be_told_one_line_a_measure_says_so():
     table = fake_nulls.size_power(prevalences=()).assign(n_sets=500)
-    told = null_findings(fake_nulls.with_categories(table), fake_run.outcomes(), {})
-    assert told[:2] == [
+    lines = told(fake_nulls.with_categories(table))
+    assert lines[:2] == [
         f"{name} at alpha = 0.05: cannot tell by category (500 sets a category, 2,000 are needed)."
         for name in ("ΔF1", "ΔCerr")
     ]
-    assert not any("near N" in text for text in told)
+    assert not any("near N" in text for text in lines)
 
 
 def test_dead_categories_are_counted_from_the_live_ones():
     table = fake_nulls.with_categories(fake_nulls.size_power())
-    (text,) = [t for t in null_findings(table, fake_run.outcomes(), {}) if t.startswith("Dead")]
+    (text,) = [t for t in told(table) if t.startswith("Dead")]
     assert text.count("3 of 20 at N = 100, 3 of 20 at N = 3000") == 2  # the two natural panels alone
 
 
 def test_the_joined_table_is_read_from_both_files(tmp_path):
     table = fake_nulls.size_power(prevalences=(0.01,))
     out = write_known(tmp_path, table)
-    read = read_rates(out)
+    read = Results(out).table
     assert len(read) == len(table)
     sizes = read[(read["kind"] == "size") & (read["n_categories"] > 0)]
     np.testing.assert_allclose(sizes["median"].astype(float), sizes["rate"])
@@ -277,9 +282,9 @@ def test_the_joined_table_is_read_from_both_files(tmp_path):
     beside = pd.read_csv(out / "size_by_category.csv")
     beside.drop(columns="worst_again").to_csv(out / "size_by_category.csv", index=False)
     with pytest.raises(UserError, match=r"size_by_category\.csv: column worst_again is missing"):
-        read_rates(out)
+        _ = Results(out).table
     (out / "size_by_category.csv").unlink()
-    assert list(read_rates(out).columns) == list(pd.read_csv(out / "size_power.csv").columns)
+    assert list(Results(out).table.columns) == list(pd.read_csv(out / "size_power.csv").columns)
 
 
 def test_verdicts_are_one_letter_for_each_number_of_documents():

@@ -142,7 +142,7 @@ def test_the_slice_runs(data_folder, tmp_path):
 @pytest.mark.slow
 def test_a_wheel_runs_from_another_folder(tmp_path):
     """The configuration travels with the wheel; the wheel is used without the checkout."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path / "dist"), str(root)]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")

@@ -40,9 +40,9 @@ def write_tables(out, populations, overrides, workers, cache=None):
     with warnings.catch_warnings(), initialize_config_dir(str(conf_folder()), version_base="1.3"):
         given = run_arguments(compose("run", overrides=["out=unused", *overrides]))
     out.mkdir(parents=True)
-    parts = [given[key] for key in ("balances", "config", "evaluation", "nulls", "seed")]
+    parts = [given[key] for key in ("balances", "config", "evaluation", "nulls")]
     run = functools.partial(make_run, workers, Store(cache))
-    evaluate_all(populations, *parts, run, Clock(lambda line: None), [], out)
+    evaluate_all(populations, *parts, run, Clock(lambda line: None), out)
     return out
 
 

@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 
 from harness.errors import UserError
+from harness.results.folder import Results
 from harness.run.findings import main_findings
 from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, micro_f1, tabulate_models
 from harness.run.findings.paper import papers_conclusions
-from harness.run.report import write_report
+from harness.run.report import write_summary
 from harness.writing.table_text import escape_latex, escape_markdown, to_latex, to_markdown
 
 SMALL = {"sizes": [100, 1000, 6000], "alphas": (0.1, 0.05), "truths": ["sampling_interval", "margin"]}
@@ -26,7 +27,7 @@ def narrow(table, rate, kind="size"):
 
 
 def conclusion(table, words):
-    (item,) = [item for item in papers_conclusions(table, {}) if words in item.sentence]
+    (item,) = [item for item in papers_conclusions(fake_run.results_of(table)) if words in item.sentence]
     return item.verdict
 
 
@@ -35,7 +36,7 @@ def conclusion(table, words):
 )
 def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
     out = fake_run.write(tmp_path, narrow(fake_run.table(**SMALL), rate))
-    size = main_findings(out)[0]
+    size = main_findings(Results(out))[0]
     for label in (
         "Bootstrap test ΔF1",
         "McNemar test ΔCerr",
@@ -51,13 +52,13 @@ def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
 
 def test_dead_categories_are_named_in_the_first_finding(tmp_path):
     table = narrow(fake_run.table(**SMALL), 0.02)
-    assert "dead" not in main_findings(fake_run.write(tmp_path, table.assign(n_dead=20)))[0]
-    text = main_findings(fake_run.write(tmp_path, table.assign(n_dead=21)))[0]
+    assert "dead" not in main_findings(Results(fake_run.write(tmp_path, table.assign(n_dead=20))))[0]
+    text = main_findings(Results(fake_run.write(tmp_path, table.assign(n_dead=21))))[0]
     assert "In 16 of the 16 most categories are dead" in text
 
 
 def test_there_are_three_findings(tmp_path):
-    findings = main_findings(fake_run.write(tmp_path, **SMALL))
+    findings = main_findings(Results(fake_run.write(tmp_path, **SMALL)))
     assert [text.split(":")[0] for text in findings] == ["Size", "Power", "Class balance"]
     for text in findings:
         assert text.endswith(".")
@@ -65,7 +66,7 @@ def test_there_are_three_findings(tmp_path):
 
 def test_findings_say_when_they_cannot_tell(tmp_path):
     table = fake_run.table(**SMALL).assign(n_categories=3)
-    size, power, balance = main_findings(fake_run.write(tmp_path, table))
+    size, power, balance = main_findings(Results(fake_run.write(tmp_path, table)))
     assert "we cannot tell" in size
     assert "cannot tell (at most 3 categories qualify)" in power
     assert "undecided for 8 combinations" in balance
@@ -76,7 +77,7 @@ def test_the_power_finding_follows_the_data(tmp_path):
     rows = (table["kind"] == "power") & (table["pair"] == "linear_svm-rbf_svm")
     columns = ["rate", "mc_low", "mc_high", "category_low", "category_high"]
     table.loc[rows, columns] -= 0.4
-    text = main_findings(fake_run.write(tmp_path, table))[1]
+    text = main_findings(Results(fake_run.write(tmp_path, table)))[1]
     assert "dissimilar pair linear SVM vs MLP (natural) 0.60" in text
     assert "close pair linear SVM vs RBF SVM (natural) 0.20" in text
     assert "lower for 4 tests" in text
@@ -86,14 +87,15 @@ def test_the_balance_finding_follows_the_data(tmp_path):
     table = narrow(fake_run.table(**SMALL), 0.05)
     rows = (table["kind"] == "size") & (table["balance"] == "natural")
     table.loc[rows, ["rate", "mc_low", "mc_high", "category_low", "category_high"]] += 0.02
-    assert "mean alpha_true is higher for 8 combinations" in main_findings(fake_run.write(tmp_path, table))[2]
+    both = main_findings(Results(fake_run.write(tmp_path, table)))
+    assert "mean alpha_true is higher for 8 combinations" in both[2]
     alone = fake_run.write(tmp_path / "alone", balances=("natural",), **SMALL)
-    assert main_findings(alone)[2] == "Class balance: cannot tell, for only natural was run."
+    assert main_findings(Results(alone))[2] == "Class balance: cannot tell, for only natural was run."
 
 
 def test_sizes_are_told_under_the_exact_null_where_it_was_run(tmp_path):
     table = fake_run.table(**(SMALL | {"truths": ["sampling_interval", "exact_null"]}))
-    findings = main_findings(fake_run.write(tmp_path, table))
+    findings = main_findings(Results(fake_run.write(tmp_path, table)))
     assert findings[0] == (
         "ΔF1 at alpha = 0.05: cannot tell by category (no size_by_category.csv has sizes of this test)."
     )
@@ -191,7 +193,7 @@ def test_the_models_table_counts_fewer_folds_and_tuned_values():
 
 def test_the_summary_leads_with_the_findings_and_holds_every_part(tmp_path):
     out = fake_run.write(tmp_path, **SMALL)
-    write_report(out)
+    write_summary(Results(out))
     text = (out / "summary.md").read_text()
     assert text.index("## Main findings") < text.index("## What was run")
     for part in (
@@ -220,22 +222,22 @@ def test_the_summary_leads_with_the_findings_and_holds_every_part(tmp_path):
 
 def test_the_report_is_the_same_twice(tmp_path):
     out = fake_run.write(tmp_path, **SMALL)
-    write_report(out)
+    write_summary(Results(out))
     first = {path: path.read_bytes() for path in [out / "summary.md", *(out / "tables").iterdir()]}
-    write_report(out)
+    write_summary(Results(out))
     assert first == {path: path.read_bytes() for path in first}
 
 
 def test_a_run_from_stored_outcomes_has_no_models(tmp_path):
     out = fake_run.write(tmp_path, with_models=False, record=False, **SMALL)
-    write_report(out)
+    write_summary(Results(out))
     text = (out / "summary.md").read_text()
     assert "no model was trained" in text
     assert "not recorded" in text
 
 
 def test_a_run_of_reweighted_populations_only(tmp_path):
-    write_report(fake_run.write(tmp_path, balances=(), prevalences=(0.1, 0.5), **SMALL))
+    write_summary(Results(fake_run.write(tmp_path, balances=(), prevalences=(0.1, 0.5), **SMALL)))
     assert "only reweighted populations were run" in (tmp_path / "summary.md").read_text()
 
 
@@ -243,7 +245,7 @@ def test_a_missing_table_is_named(tmp_path):
     out = fake_run.write(tmp_path, **SMALL)
     (out / "outcomes.csv").unlink()
     with pytest.raises(UserError, match=r"outcomes\.csv: no such table"):
-        write_report(out)
+        write_summary(Results(out))
 
 
 def test_text_is_escaped():
@@ -262,7 +264,7 @@ def test_text_is_escaped():
 def test_a_run_of_prevalences_alone_has_no_panel_to_tell_of(tmp_path):
     table = fake_run.table(**SMALL)
     table = table[table["balance"] == "natural"].assign(balance="reweighted", prevalence=0.1)
-    size, power, balance = main_findings(fake_run.write(tmp_path, table))
+    size, power, balance = main_findings(Results(fake_run.write(tmp_path, table)))
     assert size.startswith("Size: cannot tell, for no panel")
     assert power.startswith("Power: cannot tell, for no panel")
     assert balance.startswith("Class balance: cannot tell")

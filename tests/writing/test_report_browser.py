@@ -2,10 +2,9 @@
 
 import pandas as pd
 import pytest
-from test_html_report import HOSTILE, make_folder
+from test_report_page import HOSTILE, make_report
 
-from harness.writing.page import write_page
-from harness.writing.table_text import to_markdown
+from harness.writing.report import Section, table, text
 
 browser = pytest.importorskip("browser")
 pytest.importorskip("tornado")
@@ -28,15 +27,11 @@ SORT = """(() => {
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory):
     """The address of a running Chromium and a page with wide tables and hostile names."""
-    out = make_folder(tmp_path_factory.mktemp("run") / "run", HOSTILE)
-    sorted_table = pd.DataFrame({"name": ["b", "", "a"], "rate": ["10.5 [1, 20]", "1,200", ""]})
+    rates = pd.DataFrame({"name": ["b", "", "a"], "rate": ["10.5 [1, 20]", "1,200", ""]})
     wide = pd.DataFrame({f"column {place}": ["0.05 [0.01, 0.10]"] for place in range(40)})
-    with (out / "summary.md").open("a", encoding="utf-8") as summary:
-        summary.write("\n## Others\n")
-        for caption, table in (("To sort.", sorted_table), ("word " * 90, wide)):
-            summary.write(f"\n{caption}\n\n{to_markdown(table)}")
-        summary.write(f"\n{'long_name_' * 60}\n")
-    page = write_page(out)
+    others = [table(rates, "To sort."), table(wide, "word " * 90), text("long_name_" * 60)]
+    out = make_report(tmp_path_factory.mktemp("run") / "run", HOSTILE, more=[Section("Others", others)])
+    page = out / "report.html"
     with browser.chromium(tmp_path_factory.mktemp("profile")) as address:
         yield address, page
 
@@ -65,9 +60,9 @@ def test_a_picture_from_elsewhere_is_not_loaded(opened, tmp_path):
     """The policy holds even where a name had got past the escaping."""
     address, page = opened
     changed = tmp_path / "changed.html"
-    text = page.read_text(encoding="utf-8")
+    words = page.read_text(encoding="utf-8")
     changed.write_text(
-        text.replace("<main>", "<main><img src='http://127.0.0.1:9/x'><script>let a</script>", 1)
+        words.replace("<main>", "<main><img src='http://127.0.0.1:9/x'><script>let a</script>", 1)
     )
     _, complaints = browser.look(address, changed, 1280)
     words = " ".join(str(complaint) for complaint in complaints)

@@ -11,6 +11,7 @@ from harness.drawing.panels import few_numbers
 from harness.drawing.style import figure_style
 from harness.errors import UserError
 from harness.results import names as papers
+from harness.results.folder import Results
 from harness.run import figures
 from harness.run.figures.prevalence import prevalence_figure
 from harness.run.figures.truths import truth_figure
@@ -47,7 +48,7 @@ def few(table, n):
 def run(tmp_path_factory):
     """A small run, drawn once in both formats."""
     out = fake_run.write(tmp_path_factory.mktemp("run"), **SMALL)
-    return out, figures.draw_figures(out, dpi=40)
+    return out, figures.draw_figures(Results(out), dpi=40)
 
 
 def planned(**changes):
@@ -90,7 +91,7 @@ def test_what_was_run_is_what_is_drawn():
 
 @pytest.mark.slow
 def test_every_figure_can_be_drawn(tmp_path):
-    paths = figures.draw_figures(fake_run.write(tmp_path, **MANY), dpi=40)
+    paths = figures.draw_figures(Results(fake_run.write(tmp_path, **MANY)), dpi=40)
     assert {path.stem for path in paths[:-1]} == planned(**MANY)
     assert all(path.stat().st_size > 2000 for path in paths)
 
@@ -120,7 +121,10 @@ def test_the_truth_figure_holds_the_scores():
 
 def test_the_same_bytes_in_another_process(run, tmp_path):
     fake_run.write(tmp_path, **SMALL)
-    code = "import sys, pathlib, harness.run.figures as f; f.draw_figures(pathlib.Path(sys.argv[1]), dpi=40)"
+    code = (
+        "import sys; from harness.run.figures import draw_figures; "
+        "from harness.results.folder import Results; draw_figures(Results(sys.argv[1]), dpi=40)"
+    )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=300)
     for path in run[1]:
         first, second = path.read_bytes(), (tmp_path / "figures" / path.name).read_bytes()
@@ -172,7 +176,7 @@ def test_minus_one_reaches_the_files(run, tmp_path):
     table = fake_run.table(**SMALL)
     table.loc[table["n_documents"] == 3000, "n_categories"] = 0
     out = fake_run.write(tmp_path, table)
-    paths = figures.draw_figures(out, papers_minus_one=True, dpi=40, formats=["png"])
+    paths = figures.draw_figures(Results(out), papers_minus_one=True, dpi=40, formats=["png"])
     assert paths[0].read_bytes() != run[1][1].read_bytes()
 
 
@@ -264,10 +268,10 @@ def test_neither_a_record_nor_the_callers_settings_are_needed(tmp_path):
     before = dict(matplotlib.rcParams)
     out = fake_run.write(tmp_path, record=False, **(SMALL | {"sizes": [100, 1000], "balances": ("natural",)}))
     with matplotlib.rc_context({"font.size": 33, "axes.grid": True}):
-        odd = [path.read_bytes() for path in figures.draw_figures(out, dpi=40, formats=["png"])]
+        odd = [path.read_bytes() for path in figures.draw_figures(Results(out), dpi=40, formats=["png"])]
         assert matplotlib.rcParams["font.size"] == 33
     assert dict(matplotlib.rcParams) == before
-    assert odd == [path.read_bytes() for path in figures.draw_figures(out, dpi=40, formats=["png"])]
+    assert odd == [path.read_bytes() for path in figures.draw_figures(Results(out), dpi=40, formats=["png"])]
 
 
 @pytest.mark.parametrize(
@@ -284,16 +288,16 @@ def test_neither_a_record_nor_the_callers_settings_are_needed(tmp_path):
 def test_an_option_that_is_not_allowed_is_named(tmp_path, change, words):
     out = fake_run.write(tmp_path, **SMALL)
     with pytest.raises(UserError, match=words):
-        figures.draw_figures(out, **change)
+        figures.draw_figures(Results(out), **change)
     assert not (out / "figures").exists()
 
 
 def test_a_missing_or_broken_table_is_named(tmp_path):
     with pytest.raises(UserError, match=r"size_power\.csv: no such table"):
-        figures.draw_figures(tmp_path)
+        figures.draw_figures(Results(tmp_path))
     fake_run.write(tmp_path, fake_run.table(**SMALL).drop(columns="n_dead"))
     with pytest.raises(UserError, match="column n_dead is missing"):
-        figures.draw_figures(tmp_path)
+        figures.draw_figures(Results(tmp_path))
     fake_run.write(tmp_path, fake_run.table(**SMALL).iloc[:0])
     with pytest.raises(UserError, match="no row"):
-        figures.draw_figures(Path(tmp_path))
+        figures.draw_figures(Results(Path(tmp_path)))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bad_input import STORED
+from fake_run import results_of
 
 from harness.cli import main
 from harness.collect.join import Run
@@ -117,10 +118,10 @@ def test_truth_rules_are_scored_run_by_run():
         point(0.1, 0.08, 0.12, truth="margin", kind="power", pair="linear_svm-rbf_svm", n_categories=n)
         for n in (1, 0)
     ]
-    found = tabulate_truth_rules({str(i): table(row) for i, row in enumerate(rows)}).iloc[0]
+    found = tabulate_truth_rules({str(i): results_of(table(row)) for i, row in enumerate(rows)}).iloc[0]
     assert found["rule"] == "R1 margin"
     assert found["H1 never true somewhere in 2(c) and 2(d)"] == "1/2"
-    assert tabulate_truth_rules({"0": table(point(0.05, 0.04, 0.06))}).empty  # a null is no rule
+    assert tabulate_truth_rules({"0": results_of(table(point(0.05, 0.04, 0.06)))}).empty  # a null is no rule
 
 
 def test_a_figure_for_every_truth_and_kind_that_has_a_rate(three):
@@ -263,7 +264,7 @@ def test_the_papers_footnote_is_told_under_the_exact_null_too():
         for truth in ("margin", "exact_null")
         for n, sd in ends
     ]
-    told = {found.sentence: found.evidence for found in papers_conclusions(table(*rows), {})}
+    told = {found.sentence: found.evidence for found in papers_conclusions(results_of(table(*rows)))}
     footnote = next(text for sentence, text in told.items() if "footnote" in sentence)
     assert "1 fall to a quarter or less" in footnote
     assert f"goes from {(0.03**2 - 0.05 * 0.95 / 500) ** 0.5:.3f} to 0.000 on natural categories" in footnote
