@@ -217,8 +217,8 @@ def _lost(client: Any) -> UserError:
 
 def _deadly() -> UserError:
     return UserError(
-        "parallel=dask: workers died again and again at one unit of work, most likely because memory ran out; "
-        f"with fewer of them on a machine {GOES_ON}"
+        "parallel=dask: workers died again and again at one unit of work, most likely because memory ran "
+        f"out; with fewer of them on a machine {GOES_ON}"
     )
 
 
