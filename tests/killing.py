@@ -33,9 +33,9 @@ def write_table(path: Path) -> str:
     return f"population={path}"
 
 
-def start(folder: Path, arguments, *, n_jobs=1) -> subprocess.Popen:
+def start(folder: Path, arguments, *, n_jobs=1, backend="loky") -> subprocess.Popen:
     """Start ``harness run`` there, in a session of its own."""
-    parallel = ["parallel=loky", f"parallel.n_jobs={n_jobs}"] if n_jobs > 1 else ["parallel=sequential"]
+    parallel = [f"parallel={backend}", f"parallel.n_jobs={n_jobs}"] if n_jobs > 1 else ["parallel=sequential"]
     command = [sys.executable, "-m", "harness", "run", "out=out", "cache=cache", *parallel, *arguments]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "stdout").open("ab") as out, (folder / "stderr").open("wb") as err:

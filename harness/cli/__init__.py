@@ -1,6 +1,7 @@
-"""The console script: one Hydra application a command."""
+"""The console script: one Hydra application per command."""
 
 import contextlib
+import importlib
 import os
 import re
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness import __version__
-from harness.cli.help import HELP, USAGE
+from harness.cli.help import USAGE
 from harness.errors import BROKEN, UserError, harmless, sentence
 from harness.runtime.interruption import until_told
 
@@ -18,10 +19,7 @@ from harness.runtime.interruption import until_told
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 (a job of a sweep failed) or 2 (bad input).
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command and its overrides; the process's own by default.
+    Without `arguments`, those of the process.
     """
     for name in ("stdout", "stderr"):  # None where the caller closed it, as in `harness ... >&-`
         if getattr(sys, name) is None:
@@ -49,43 +47,50 @@ def _main(arguments: list[str]) -> int:
         print(f"harness: {command!r} is no command; {', '.join(COMMANDS)} are", file=sys.stderr)
         return 2
     if {"-h", "--help"} & set(overrides):
-        print(_help(command), end="")
+        print(help_of(command), end="")
         return 0
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _warn
     warnings.filterwarnings("ignore", r"\d+ tasks (have been|which were)")  # of joblib
     said = f"harness {command}: interrupted; the same command goes on where it was"
     return until_told(lambda: _launch(command, overrides), lambda: print(said, file=sys.stderr, flush=True))
 
 
-def _help(command: str) -> str:
-    """Return a command's help; Hydra's own takes seconds to list the groups."""
+def help_of(command: str) -> str:
+    """Return a command's help, kept in its own configuration; Hydra takes seconds to list the groups."""
+    from omegaconf import OmegaConf
+
+    from harness.cli.configuration import conf_folder, to_plain
+
+    primary = to_plain(OmegaConf.load(conf_folder() / f"{command}.yaml"), resolve=False)
+    groups = []
+    for name in sorted(key for entry in primary["defaults"] if isinstance(entry, dict) for key in entry):
+        members = sorted(path.stem for path in (conf_folder() / name).glob("*.yaml"))
+        mine = [one for one in members if name != "experiment" or _preset_command(one) == command]
+        if mine:
+            groups.append(f"  {name}: {', '.join(mine)}")
+    return str(primary["hydra"]["help"]["template"]).format(groups="\n".join(groups))
+
+
+def _preset_command(name: str) -> str | None:
+    """Return the command that a preset, or the one it builds on, names."""
+    from omegaconf import OmegaConf
+
     from harness.cli.configuration import conf_folder
 
-    primary = (conf_folder() / f"{command}.yaml").read_text(encoding="utf-8")
-    groups = []
-    for name in sorted(re.findall(r"^  - (\w+):", primary, re.MULTILINE)):
-        members = sorted((conf_folder() / name).glob("*.yaml"))
-        mine = [path.stem for path in members if name != "experiment" or _preset_command(path) == command]
-        groups.append(f"  {name}: {', '.join(mine)}")
-    return HELP[command].format(groups="\n".join(groups))
+    path = conf_folder() / "experiment" / f"{name}.yaml"
+    if not re.fullmatch(r"\w+", name) or not path.is_file():
+        return None
+    preset: Any = OmegaConf.load(path)
+    parents = [entry for entry in preset.get("defaults", ()) if isinstance(entry, str)]
+    return preset.get("command") or next(filter(None, map(_preset_command, parents)), None)
 
 
-def _preset_command(path: Path) -> str | None:
-    """Return the command that a preset, or the one it builds on, names; read as text, without Hydra."""
-    text = path.read_text(encoding="utf-8")
-    found = re.search(r"^command: *(\w+)", text, re.MULTILINE)
-    if found:
-        return found.group(1)
-    parents = [path.with_name(f"{name}.yaml") for name in re.findall(r"^  - (\w+)$", text, re.MULTILINE)]
-    return next((_preset_command(parent) for parent in parents if parent.is_file()), None)
-
-
-def _show_warning(message, category, filename, lineno, file=None, line=None):
+def _warn(message: object, *_: object, **__: object) -> None:
     print(f"warning: {harmless(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _launch(command: str, overrides: list[str]) -> int:
-    """Compose the configuration and run the command's task, once or once a job of the sweep."""
+    """Compose the configuration and run the command's task, once or once per job of the sweep."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # else Hydra itself prints several lines and exits with 1
     os.environ["MPLBACKEND"] = "agg"  # figures are files; another backend may not exist
     import hydra
@@ -95,46 +100,41 @@ def _launch(command: str, overrides: list[str]) -> int:
     from harness.cli.sweep import JobsFailed, Sweep
 
     expected = (UserError, OSError, RecursionError, *BROKEN, *CONFIG_ERRORS)
-    failures: list[str] = []
     sweeping = bool({"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(overrides))
+    begun, failed = [], []
 
-    begun: list[bool] = []
+    def refuse(error: Exception) -> int:
+        print(f"harness {command}: {sentence(error)}", file=sys.stderr)
+        return 2
 
     def task(cfg: Any) -> None:
-        """Run one job of Hydra; what fails in a sweep is told by the sweep."""
+        """Run one job of Hydra; a sweep itself reports what fails in it."""
         begun.append(True)
         try:
             _run_job(command, cfg)
         except expected as error:
             if sweeping:
                 raise
-            failures.append(sentence(error))
-            print(f"harness {command}: {failures[-1]}", file=sys.stderr)
+            failed.append(refuse(error))
 
     register_resolvers()
     use_sweeper(Sweep)
     before = sys.argv
     sys.argv = [f"harness {command}", *overrides]
     try:
-        _check_flags(command, overrides)
-        _check_groups(overrides)
-        _check_named_presets(command, overrides)
+        _check_line(command, overrides)
         sys.argv[1:] = _name_bare_path(command, overrides)
         with checked_compositions():
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
     except JobsFailed:
         return 1
-    except expected as error:
-        print(f"harness {command}: {sentence(error)}", file=sys.stderr)
-        return 2
     except Exception as error:  # Hydra meets an override that it cannot read with any exception
-        if begun:
+        if begun and not isinstance(error, expected):
             raise
-        print(f"harness {command}: {sentence(error)}", file=sys.stderr)
-        return 2
+        return refuse(error)
     finally:
         sys.argv = before
-    return 2 if failures else 0
+    return 2 if failed else 0
 
 
 def _run_job(command: str, cfg: Any) -> None:
@@ -142,12 +142,11 @@ def _run_job(command: str, cfg: Any) -> None:
     from harness.cli.configuration import register_resolvers
     from harness.runtime.lock import hold_folder
 
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _warn
     register_resolvers()
     if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
         sys.argv = [f"harness {command}", *_overrides()]
     try:
-        _check_preset(command, cfg)
         if "out" not in cfg:
             COMMANDS[command](cfg)
             return
@@ -167,9 +166,11 @@ def _note_overrides() -> None:
         write_provenance(_output_folder(), facts | {"overrides": _overrides()})
 
 
-def _check_flags(command: str, overrides: list[str]) -> None:
-    """Refuse an option that Hydra does not have, or that would replace the command's own configuration."""
+def _check_line(command: str, overrides: list[str]) -> None:
+    """Refuse what Hydra would not name well, or what would replace the command's own configuration."""
+    from harness.cli.configuration import conf_folder
     from harness.cli.hydra_internals import parse_flags
+    from harness.cli.settings import check_command
 
     def refuse(message: str) -> NoReturn:
         raise UserError(f"{message}; settings are NAME=VALUE, and `harness {command} --help` tells more")
@@ -182,71 +183,40 @@ def _check_flags(command: str, overrides: list[str]) -> None:
     for text in flags.overrides:
         if text.lstrip("+~").startswith("hydra.searchpath"):
             refuse("hydra.searchpath is not allowed")
-
-
-def _check_groups(overrides: list[str]) -> None:
-    """Refuse ``GROUP=null`` and ``=VALUE``, which Hydra would not name."""
-    from harness.cli.configuration import conf_folder
-
-    for override in overrides:
-        key, _, value = override.partition("=")
+        key, _, value = text.partition("=")
         if key == "":
-            raise UserError(f"{override!r} has no name before the =; settings are NAME=VALUE")
-        if value == "null" and key.isidentifier() and key != "experiment" and (conf_folder() / key).is_dir():
+            raise UserError(f"{text!r} has no name before the =; settings are NAME=VALUE")
+        if key == "experiment":  # Hydra stops at groups that the preset's own command has, and this one lacks
+            for name in value.split(","):
+                check_command(command, _preset_command(name))
+        elif value == "null" and key.isidentifier() and (conf_folder() / key).is_dir():
             members = ", ".join(sorted(path.stem for path in (conf_folder() / key).glob("*.yaml")))
             raise UserError(f"{key}: null is not allowed; choose from {members}")
 
 
 def _name_bare_path(command: str, overrides: list[str]) -> list[str]:
     """Write the path that stands first, as in `harness collect FOLDER`, as the override that it is."""
-    key = BARE_PATHS.get(command)
-    if key is None or not overrides or overrides[0].startswith(("-", f"{key}=")):
+    if command != "collect" or not overrides or overrides[0].startswith(("-", "from=")):
         return overrides
     first, *others = overrides
     if "=" in first and not Path(first).exists():
         return overrides
     from hydra.core.override_parser.types import Quote, QuotedString
 
-    return [f"{key}={QuotedString(first, Quote.single).with_quotes()}", *others]
-
-
-def _check_preset(command: str, cfg: Any) -> None:
-    """Refuse a preset that was made for another command."""
-    _refuse_unless(command, str(cfg.get("command")))
-
-
-def _check_named_presets(command: str, overrides: list[str]) -> None:
-    """Do so before Hydra, which stops at groups that the other command lacks."""
-    from harness.cli.configuration import conf_folder
-
-    for override in overrides:
-        key, _, names = override.partition("=")
-        for name in names.split(",") if key == "experiment" else ():
-            path = conf_folder() / "experiment" / f"{name}.yaml"
-            if re.fullmatch(r"\w+", name) and path.is_file():
-                _refuse_unless(command, _preset_command(path))
-
-
-def _refuse_unless(command: str, named: object) -> None:
-    if named is not None and named != command:
-        raise UserError(f"experiment: this preset is one of `harness {named}`, not of `harness {command}`")
+    return [f"from={QuotedString(first, Quote.single).with_quotes()}", *others]
 
 
 def _run(cfg: Any) -> None:
-    if cfg.get("category_sets") is not None:
-        _run_category_sets(cfg)
-        return
-    from harness.cli.arguments import run_arguments
-    from harness.run.study import run_study
+    from harness.cli import arguments
 
-    run_study(out=_output_folder(), say=_say, **run_arguments(cfg))
+    if cfg.get("category_sets") is None:
+        from harness.run.study import run_study
 
+        run_study(out=_output_folder(), say=_say, **arguments.run_arguments(cfg))
+    else:
+        from harness.category_sets.study import run_category_sets
 
-def _run_category_sets(cfg: Any) -> None:
-    from harness.category_sets.study import run_category_sets
-    from harness.cli.arguments import category_set_arguments
-
-    run_category_sets(out=_output_folder(), say=_say, **category_set_arguments(cfg))
+        run_category_sets(out=_output_folder(), say=_say, **arguments.category_set_arguments(cfg))
 
 
 def _compare(cfg: Any) -> None:
@@ -260,8 +230,7 @@ def _advise(cfg: Any) -> None:
     from harness.advise.study import advise
     from harness.cli.arguments import advise_arguments
 
-    arguments = advise_arguments(cfg, _say)
-    advise(out=_output_folder(), say=_say, **arguments)
+    advise(out=_output_folder(), say=_say, **advise_arguments(cfg, _say))
 
 
 def _overrides() -> list[str]:
@@ -279,21 +248,17 @@ def _output_folder() -> Path:
 
 
 def _figures(cfg: Any) -> None:
-    from harness.advise import study as advise
-    from harness.category_sets import study as category_sets
     from harness.cli.arguments import figure_arguments
-    from harness.collect import spread
-    from harness.compare import study as compare
     from harness.run import study
+    from harness.runtime.provenance import read_provenance
     from harness.writing.page import refresh_page
 
-    arguments = figure_arguments(cfg)
-    folder = arguments.pop("folder")
-    drawn = None
+    folder, figure, workers = figure_arguments(cfg)
+    facts = read_provenance(folder) or {}
+    module = next((name for key, name in REDRAW.items() if key in facts), None)
     try:
-        for part in (compare, advise, spread, category_sets):
-            drawn = drawn or part.redraw(folder, arguments["figure"])
-        drawn = study.redraw(folder, **arguments) if drawn is None else drawn
+        drawn = None if module is None else importlib.import_module(module).redraw(folder, figure)
+        drawn = study.redraw(folder, figure=figure, workers=workers) if drawn is None else drawn
         page = refresh_page(folder)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
@@ -306,11 +271,7 @@ def _collect(cfg: Any) -> None:
     from harness.cli.arguments import collect_arguments
     from harness.collect.spread import collect_runs
 
-    def warn(text: str) -> None:
-        """Tell of a run that is left out."""
-        print(f"warning: {harmless(text)}", file=sys.stderr)
-
-    collect_runs(**collect_arguments(cfg), say=_say, warn=warn)
+    collect_runs(**collect_arguments(cfg), say=_say, warn=_warn)
 
 
 def _cache(cfg: Any) -> None:
@@ -325,10 +286,8 @@ def _say(text: str) -> None:
 
 
 def _remove_if_empty(out: Path) -> None:
-    """Take back the folder that Hydra made before the input was checked, unless another run begins there."""
-    from harness.runtime.lock import hold_folder
-
-    with contextlib.suppress(OSError, UserError), hold_folder(out):
+    """Remove the folder that Hydra made before the input was checked, unless another run begins there."""
+    with contextlib.suppress(OSError):
         for folder in (out, out.parent):
             if folder.resolve() != Path.cwd():
                 folder.rmdir()
@@ -342,5 +301,10 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "collect": _collect,
     "cache": _cache,
 }
-# command -> the setting that a path in front of all others is
-BARE_PATHS = {"collect": "from"}
+# a key of provenance.json that `harness run` lacks -> the module that redraws the figures of such a folder
+REDRAW = {
+    "study": "harness.compare.study",
+    "predictions": "harness.advise.study",
+    "spread_over": "harness.collect.spread",
+    "category_sets": "harness.category_sets.study",
+}

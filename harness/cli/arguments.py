@@ -8,85 +8,46 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from harness.cli import settings
-from harness.cli.configuration import (
-    build,
-    build_corpus,
-    build_group,
-    build_tests,
-    build_workers,
-    check_replacement,
-    chosen,
-    conf_folder,
-    identity,
-    is_rule,
-    made,
-    make,
-    to_plain,
-    try_null,
-    try_rule,
-)
+from harness.cli import configuration, settings
+from harness.cli.configuration import build, build_group, build_tests, chosen, is_rule, to_plain
 from harness.cli.targets import KEEPERS, check_targets
 from harness.errors import UserError
 from harness.packaged import population_file
 
 
 def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
-    """Return the settings of a command, as its model and as plain values, once all of them are allowed.
-
-    Estimators are checked later: those whose library is not installed are left out.
-    """
+    """Return a command's settings, as its model and as plain values; estimators are checked later."""
     plain = {str(key): to_plain(cfg[key]) for key in cfg if key != "hydra"}
     checked = settings.check_settings(command, plain)
     check_targets(plain | {"estimator": None})
     return checked, plain
 
 
-def _check_replicate_tests(names: Sequence[str], tests: Sequence[str]) -> None:
-    """Refuse a name that is no test at all; one that is not chosen is only left out."""
-    known = {path.stem for path in (conf_folder() / "test").glob("*.yaml")} | set(tests)
-    for name in names:
-        if name not in known:
-            raise UserError(
-                f"nulls.replicate_tests: {name!r} is not allowed; choose from {', '.join(sorted(known))}"
-            )
-
-
 def run_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.run.study.run_study` for ``harness run``.
-
-    Raises
-    ------
-    UserError
-        If a key or a value is not allowed; names it, the value and what is allowed.
-    """
+    """Return the keyword arguments of :func:`harness.run.study.run_study` for ``harness run``."""
     checked, plain = check("run", cfg)
     if checked.device == "cuda":
         from harness.models.device import resolve_device
 
         resolve_device("cuda")  # before any work is done
     training = {
-        "load_corpus": functools.partial(build_corpus, cfg),
-        "features": made("features", build(cfg, "features"), ("fit", "transform")),
-        "models": {
-            name: made(f"model.{name}", model, ("fit", "predict"))
-            for name, model in build_group(cfg, "model").items()
-        },
+        "load_corpus": functools.partial(build, cfg, "corpus"),
+        "features": build(cfg, "features"),
+        "models": build_group(cfg, "model"),
         "split": checked.split.given(),
     }
     tests = build_tests(cfg, checked.degenerate)
-    _check_replicate_tests(checked.nulls.replicate_tests, [test.name for test in tests])
-    rules, nulls = _build_truths(cfg, tests)
-    sets = checked.sets.given()
-    balances = build_group(cfg, "balance")
-    for name, balance in balances.items():
-        made(f"balance.{name}", balance, ("unions", "stratified", "prevalence"))
-    check_replacement(checked.sets.replacement, balances, nulls)
+    configuration.check_names("nulls.replicate_tests", checked.nulls.replicate_tests, tests)
+    truths, balances = build_group(cfg, "truth"), build_group(cfg, "balance")
+    for name, truth in truths.items():
+        configuration.try_truth(name, truth, tests)
+    rules = {name: truth for name, truth in truths.items() if is_rule(truth)}
+    nulls = {name: truth for name, truth in truths.items() if name not in rules}
+    configuration.check_replacement(checked.sets.replacement, balances, nulls)
+    evaluation = {"tests": tests, "rules": rules, "alphas": [float(alpha) for alpha in checked.alphas]}
     return {
         "training": training,
-        "evaluation": {
-            "tests": tests, "rules": rules, "alphas": [float(alpha) for alpha in checked.alphas], **sets
-        },
+        "evaluation": evaluation | checked.sets.given(),
         "nulls": {"nulls": nulls, **checked.nulls.given()},
         "balances": balances,
         "pairs": checked.pairs,
@@ -94,27 +55,17 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "population_file": None if checked.population is None else population_file(checked.population),
         "figure": plain["figure"],
         **_shell(checked, cfg),
-    }  # fmt: skip
-
-
-def _shell(checked: settings.Kept, cfg: DictConfig) -> dict[str, Any]:
-    """Return the arguments that every command has that computes and keeps."""
-    return {
-        "seed": checked.seed,
-        "cache": None if checked.cache is None else Path(checked.cache),
-        "workers": build_workers(cfg),
-        "config": identity(cfg),
     }
 
 
-def _build_truths(cfg: DictConfig, tests: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the rules and the nulls of ``truth=``, each tried once."""
-    truths = build_group(cfg, "truth")
-    for name, truth in truths.items():
-        made(f"truth.{name}", truth, ("__call__",))
-        (try_rule if is_rule(truth) else try_null)(name, truth, tests)
-    rules = {name: truth for name, truth in truths.items() if is_rule(truth)}
-    return rules, {name: truth for name, truth in truths.items() if name not in rules}
+def _shell(checked: settings.Kept, cfg: DictConfig) -> dict[str, Any]:
+    """Return the arguments of every command that computes and keeps."""
+    return {
+        "seed": checked.seed,
+        "cache": None if checked.cache is None else Path(checked.cache),
+        "workers": build(cfg, "parallel"),
+        "config": configuration.identity(cfg),
+    }
 
 
 def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:
@@ -124,10 +75,10 @@ def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:
     return arguments | {"options": to_plain(cfg["category_sets"]), "n_replicates": cfg["n_replicates"]}
 
 
-def figure_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the folder and the keyword arguments of ``harness figures``."""
+def figure_arguments(cfg: DictConfig) -> tuple[Path, dict[str, Any], Any]:
+    """Return the folder, the options of its figures and the workers of ``harness figures``."""
     checked, plain = check("figures", cfg)
-    return {"folder": Path(checked.source), "figure": plain["figure"], "workers": build_workers(cfg)}
+    return Path(checked.source), plain["figure"], build(cfg, "parallel")
 
 
 def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
@@ -168,18 +119,16 @@ def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dic
     plan = checked.plan.given()
     factors = sorted({1.0, *(float(factor) for factor in plan["factors"])})
     shell["config"] |= {"counted": fingerprint(outcomes)}
+    given = {key: getattr(checked, key) for key in ("average", "n_replicates", "alpha", "difference")}
     return {
         "outcomes": outcomes,
         "name": path.resolve().name,
         "measure": measure,
-        "average": checked.average,
         "costs": _costs(tests),
         "tests": tests,
-        "n_replicates": checked.n_replicates,
         "plan": Plan(**plan | {"h": tuple(sorted(plan["h"])), "factors": tuple(factors)}),
-        "alpha": checked.alpha,
-        "difference": checked.difference,
         "figure": plain["figure"],
+        **given,
         **shell,
     }
 
@@ -196,19 +145,16 @@ def _costs(tests: list[Any]) -> dict[str, float]:
 def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.compare.study.compare`.
 
-    Parameters
-    ----------
-    cfg : DictConfig
-    overrides : sequence of str
-        What the user wrote: an estimator that he names himself must be installed.
-
-    Raises
-    ------
-    UserError
-        If a key or a value is not allowed; names it, the value and what is allowed.
+    `overrides` are what the user wrote: the library of an estimator that they name must be installed.
     """
     checked, plain = check("compare", cfg)
-    options = OPTIONS[checked.study](cfg, checked, overrides)
+    if checked.study == "learners":
+        options = _learners(cfg, checked, overrides)
+    else:
+        options = {key: getattr(checked, key) for key in ("n_trials", "alphas", "tests")}
+        options |= getattr(checked, checked.study).given()
+    if checked.study == "training_sets":
+        options["load_corpus"] = functools.partial(build, cfg, "corpus")
     # what the configuration does not say: whether a library is installed, what is in a file
     found: dict[str, Any] = {"estimators": list(options.get("estimators", ()))}
     if "data" in options:
@@ -224,8 +170,11 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
 
     data = _data_sets(cfg, checked, overrides)
     nodes, missing = _installed(chosen(cfg, "estimator"), overrides)
-    check_targets({"estimator": {name: to_plain(node) for name, node in nodes.items()}})
-    estimators = {name: make(f"estimator.{name}", node, convert="all") for name, node in nodes.items()}
+    descriptions = {name: to_plain(node) for name, node in nodes.items()}
+    check_targets({"estimator": descriptions})
+    estimators = {
+        name: configuration.make(f"estimator.{name}", node, convert="all") for name, node in nodes.items()
+    }
     for name, estimator in estimators.items():
         check_estimator(name, estimator)
     if len(estimators) < 2:
@@ -238,7 +187,7 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
         "data": data,
         "estimators": estimators,
         "missing": [*missing, *(f"{one.name}: {note}" for one in data for note in one.notes)],
-        "descriptions": {name: to_plain(node) for name, node in nodes.items()},
+        "descriptions": descriptions,
         **given,
         **_variance(checked.variance, estimators, checked.seed),
     }
@@ -253,12 +202,12 @@ def _data_sets(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[
         names = text.removeprefix("data=[").rstrip("] ").split(",")
         if text.startswith("data=[") and len({name.strip() for name in names}) < len(names):
             raise UserError(f"data: {text.removeprefix('data=')} names one twice; each is allowed once")
-    data = build_group(cfg, "data")
-    for one in data.values():
+    data = list(build_group(cfg, "data").values())
+    for one in data:
         check_dataset(one, checked.test_share)
         check_scorer(checked.scorer, one)
-    check_names(list(data.values()))
-    return list(data.values())
+    check_names(data)
+    return data
 
 
 def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -288,7 +237,7 @@ def _check_known(where: str, node: Mapping[str, Any], allowed: Any) -> None:
 
 
 def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Leave out estimators whose library is not installed, unless the user himself named them."""
+    """Leave out estimators whose library is not installed, unless the user named them."""
     kept, left_out = {}, []
     for name, node in nodes.items():
         plain = to_plain(node)
@@ -301,25 +250,3 @@ def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict
             raise UserError(f"estimator.{name}: {advice}")
         left_out.append(f"{name} is left out: {advice}")
     return kept, left_out
-
-
-def _simulated(cfg: DictConfig, checked: settings.SimulatedNullStudy, _: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.compare.simulated_null_study.simulated_null`."""
-    return _trials(checked) | checked.simulated_null.given()
-
-
-def _training(cfg: DictConfig, checked: settings.TrainingSetsStudy, _: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.compare.training_sets_study.training_sets`."""
-    load = functools.partial(build_corpus, cfg)
-    return _trials(checked) | checked.training_sets.given() | {"load_corpus": load}
-
-
-def _trials(checked: settings.Trials) -> dict[str, Any]:
-    return {"n_trials": checked.n_trials, "alphas": checked.alphas, "tests": checked.tests}
-
-
-OPTIONS: dict[str, Callable[[DictConfig, Any, Sequence[str]], dict[str, Any]]] = {
-    "learners": _learners,
-    "simulated_null": _simulated,
-    "training_sets": _training,
-}

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
     from harness.balance import Balance
     from harness.evaluation.rejections import Test
 
+SMALL = [[5, 1, 2, 1, 1, 2, 1, 37]]
+"""Counts of one small set, on which everything configured is tried."""
 # What may differ between two runs that are the same run: where and how, not what.
 PLACES = (*sweep_jobs.PLACES, "hydra")
 
@@ -66,35 +68,14 @@ def identity(cfg: DictConfig) -> dict[str, Any]:
     return {str(key): to_plain(cfg[key]) for key in kept}
 
 
-def to_plain(node: object) -> Any:
+def to_plain(node: object, *, resolve: bool = True) -> Any:
     """Return a node of the configuration as plain dicts, lists and values."""
-    return OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
+    return OmegaConf.to_container(node, resolve=resolve) if OmegaConf.is_config(node) else node
 
 
 def build(cfg: DictConfig, group: str) -> Any:
     """Return the object that the chosen member of `group` describes."""
     return make(group, cfg[group])
-
-
-def build_corpus(cfg: DictConfig) -> Any:
-    """Return the Corpus that the chosen member of ``corpus`` describes."""
-    return made("corpus", build(cfg, "corpus"), ("terms", "topics", "document_ids"))
-
-
-def build_workers(cfg: DictConfig) -> Any:
-    """Return the Workers that the chosen member of ``parallel`` describes."""
-    return made("parallel", build(cfg, "parallel"), ("backend", "n_jobs"))
-
-
-def made(where: str, thing: Any, parts: Sequence[str]) -> Any:
-    """Return what a ``_target_`` made, if it is of the kind that stands there."""
-    missing = [part for part in parts if not hasattr(thing, part)]
-    if missing:
-        raise UserError(
-            f"{where}._target_: {type(thing).__name__} is what it makes, without {missing[0]}; "
-            "a target as in the group's other members is needed"
-        )
-    return thing
 
 
 def build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
@@ -112,31 +93,26 @@ def named_tests(
 ) -> "list[Test]":
     """Return tests by the names of their yamls, for use from Python; by default those of ``harness advise``.
 
-    Parameters
-    ----------
-    names : sequence of str, optional
-    n_replicates : int or None
-        Of tests that draw replicates; None is the limit of infinitely many, for those that have it.
-    **costs : float
-        ``cost_fn``, ``cost_fp`` and ``prior`` of tests of ``"dcf"``.
-
-    Raises
-    ------
-    UserError
-        If there is no such test, or one does not allow an option; names those there are.
+    `n_replicates` is of tests that draw replicates, None for infinitely many; `costs` of tests of ``"dcf"``.
     """
     if names is None:
         defaults = to_plain(OmegaConf.load(conf_folder() / "advise.yaml").defaults)
         (names,) = (entry["test"] for entry in defaults if "test" in entry)
-    known = {path.stem: path for path in sorted((conf_folder() / "test").glob("*.yaml"))}
+    check_names("test", names or ())
     cfg = OmegaConf.create({"n_replicates": n_replicates, "test": {}})
     for name in names or ():
-        if name not in known:
-            raise UserError(f"test: {name!r} is not allowed; choose from {', '.join(known)}")
-        node: Any = OmegaConf.to_container(OmegaConf.load(known[name]))[name]  # type: ignore[index]
+        node = to_plain(OmegaConf.load(conf_folder() / "test" / f"{name}.yaml"), resolve=False)[name]
         cfg.test[name] = node | costs if node["measure"] == "dcf" else node
     check_targets({"test": to_plain(cfg.test)})
     return build_tests(cfg, "accept")
+
+
+def check_names(where: str, names: "Sequence[str]", tests: "Sequence[Test]" = ()) -> None:
+    """Refuse the name of a test that neither has a yaml nor is one of `tests`."""
+    known = sorted({path.stem for path in (conf_folder() / "test").glob("*.yaml")} | {t.name for t in tests})
+    for name in names:
+        if name not in known:
+            raise UserError(f"{where}: {name!r} is not allowed; choose from {', '.join(known)}")
 
 
 def chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
@@ -148,9 +124,9 @@ def chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
 
 
 def make(where: str, node: Any, *, convert: str = "none", **options: Any) -> Any:
-    """Instantiate a node; lists arrive as tuples, so that configured objects can be hashed and compared.
+    """Instantiate a node; lists become tuples, so that configured objects can be hashed and compared.
 
-    With ``convert="all"`` they arrive as lists, as other libraries want them.
+    With ``convert="all"`` they stay lists, as other libraries want them.
     """
     if not isinstance(node, DictConfig) or "_target_" not in node:
         raise UserError(f"{where}: it has no _target_; choose a member of the group")
@@ -161,15 +137,11 @@ def make(where: str, node: Any, *, convert: str = "none", **options: Any) -> Any
         return instantiate(plain, **options, _convert_=convert)
     except InstantiationException as error:
         cause = error.__cause__
-        if isinstance(cause, UserError | ValueError | OSError | MemoryError):
-            raise UserError(_in_front(where, str(cause))) from error
-        if isinstance(cause, TypeError) and "not supported between" in str(cause):
-            raise UserError(f"{where}: one of its values is of the wrong type ({cause})") from error
-        raise UserError(f"{where}: {cause or error}") from error
-
-
-def _in_front(where: str, sentence: str) -> str:
-    return sentence if sentence.startswith(where.split(".")[0]) else f"{where}: {sentence}"
+        said = str(cause or error)
+        if isinstance(cause, TypeError) and "not supported between" in said:
+            said = f"one of its values is of the wrong type ({said})"
+        named = said.startswith(where.split(".")[0]) and not isinstance(cause, TypeError)
+        raise UserError(said if named else f"{where}: {said}") from error
 
 
 def _tuples(node: Any) -> Any:
@@ -178,60 +150,50 @@ def _tuples(node: Any) -> Any:
     return tuple(_tuples(value) for value in node) if isinstance(node, list) else node
 
 
-def _build_test(name: str, node: DictConfig, degenerate: str) -> "Test":
+def _build_test(name: str, node: Any, degenerate: str) -> "Test":
     """Make a Test of a yaml: its function, its measure and, where its module has one, its `reject`."""
     from harness.evaluation.rejections import Test
-    from harness.measures import COSTS
+    from harness.measures import COSTS, difference
 
-    if not isinstance(node, DictConfig):
+    if not isinstance(node, DictConfig) or "_target_" not in node or not node.get("measure"):
         raise UserError(f"test.{name}: {node!r} is not allowed; both _target_ and measure are needed")
-    options = dict(node)
-    measure = str(options.pop("measure", ""))
-    target = get_object(str(node["_target_"])) if "_target_" in node else None
-    if target is None or not measure:
-        raise UserError(f"test.{name}: both _target_ and measure are needed")
+    measure, target = str(node.measure), get_object(str(node._target_))
     parameters = inspect.signature(target).parameters
-    given = {"measure": measure} if "measure" in parameters else {}
-    given |= {"degenerate": degenerate} if "degenerate" in parameters else {}
+    given = _among({"measure": measure, "degenerate": degenerate}, parameters)
+    options = {key: value for key, value in node.items() if key != "measure"}
     made = make(f"test.{name}", OmegaConf.create(options | {"_partial_": True}), **given)
     pvalue = functools.partial(made.func, **made.keywords)  # without Hydra's checks at every call
     unknown = sorted(set(pvalue.keywords) - set(parameters))
     if unknown:
-        raise UserError(
-            f"test.{name}.{unknown[0]}: there is no such option; "
-            f"{', '.join(list(parameters)[1:])} are allowed"
-        )
+        allowed = f"{', '.join(list(parameters)[1:])} are allowed"
+        raise UserError(f"test.{name}.{unknown[0]}: there is no such option; {allowed}")
     # a test with an option `costs` takes the measure's own options there; `prior` may then mean another thing
     costs = pvalue.keywords.get("costs") or {} if "costs" in parameters else _among(pvalue.keywords, COSTS)
     module = sys.modules[target.__module__]
-    early: Callable[..., Any] | None = getattr(module, "reject", None)
-    known = {} if early is None else inspect.signature(early).parameters
-    asked = {} if early is None else inspect.signature(module.degenerate_sets).parameters
-    test = Test(
-        name=name,
-        measure=measure,
-        difference=_difference(name, measure, costs),
-        pvalue=pvalue,
-        reject=early and functools.partial(early, **_among(pvalue.keywords, known)),
-        degenerate=early and functools.partial(module.degenerate_sets, **_among(pvalue.keywords, asked)),
-        random="rng" in parameters,
-        stratified="stratified" in parameters,
-    )
+    early = {"reject": "reject", "degenerate": "degenerate_sets"} if hasattr(module, "reject") else {}
+    try:
+        test = Test(
+            name=name,
+            measure=measure,
+            difference=difference(measure, **costs),
+            pvalue=pvalue,
+            random="rng" in parameters,
+            stratified="stratified" in parameters,
+            **{key: _partial(getattr(module, function), made.keywords) for key, function in early.items()},
+        )
+    except ValueError as error:
+        raise UserError(f"test.{name}: {error}") from error
     try_out(test)
     return test
 
 
+def _partial(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """Return the function with those of the options that it takes."""
+    return functools.partial(function, **_among(options, inspect.signature(function).parameters))
+
+
 def _among(options: Mapping[str, Any], allowed: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key in allowed}
-
-
-def _difference(name: str, measure: str, costs: Mapping[str, float]) -> Callable[..., Any]:
-    from harness.measures import difference
-
-    try:
-        return difference(measure, **costs)
-    except ValueError as error:
-        raise UserError(f"test.{name}: {error}") from error
 
 
 def try_out(test: "Test") -> None:
@@ -240,7 +202,7 @@ def try_out(test: "Test") -> None:
 
     options = {"rng": np.random.default_rng(0)} if test.random else {}
     try:
-        found = test.pvalue(np.array([[5, 1, 2, 1, 1, 2, 1, 37]]), **options)
+        found = test.pvalue(np.array(SMALL), **options)
         if np.shape(found.pvalue) != (1,):
             raise ValueError(f"its p-values have shape {np.shape(found.pvalue)} for one set; (1,) is needed")
     except (ValueError, TypeError) as error:
@@ -249,35 +211,25 @@ def try_out(test: "Test") -> None:
         raise UserError(f"test.{test.name}: {type(error).__name__}: {error}") from error
 
 
-def try_rule(name: str, rule: Callable[..., Any], tests: "Sequence[Test]") -> None:
-    """Ask the rule about one small population for each measure, as :func:`_try_out` does with tests."""
-    import numpy as np
-
-    cells = np.array([[5, 1, 2, 1, 1, 2, 1, 37]])
-    known = inspect.signature(rule).parameters
-    for test in tests:
-        offered = {"draws": np.stack([cells, cells], axis=1), "n_documents": 50, "alpha": 0.05}
-        costs = getattr(test.difference, "keywords", {})
-        options = _among(offered | {"measure": test.measure, "costs": costs}, known)
-        try:
-            rule(cells, test.difference, **options)
-        except (ValueError, TypeError) as error:
-            raise UserError(f"truth.{name}: {error}") from error
-
-
 def is_rule(truth: Callable[..., Any]) -> bool:
-    """Tell a rule, which judges a population's difference, from a null, which makes a population."""
+    """Return whether it is a rule, which judges a population's difference, or a null, which makes one."""
     return "difference" in inspect.signature(truth).parameters
 
 
-def try_null(name: str, null: Callable[..., Any], tests: "Sequence[Test]") -> None:
-    """Ask for the null of one small population for each measure, as :func:`try_rule` does with rules."""
+def try_truth(name: str, truth: Callable[..., Any], tests: "Sequence[Test]") -> None:
+    """Ask a rule or a null about one small population for each measure, as :func:`try_out` asks tests."""
     import numpy as np
 
-    cells = np.array([[5, 1, 2, 1, 1, 2, 1, 37]])
+    cells = np.array(SMALL)
     for test in tests:
+        costs = getattr(test.difference, "keywords", {})
         try:
-            shares, _ = null(("small",), cells, test.measure, **getattr(test.difference, "keywords", {}))
+            if is_rule(truth):
+                offered = {"draws": np.stack([cells, cells], axis=1), "n_documents": 50, "alpha": 0.05}
+                offered |= {"measure": test.measure, "costs": costs}
+                _partial(truth, offered)(cells, test.difference)
+                continue
+            shares, _ = truth(("small",), cells, test.measure, **costs)
             if np.shape(shares) != (1, 8):
                 raise ValueError(f"it made shares of shape {np.shape(shares)}; (n_categories, 8) are needed")
         except (ValueError, TypeError) as error:
@@ -288,17 +240,14 @@ def check_replacement(
     replacement: object, balances: "Mapping[str, Balance]", nulls: Mapping[str, Any]
 ) -> None:
     """Refuse sets without replacement from what has no documents."""
-    if replacement is False and nulls:
+    made = [f"truth {name} makes a population of shares" for name in nulls]
+    rescaled = [name for name, balance in balances.items() if balance.prevalence is not None]
+    made += [f"balance {name} rescales the population" for name in rescaled]
+    if replacement is False and made:
         raise UserError(
-            f"sets.replacement=false: truth {', '.join(nulls)} makes a population of shares, which has no "
-            "documents to run out of; sets.replacement=true is allowed"
+            f"sets.replacement=false: {made[0]}, which has no documents to run out of; "
+            "sets.replacement=true is allowed"
         )
-    for name, balance in balances.items():
-        if replacement is False and balance.prevalence is not None:
-            raise UserError(
-                f"sets.replacement=false: balance {name} rescales the population, which has no documents to "
-                "run out of; sets.replacement=true is allowed"
-            )
 
 
 CONFIG_ERRORS = (HydraException, OmegaConfBaseException)

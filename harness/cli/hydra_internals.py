@@ -10,8 +10,10 @@ from importlib.resources import files
 from typing import Any, NoReturn
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.hydra import Hydra
 from hydra._internal.utils import get_args_parser
 from hydra.core.plugins import Plugins
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from harness.errors import UserError
@@ -52,36 +54,30 @@ def parse_flags(arguments: list[str], refuse: Callable[[str], NoReturn]) -> Any:
 @contextlib.contextmanager
 def checked_compositions() -> Iterator[None]:
     """Let Hydra act on no configuration that :func:`check_hydra` refuses, while the block runs."""
-    before = ConfigLoaderImpl.load_configuration
+    loader: Any = ConfigLoaderImpl
+    hydra: Any = Hydra
+    load_before, mode_before = loader.load_configuration, hydra.get_mode
 
     def load(self: ConfigLoaderImpl, *args: Any, **kwargs: Any) -> DictConfig:
         """Compose as before, then check."""
-        cfg = before(self, *args, **kwargs)
+        cfg: DictConfig = load_before(self, *args, **kwargs)
         check_hydra(OmegaConf.to_container(cfg.hydra, resolve=False))
         return cfg
 
-    ConfigLoaderImpl.load_configuration = load  # type: ignore[method-assign]
+    def get_mode(self: Hydra, config_name: str | None, overrides: list[str]) -> RunMode | None:
+        """Read it from the command line; Hydra would compose the whole configuration once more for it."""
+        named = [text.partition("=")[2] for text in overrides if text.startswith("hydra.mode=")]
+        return RunMode.__members__.get(named[-1]) if named else None
+
+    loader.load_configuration, hydra.get_mode = load, get_mode
     try:
         yield
     finally:
-        ConfigLoaderImpl.load_configuration = before  # type: ignore[method-assign]
+        loader.load_configuration, hydra.get_mode = load_before, mode_before
 
 
 def check_hydra(node: Any) -> None:
-    """Refuse a ``hydra`` node, not resolved, that starts what this package or Hydra does not ship.
-
-    Raises
-    ------
-    UserError
-        Names the key and what is allowed.
-
-    Examples
-    --------
-    >>> check_hydra({"callbacks": {"x": {"_target_": "pandas.read_pickle"}}})
-    Traceback (most recent call last):
-    ...
-    harness.errors.UserError: hydra.callbacks: x is not allowed; harness has no callbacks
-    """
+    """Refuse a ``hydra`` node, not resolved, that starts what this package or Hydra does not ship."""
     callbacks = node.get("callbacks")
     if callbacks:
         names = ", ".join(callbacks) if isinstance(callbacks, Mapping) else callbacks
@@ -91,14 +87,8 @@ def check_hydra(node: Any) -> None:
             allowed = f"hydra/{key}= one of {', '.join(LOGGING)} is"
             raise UserError(f"hydra.{key}: its handlers are not allowed; {allowed}")
     job = node.get("job") or {}
-    for where, value in (
-        ("hydra.job.chdir", job.get("chdir")),
-        ("hydra.job.env_set", job.get("env_set")),
-        ("hydra.output_subdir", node.get("output_subdir")),
-        ("hydra.searchpath", node.get("searchpath")),
-    ):
-        if value:
-            raise UserError(f"{where}: {value!r} is not allowed; leave it as it is")
+    _leave("hydra.job", {key: job.get(key) for key in ("chdir", "env_set")})
+    _leave("hydra", {key: node.get(key) for key in ("output_subdir", "searchpath")})
     _check_launcher(node.get("launcher"))
     _check_sweeper(node.get("sweeper"))
     for key, part in node.items():
@@ -112,6 +102,13 @@ def _shipped_logging(key: str) -> list[Any]:
     return [OmegaConf.to_container(OmegaConf.create(text)) for text in texts]
 
 
+def _leave(where: str, node: Mapping[str, Any], shipped: Mapping[str, Any] | None = None) -> None:
+    """Refuse values that are not those which are shipped, or where none is, any that says something."""
+    for key, value in node.items():
+        if value if shipped is None else value != shipped[key]:
+            raise UserError(f"{where}.{key}: {value!r} is not allowed; leave it as it is")
+
+
 def _check_launcher(node: Any) -> None:
     target = node.get("_target_") if isinstance(node, Mapping) else node
     if target not in LAUNCHERS:
@@ -120,13 +117,11 @@ def _check_launcher(node: Any) -> None:
             "submitit_local, submitit_slurm or slurm_array"
         )
     _check_count("hydra.launcher.n_jobs", node.get("n_jobs"), least=-1)
+    _leave("hydra.launcher", {key: value for key, value in node.items() if key in FIXED}, FIXED)
     for key, value in node.items():
-        where = f"hydra.launcher.{key}"
-        if key in FIXED and value != FIXED[key]:
-            raise UserError(f"{where}: {value!r} is not allowed; leave it as it is")
         text = str(value)
         if key not in FIXED and (isinstance(value, Mapping | list) or "${" in text or not text.isprintable()):
-            raise UserError(f"{where}: {value!r} is not allowed; a number or a plain text is")
+            raise UserError(f"hydra.launcher.{key}: {value!r} is not allowed; a number or a plain text is")
 
 
 def _check_sweeper(node: Any) -> None:

@@ -33,12 +33,11 @@ def _refuse(said: str) -> PydanticCustomError:
 
 
 def that(
-    good: Callable[[Any], bool], allowed: str, kind: Callable[[Any], Any] = lambda v: v
+    good: Callable[[Any], object], allowed: str, kind: Callable[[Any], Any] = lambda v: v
 ) -> PlainValidator:
     """Return the check of a value, which becomes `kind` of it; `allowed` ends the sentence of a refusal."""
 
     def check(value: Any) -> Any:
-        """Refuse what is not good."""
         if not good(value):
             raise _refuse(f"is not allowed; {allowed}")
         return kind(value)
@@ -67,6 +66,10 @@ def _is_name(value: object) -> bool:
     return type(value) in (str, int, float) and bool(str(value).strip())
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
 def named(what: str) -> PlainValidator:
     """Return the check of a text that is not blank; numbers are text too, as in ``positive=1``."""
     return that(_is_name, f"{what} is", str)
@@ -76,7 +79,6 @@ def listed(least: int, allowed: str = "a list of at least one is, as in KEY=[...
     """Return the check of a list, of at least `least` items, none twice."""
 
     def check(value: Any) -> Any:
-        """Refuse what is no list, a short one, or one that names an item twice."""
         if not isinstance(value, list) or len(value) < least:
             raise _refuse(f"is not allowed; {allowed}")
         if len({json.dumps(item) for item in value}) != len(value):
@@ -91,20 +93,22 @@ Seed = Annotated[int, whole(0, None)]
 Flag = Annotated[bool, that(lambda v: isinstance(v, bool), "true or false is")]
 Folder = Annotated[Any, named("the name of a folder")]
 Name = Annotated[Any, named("a name")]
-PlainName = Annotated[
-    str, that(lambda v: re.fullmatch(r"\w[\w.-]*", str(v)) is not None, "a plain name is", str)
-]
+PlainName = Annotated[str, that(lambda v: re.fullmatch(r"\w[\w.-]*", str(v)), "a plain name is", str)]
 NameOrFalse = Annotated[
     Any, that(lambda v: v is False or _is_name(v), "a name is, or false", lambda v: v and str(v))
 ]
-Text = Annotated[str, that(lambda v: isinstance(v, str) and bool(v.strip()), "names are")]
+Text = Annotated[str, that(_is_text, "names are")]
 Level = Annotated[float, number(1e-9, 1 - 1e-9, "numbers between 0 and 1 are (1e-9 at least)")]
 Share = Annotated[float, number(0, 1, "a number from 0 to 1 is")]
+Cost = Annotated[float, number(0, 1e9, "a number of at least 0 is")]
 Size = Annotated[int, whole(1)]
+SomeSets = Annotated[int, whole(1, MOST_SETS)]
+ManySets = Annotated[int, whole(100, MOST_SETS)]
+Examples = Annotated[int, whole(4, MOST_EXAMPLES)]
 Sizes = Annotated[list[Size], SEVERAL]
 Levels = Annotated[list[Level], SEVERAL]
 Names = Annotated[list[Text], SEVERAL]
-Replicates = Annotated[int, whole(1, MOST_SETS)] | None
+Replicates = SomeSets | None
 Group = Any
 """Chosen members of a group: :mod:`harness.cli.targets` and the members themselves check them."""
 
@@ -144,15 +148,15 @@ class Tune(Part):
 
 class Sets(Part):
     sizes: Sizes
-    n_sets: Annotated[int, whole(1, MOST_SETS)]
-    n_truth_sets: Annotated[int, whole(100, MOST_SETS)]
+    n_sets: SomeSets
+    n_truth_sets: ManySets
     replacement: Flag
 
 
 class Nulls(Part):
     n_pooled: Size
-    n_sets: Annotated[int, whole(1, MOST_SETS)] = 10_000
-    n_replicate_sets: Annotated[int, whole(1, MOST_SETS)] = 2_000
+    n_sets: SomeSets = 10_000
+    n_replicate_sets: SomeSets = 2_000
     replicate_tests: Annotated[list[Text], ANY_NUMBER] = []
     h: Annotated[list[Annotated[float, number(0, 1e6, "numbers from 0 to 1,000,000 are")]], SEVERAL]
     path_sizes: Sizes
@@ -178,18 +182,18 @@ class Figure(PlainFigure):
 class Calibration(Part):
     n_draws: Annotated[int, whole(10, MOST_SETS)]
     n_replicates: Annotated[int, whole(20, MOST_SETS)]
-    n_truth_sets: Annotated[int, whole(100, MOST_SETS)]
+    n_truth_sets: ManySets
     n_random: Annotated[int, whole(0, MOST_SETS)]
 
 
 class Costs(Part):
-    cost_fn: Annotated[float, number(0, 1e9, "a number of at least 0 is")]
-    cost_fp: Annotated[float, number(0, 1e9, "a number of at least 0 is")]
+    cost_fn: Cost
+    cost_fp: Cost
     prior: Share
 
 
 class CategorySets(Part):
-    size: Annotated[int, whole(1, MOST_SETS)]
+    size: SomeSets
     averages: Annotated[list[Annotated[str, one_of("micro", "macro")]], SEVERAL]
     resampling: Annotated[list[Annotated[str, one_of("document", "event")]], SEVERAL]
     n_subsets: Annotated[int, whole(20, MOST_SETS)]
@@ -266,10 +270,10 @@ class Run(Kept):
 class Plan(Part):
     """Of ``harness advise``."""
 
-    n_sets: Annotated[int, whole(100, MOST_SETS)]
+    n_sets: ManySets
     n_draws: Annotated[int, whole(2, MOST_SETS)]
-    n_range_sets: Annotated[int, whole(100, MOST_SETS)]
-    n_power_sets: Annotated[int, whole(100, MOST_SETS)]
+    n_range_sets: ManySets
+    n_power_sets: ManySets
     h: Annotated[list[Annotated[float, number(1e-9, 10, "numbers above 0, up to 10, are")]], SEVERAL]
     factors: Annotated[list[Annotated[float, number(1e-9, 100, "numbers above 0, up to 100, are")]], SEVERAL]
 
@@ -349,7 +353,7 @@ class Trials(Compare):
 
 
 class Design(Part):
-    sizes: Annotated[list[Annotated[int, whole(4, MOST_EXAMPLES)]], ANY_NUMBER]
+    sizes: Annotated[list[Examples], ANY_NUMBER]
     test_share: Share
     n_resamples: Annotated[int, whole(2, MOST_RESAMPLES)]
     n_folds: Annotated[int, whole(2)]
@@ -359,7 +363,7 @@ class SimulatedNull(Design):
     halves: Annotated[list[Annotated[str, one_of("exact", "random")]], SEVERAL]
     errors: Annotated[list[Share], SEVERAL]
     differences: Annotated[list[Share], ANY_NUMBER]
-    n_examples: Annotated[int, whole(4, MOST_EXAMPLES)]
+    n_examples: Examples
 
 
 class TrainingSets(Design):
@@ -369,7 +373,7 @@ class TrainingSets(Design):
     n_truth: Size
     nulls: Annotated[list[Annotated[str, one_of("views", "bootstrap")]], ANY_NUMBER]
     kept_terms: Annotated[list[Share], ANY_NUMBER]
-    sizes: Annotated[list[Annotated[int, whole(4, MOST_EXAMPLES)]], SEVERAL]
+    sizes: Annotated[list[Examples], SEVERAL]
 
 
 class SimulatedNullStudy(Trials):
@@ -399,12 +403,7 @@ class Collect(Command):
     source: Folder = Field(alias="from")
     table: Text
     to: Annotated[Any, named("a file")] | None
-    spread: (
-        Annotated[
-            str, that(lambda v: isinstance(v, str) and _is_name(v), "a setting's name is, as in spread=seed")
-        ]
-        | None
-    )
+    spread: Annotated[str, that(_is_text, "a setting's name is, as in spread=seed")] | None
     spread_to: Folder | None
     figure: Figure
 
@@ -435,28 +434,21 @@ COMMANDS: dict[str, type[Command]] = {
 }
 
 
+def check_command(command: str, named: object) -> None:
+    """Refuse a preset that names another command."""
+    if isinstance(named, str) and named != command:
+        raise UserError(f"experiment: this preset is one of `harness {named}`, not of `harness {command}`")
+
+
 def check_settings(command: str, plain: Mapping[str, Any]) -> Any:
-    """Return the settings of a command as its model.
-
-    Raises
-    ------
-    UserError
-        If a key or a value is not allowed; names it and what is.
-
-    Examples
-    --------
-    >>> check_settings("cache", {"command": "cache", "cache": "x", "stage": None, "older_than_days": -1,
-    ...                          "prune": False, "check": True})
-    Traceback (most recent call last):
-    ...
-    harness.errors.UserError: older_than_days: -1 is not allowed; null or a number of at least 0 is
-    """
+    """Return the settings of a command as its model; a UserError names the key and what is allowed."""
     for key, value in plain.items():
         _check_plain(str(key), value)
+    check_command(command, plain.get("command"))
     study = plain.get("study")
     if command == "compare" and (not isinstance(study, str) or study not in STUDIES):
         raise UserError(f"study: {study!r} is not allowed; choose one of {', '.join(STUDIES)}")
-    model = STUDIES[study] if command == "compare" else COMMANDS[command]  # type: ignore[index]
+    model = STUDIES[str(study)] if command == "compare" else COMMANDS[command]
     try:
         return model.model_validate(plain)
     except ValidationError as error:
@@ -484,12 +476,17 @@ def _check_plain(key: str, node: object) -> None:
 def _sentence(command: str, model: type[Command], error: ValidationError) -> str:
     """Return the first thing that pydantic found, as one sentence."""
     first = error.errors(include_url=False)[0]
-    where = [str(part) for part in first["loc"] if not isinstance(part, int)]
-    key, about = ".".join(where), first.get("ctx", {})
-    if first["type"] == "unknown" and where:
-        return f"{key}.{about['key']}: there is no such key; {about['known']} are allowed"
+    key, about = (
+        ".".join(str(part) for part in first["loc"] if not isinstance(part, int)),
+        first.get("ctx", {}),
+    )
     if first["type"] == "unknown":
-        return f"{about['key']}: there is no such key; `harness {command} --cfg job` prints those there are"
+        others = (
+            f"{about['known']} are allowed"
+            if key
+            else f"`harness {command} --cfg job` prints those there are"
+        )
+        return f"{key}{key and '.'}{about['key']}: there is no such key; {others}"
     if first["type"] == "missing":
         return f"{key}: {model.absent}"
     value = repr(first["input"])

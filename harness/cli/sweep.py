@@ -20,20 +20,13 @@ from omegaconf import DictConfig, OmegaConf
 from harness.cli.configuration import CONFIG_ERRORS, conf_folder, run_name
 from harness.cli.hydra_internals import BASIC_LAUNCHER
 from harness.errors import BROKEN, UserError, harmless, sentence
-from harness.runtime.jobs import (
-    Job,
-    announce,
-    fail,
-    folder_name,
-    hash_overrides,
-    locked,
-    read_state,
-    settle,
-    state_file,
-    tabulate_failures,
-    write_state,
-)
+from harness.runtime import jobs as job_files
+from harness.runtime.jobs import Job
 from harness.runtime.provenance import NAME, read_provenance
+
+MOST_JOBS = 100_000
+NO_WORD = "its process ended without a word"
+FINISHED = ("finished", "finished before")
 
 
 class JobsFailed(Exception):
@@ -46,6 +39,10 @@ class Sweep(Sweeper):
     How each job ended is read from its file (:mod:`harness.runtime.jobs`) and not from what the launcher
     returns: a launcher gives up all returns where one worker is killed.
     """
+
+    hydra_context: Any
+    config: Any
+    launcher: Any
 
     def __init__(self, max_batch_size: int | None, params: Mapping[str, str] | None = None):
         self.max_batch_size = max_batch_size
@@ -76,17 +73,12 @@ class Sweep(Sweeper):
         if any(override.get_key_element().lstrip("+") == "out" for override in parsed):
             return None
         same = [o.get_key_element() if o.is_sweep_override() else str(o.input_line) for o in parsed]
-        return f"runs/{run_name(config, config.command)}-sweep-{hash_overrides(same)[:8]}"
+        return f"runs/{run_name(config, config.command)}-sweep-{job_files.hash_overrides(same)[:8]}"
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run what is missing and tell what failed.
+        """Run what is missing and report what failed.
 
-        Raises
-        ------
-        JobsFailed
-            If a job failed.
-        UserError
-            If the sweep itself cannot be run; then no job was.
+        Raises JobsFailed if a job failed, UserError if the sweep itself cannot be run; then no job was.
         """
         try:
             params = [f"{key}={value}" for key, value in self.params.items()]
@@ -104,10 +96,7 @@ class Sweep(Sweeper):
                 shutil.rmtree(self.temporary, ignore_errors=True)
 
     def _try_choices(self, parsed: Sequence[Override]) -> None:
-        """Compose the first job with each choice of a group and each `out`: a wrong one stops the sweep.
-
-        The values of other settings are seen when their jobs' turns come.
-        """
+        """Compose the first job with each choice of a group and each `out`: a wrong one stops the sweep."""
         choices = choices_of(parsed)
         first = {key: values[0] for key, values in choices.items()}
         tried = [first]
@@ -120,8 +109,6 @@ class Sweep(Sweeper):
 
     def _folder_of(self, overrides: Sequence[str]) -> Path:
         """Return the sweep's folder for a job, whose configuration can be composed."""
-        assert self.hydra_context is not None
-        assert self.config is not None
         cfg = self.hydra_context.config_loader.load_sweep_config(self.config, list(overrides))
         folder = Path(str(OmegaConf.select(cfg, "hydra.sweep.dir")))
         if (folder / NAME).exists():
@@ -136,7 +123,7 @@ class Sweep(Sweeper):
         numbers: dict[Path, int] = {}
         for number, overrides in enumerate(combine(parsed), start=1):
             own = [text for text in overrides if text.partition("=")[0] in swept]
-            label, name = " ".join(own), folder_name(overrides, own)
+            label, name = " ".join(own), job_files.folder_name(overrides, own)
             full = (*overrides, f"hydra.sweep.subdir='{name}'")
             out = self._folder_of(full) / name
             if out in numbers:
@@ -144,14 +131,13 @@ class Sweep(Sweeper):
                 continue
             numbers[out] = number
             job = Job(number, label, full, out)
-            announce(job)
+            job_files.announce(job)
             yield job
 
     def _batches(self, n: int, jobs: Iterator[Job]) -> Iterator[list[Job]]:
         """Yield the jobs as the launcher takes them: Hydra's own one by one, others all that may be."""
         from tqdm import tqdm
 
-        assert self.config is not None
         if self.config.hydra.launcher._target_ == BASIC_LAUNCHER:
             yield from ([job] for job in jobs)
             return
@@ -161,7 +147,6 @@ class Sweep(Sweeper):
 
     def _launch(self, jobs: Sequence[Job]) -> None:
         """Run the jobs; where the launcher itself breaks, run on with those that it left."""
-        assert self.launcher is not None
         try:
             self.launcher.launch([job.overrides for job in jobs], initial_job_idx=jobs[0].number - 1)
         except Exception as error:
@@ -170,35 +155,33 @@ class Sweep(Sweeper):
             self._go_on(jobs, error)
 
     def _go_on(self, jobs: Sequence[Job], error: Exception) -> None:
-        states = {job.number: settle(job).get("state") for job in jobs}
-        died = [job for job in jobs if states[job.number] == "running"]
-        waiting = [job for job in jobs if states[job.number] == "waiting"]
+        states = [job_files.settle(job).get("state") for job in jobs]
+        died = [job for job, state in zip(jobs, states, strict=True) if state == "running"]
+        waiting = [job for job, state in zip(jobs, states, strict=True) if state == "waiting"]
         if len(died) == 1 or len(jobs) == 1:
             for job in died or waiting:
-                killed = f"its process was killed ({type(error).__name__})"
-                fail(job, _tell(error) if job in waiting else killed)
-                self._say_failure(job)
+                reason = f"its process was killed ({type(error).__name__})" if died else _tell(error)
+                job_files.fail(job, reason)
+                _say_failure(str(self.config.command), job_files.read_state(job_files.state_file(job.out)))
             died, waiting = [], waiting if died else []
         for job in died:  # one was killed and took the others with it: alone, each shows which it is
             self._launch([job])
-        if len(waiting) == len(jobs):  # the launcher did not come as far as any
+        if len(waiting) == len(jobs):  # the launcher did not start any
             for job in waiting:
                 self._launch([job])
         elif waiting:
             self._launch(waiting)
 
-    def _say_failure(self, job: Job) -> None:
-        state = read_state(state_file(job.out))
-        _say_failure(str(self.config and self.config.command), state)
-
     def _report(self, jobs: Sequence[Job]) -> None:
         """Print the table of failures and the end line."""
-        states = [(job, settle(job)) for job in jobs]
-        failed = [(job, state.get("reason", NO_WORD)) for job, state in states if not _is_done(state)]
+        states = [(job, job_files.settle(job)) for job in jobs]
+        failed = [
+            (j, state.get("reason", NO_WORD)) for j, state in states if state.get("state") not in FINISHED
+        ]
         n_before = sum(state.get("state") == "finished before" for _, state in states)
         n_run = len(jobs) - n_before - len(failed)
         if failed:
-            print("\n" + tabulate_failures(failed, len(jobs)))
+            print("\n" + job_files.tabulate_failures(failed, len(jobs)))
         where = "" if self.temporary else f" in {', '.join(sorted({str(job.out.parent) for job in jobs}))}"
         n_jobs = "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
         print(f"\n{n_jobs}{where}: {n_before} finished before, {n_run} run, {len(failed)} failed")
@@ -208,18 +191,7 @@ class Sweep(Sweeper):
 
 
 def count_jobs(parsed: Sequence[Override]) -> int:
-    """Return how many jobs a sweep has, without making any.
-
-    Raises
-    ------
-    UserError
-        If there are more than `MOST_JOBS`, or a setting has no list of values.
-
-    Examples
-    --------
-    >>> count_jobs(OverridesParser.create().parse_overrides(["seed=range(0,1000)", "alpha=0.1,0.05", "x=1"]))
-    2000
-    """
+    """Return how many jobs a sweep has, without making any; at most `MOST_JOBS` are allowed."""
     counts = {override.get_key_element(): _count_values(override) for override in parsed}
     n = math.prod(counts.values())
     if not 0 < n <= MOST_JOBS:
@@ -257,31 +229,12 @@ def combine(parsed: Sequence[Override]) -> Iterator[tuple[str, ...]]:
     yield from itertools.product(*choices_of(parsed).values())
 
 
-MOST_JOBS = 100_000
-
-
-NO_WORD = "its process ended without a word"
-
-
-def _is_done(state: dict[str, Any]) -> bool:
-    return state.get("state") in ("finished", "finished before")
-
-
 def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
-    """Run one job, in whichever process, and write to its file how it ended.
-
-    Parameters
-    ----------
-    task : callable
-        Does the work of `cfg`; raises where it fails.
-    cfg : DictConfig
-    """
-    hydra_cfg = HydraConfig.get()
-    out = Path(hydra_cfg.runtime.output_dir)
-    with locked(state_file(out), wait=True) as descriptor:
-        assert descriptor is not None
-        state = read_state(state_file(out))
-        write_state(descriptor, state | {"state": "running"})
+    """Run one job, in whichever process, and write to its file how it ended; `task` raises where it fails."""
+    out = Path(HydraConfig.get().runtime.output_dir)
+    with job_files.locked(out, wait=True):
+        state = job_files.read_state(job_files.state_file(out))
+        job_files.write_state(out, state | {"state": "running"})
         label = harmless(str(state.get("label") or "no setting of its own"))
         print(f"job {state.get('number')}: {label}", flush=True)
         before = bool((read_provenance(out) or {}).get("finished"))
@@ -294,7 +247,7 @@ def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
             _say_failure(str(cfg.command), state)
         else:
             state |= {"state": "finished before" if before else "finished"}
-        write_state(descriptor, state)
+        job_files.write_state(out, state)
 
 
 def _say_failure(command: str, state: dict[str, Any]) -> None:
@@ -313,5 +266,5 @@ def _tell(error: BaseException) -> str:
     """Return the reason in one line; what nobody foresaw with its type in front."""
     if isinstance(error, (UserError, OSError, *BROKEN, *CONFIG_ERRORS)):
         return sentence(error)
-    text = sentence(error)
-    return text if text == type(error).__name__ else f"{type(error).__name__}: {text}"
+    text, kind = sentence(error), type(error).__name__
+    return text if text == kind else f"{kind}: {text}"

@@ -17,16 +17,9 @@ PATH = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
 
 
 class Rule(NamedTuple):
-    """What a group is for.
+    """What a group is for: in which modules, or below, its targets are defined, and of what kind they are.
 
-    Attributes
-    ----------
-    modules : tuple of str
-        A target is defined in one of them, or below.
-    fits : callable
-        Whether an object defined there is of the group's kind.
-    allowed : str
-        Ends the sentence of a refusal.
+    `allowed` ends the sentence of a refusal.
     """
 
     modules: tuple[str, ...]
@@ -35,10 +28,9 @@ class Rule(NamedTuple):
 
 
 def _returns(name: str) -> Callable[[Any], bool]:
-    """Return the check that a function is annotated to return a class of this name."""
+    """Return the check that a function is annotated, perhaps as text, to return a class of this name."""
 
     def fits(thing: Any) -> bool:
-        """Look at the annotation, which may be text."""
         kind = getattr(thing, "__annotations__", {}).get("return")
         return inspect.isfunction(thing) and getattr(kind, "__name__", kind) == name
 
@@ -50,20 +42,16 @@ def _has(*methods: str) -> Callable[[Any], bool]:
 
 
 def _is_part_of_estimator(thing: Any) -> bool:
-    """Take estimators, kernels and splitters; not what writes or reads files, as callbacks do."""
+    """Allow estimators, kernels and splitters; not what writes or reads files, as callbacks do."""
     return _has("get_params", "set_params")(thing) or _has("split", "get_n_splits")(thing)
 
 
-TEST = Rule(
-    ("harness.significance",), _returns("TestResult"), "tests, functions of harness.significance, are"
-)
+NULLS = ("harness.nulls", "harness.nulls.joint", "harness.nulls.projection")
 RULES = {
-    "test": TEST,
-    "truth": Rule(
-        ("harness.nulls", "harness.nulls.joint", "harness.nulls.projection"),
-        inspect.isfunction,
-        "rules and nulls, functions of harness.nulls, are",
+    "test": Rule(
+        ("harness.significance",), _returns("TestResult"), "tests, functions of harness.significance, are"
     ),
+    "truth": Rule(NULLS, inspect.isfunction, "rules and nulls, functions of harness.nulls, are"),
     "balance": Rule(("harness.balance",), _has("unions", "prevalence"), "harness.balance.Balance is"),
     "corpus": Rule(
         ("harness.corpora",),
@@ -80,55 +68,47 @@ RULES = {
         ("sklearn", "xgboost"), _is_part_of_estimator, "estimators, classes of sklearn and xgboost, are"
     ),
 }
+FUNCTIONS = ("test", "truth")
+"""Groups whose targets are called later, with more arguments; those of others make what is used at once."""
 KEEPERS = ("memory", "cachedir")
 """Parameters of estimators that write and read pickles."""
 
 
 def check_targets(plain: Mapping[str, Any]) -> None:
-    """Refuse a ``_target_`` that does not belong to the group in which it stands.
-
-    Parameters
-    ----------
-    plain : mapping
-        The configuration, resolved: its top-level keys are the groups.
-
-    Raises
-    ------
-    UserError
-        If a target lies outside what the group allows, does not exist, or is only imported there.
-    """
+    """Refuse a ``_target_`` that does not belong to its group; the groups are the keys of `plain`."""
     for group, node in plain.items():
-        _check_node(group, node, RULES.get(group))
+        _check_node(group, node, group)
 
 
-def _check_node(where: str, node: object, rule: Rule | None) -> None:
+def _check_node(where: str, node: object, group: str) -> None:
     if isinstance(node, list):
         for value in node:
-            _check_node(where, value, rule)
+            _check_node(where, value, group)
     if not isinstance(node, Mapping):
         return
     if "_target_" in node:
-        _check_target(where, node["_target_"], rule)
+        _check_target(where, node["_target_"], RULES.get(group))
+        if node.get("_partial_") and group not in FUNCTIONS:
+            raise UserError(f"{where}._partial_: {node['_partial_']!r} is not allowed; leave it out")
     for key, value in node.items():
-        if rule is RULES["estimator"] and key in KEEPERS and value is not None:
+        if group == "estimator" and key in KEEPERS and value is not None:
             raise UserError(f"{where}.{key}: {value!r} is not allowed, as it keeps pickles; null is")
-        _check_node(f"{where}.{key}", value, TEST if where.startswith("truth.") else rule)
+        _check_node(f"{where}.{key}", value, "test" if where.startswith("truth.") else group)
 
 
 def _check_target(where: str, target: object, rule: Rule | None) -> None:
     refused = f"{where}._target_: {target!r} is not allowed"
     if rule is None:
         raise UserError(f"{refused} here; only in {', '.join(RULES)}")
-    refusal = UserError(f"{refused}; {rule.allowed}")
-    if not isinstance(target, str) or not PATH.fullmatch(target) or not _is_below(target, rule.modules):
-        raise refusal
     try:
+        if not isinstance(target, str) or not PATH.fullmatch(target) or not _is_below(target, rule.modules):
+            raise LookupError("it is not looked up")
         found = get_object(target)
+        home, name = str(getattr(found, "__module__", "")), str(getattr(found, "__name__", "_"))
+        if not _is_below(home, rule.modules) or name.startswith("_") or not rule.fits(found):
+            raise LookupError("it is of another kind")
     except Exception as error:
-        raise refusal from error
-    home, name = str(getattr(found, "__module__", "")), str(getattr(found, "__name__", "_"))
-    if not _is_below(home, rule.modules) or name.startswith("_") or not rule.fits(found):
-        raise refusal
+        raise UserError(f"{refused}; {rule.allowed}") from error
 
 
 def _is_below(path: str, modules: tuple[str, ...]) -> bool:

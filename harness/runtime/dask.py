@@ -32,12 +32,7 @@ ALONE = threading.Lock()
 
 
 def check_dask(address: object) -> None:
-    """Refuse a malformed address, and any where Dask is not installed.
-
-    Raises
-    ------
-    UserError
-    """
+    """Refuse a malformed address, and any where Dask is not installed."""
     if importlib.util.find_spec("distributed") is None:
         raise UserError('parallel=dask: Dask is not installed; pip install "size-power-harness[cluster]"')
     well_formed = isinstance(address, str) and re.fullmatch(r"(tcp|tls)://[^\s:/]+:\d{1,5}", address)
@@ -48,27 +43,24 @@ def check_dask(address: object) -> None:
 def open_client(address: str | None, n_jobs: int) -> Any:
     """Return a client of the scheduler at `address`, or of `n_jobs` new processes of this machine.
 
-    Raises
-    ------
-    UserError
-        If no scheduler answers, it has no worker, or a worker's versions are not those used here.
+    Raises UserError if no scheduler answers, it has no worker, or a worker's versions differ from ours.
     """
-    from distributed import Client, LocalCluster
-
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told in a sentence
+    distributed: Any = importlib.import_module("distributed")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are told in a sentence
     if address is None:
-        cluster = LocalCluster(
+        cluster = distributed.LocalCluster(
             n_workers=n_jobs, threads_per_worker=1, processes=True, host="127.0.0.1",
             dashboard_address=None, memory_limit=None, silence_logs=logging.CRITICAL,
             # its small web server starts even without the dashboard, at port 8787 if it is not told another
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             preload=[DEAF],
         )  # fmt: skip
-        return Client(cluster, set_as_default=False)
+        return distributed.Client(cluster, set_as_default=False)
     try:
         with warnings.catch_warnings():  # a sentence of our own tells of other versions
             warnings.simplefilter("ignore")
-            client = _within(SECONDS, lambda: Client(address, timeout=SECONDS, set_as_default=False))
+            options = {"timeout": SECONDS, "set_as_default": False}
+            client = _within(SECONDS, lambda: distributed.Client(address, **options))
     except Exception as error:  # whatever listens there may answer anything
         raise UserError(f"parallel.address: no Dask scheduler answers at {address}") from error
     try:
@@ -80,7 +72,7 @@ def open_client(address: str | None, n_jobs: int) -> Any:
 
 
 def _within(seconds: float, make: Callable[[], Any]) -> Any:
-    """Return what `make` makes, or raise TimeoutError: a client waits for ever for one that says nothing."""
+    """Return what `make` makes, or raise TimeoutError: a client waits for ever for a silent scheduler."""
     made: Future[Any] = Future()
 
     def work() -> None:
@@ -112,9 +104,6 @@ def _check_workers(client: Any, address: str) -> None:
         raise UserError(
             f"parallel.address: the scheduler at {address} has no worker; `dask worker {address}` starts one"
         ) from error
-    pythons = client.get_versions()
-    here = {"Python": pythons["client"]["host"]["python"]}
-    _compare(here, {w: {"Python": said["host"]["python"]} for w, said in pythons["workers"].items()})
     tell = _make_teller(SAME)
     _compare(tell(), client.run(tell))
 
@@ -124,8 +113,9 @@ def _make_teller(names: Sequence[str]) -> Callable[[], dict[str, str | None]]:
 
     def tell() -> dict[str, str | None]:
         import importlib
+        import platform
 
-        found = {}
+        found: dict[str, str | None] = {"Python": platform.python_version()}
         for name in names:
             try:
                 found[name] = importlib.import_module(name).__version__
@@ -155,20 +145,8 @@ def completed_on_dask(
 ) -> Iterator[tuple[Any, Any]]:
     """Yield (name, result) as jobs (name, arguments) complete; those of a worker that dies are done again.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    function : callable
-    first : tuple
-        First arguments of all jobs; shipped once to each worker.
-    jobs : sequence of (name, arguments)
-    threads : bool
-        Jobs may run in several threads of one process, where a worker has them.
-
-    Raises
-    ------
-    UserError
-        If the cluster is lost, or workers die again and again.
+    `first` are the first arguments of all jobs, shipped once to each worker; with `threads` jobs may run in
+    several threads of one process. Raises UserError if the cluster is lost, or workers die again and again.
     """
     left = dict(jobs)
     n_fruitless = 0
@@ -239,8 +217,8 @@ def _lost(client: Any) -> UserError:
 
 def _deadly() -> UserError:
     return UserError(
-        "parallel=dask: workers died again and again at one unit of work, most likely for want of memory; "
-        f"with fewer of them on a machine {GOES_ON}"
+        "parallel=dask: workers died again and again at one unit of work, most likely because memory ran "
+        f"out; with fewer of them on a machine {GOES_ON}"
     )
 
 

@@ -6,11 +6,15 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from multiprocessing import resource_tracker
+from collections.abc import Callable, Iterator
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+import psutil
+
+# Windows has neither SIGHUP nor timers nor masks: there nothing repeats an interruption that was lost, and
+# Ctrl-C reaches the workers too
+SIGNALS = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ALARMS = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []
 AGAIN_AFTER = 5.0
 """Seconds after which an interruption is repeated that was lost: in an import, or a destructor."""
 
@@ -18,21 +22,8 @@ AGAIN_AFTER = 5.0
 def until_told(work: Callable[[], int], say: Callable[[], None]) -> int:
     """Return the exit code of `work`, or 128 and the number of the signal that ended it.
 
-    Parameters
-    ----------
-    work : callable
-        Returns an exit code. When a signal of `SIGNALS` arrives that is not ignored, KeyboardInterrupt is
-        raised in it, and again until it ends.
-    say : callable
-        Tells the user that it was ended, once nothing that it started is left.
-
-    Examples
-    --------
-    >>> until_told(lambda: 2, lambda: None)
-    2
-    >>> until_told(lambda: signal.raise_signal(signal.SIGTERM), lambda: print("ended"))
-    ended
-    143
+    When a signal of `SIGNALS` arrives that is not ignored, KeyboardInterrupt is raised in `work`, and again
+    until it ends; then `say` tells the user, once nothing that `work` started is left.
     """
     received: list[int] = []
     before = _listen(received)
@@ -40,7 +31,6 @@ def until_told(work: Callable[[], int], say: Callable[[], None]) -> int:
         try:
             code = work()
         except KeyboardInterrupt:
-            _ignore(before)
             received = received or [signal.SIGINT]
             code = 1
         except Exception:  # a library may turn the interruption into an error of its own
@@ -48,21 +38,17 @@ def until_told(work: Callable[[], int], say: Callable[[], None]) -> int:
                 raise
             code = 1
         if received and code != 0:
-            _ignore(before)
+            for number in before:
+                signal.signal(number, signal.SIG_IGN)
             end_children()
             say()
             code = 128 + received[0]
         return code
     finally:
         if before:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _set_alarm(0)
         for number, handler in before.items():
             signal.signal(number, handler or signal.SIG_DFL)  # None: it was set outside Python
-
-
-def _ignore(numbers: Iterable[signal.Signals]) -> None:
-    for number in numbers:
-        signal.signal(number, signal.SIG_IGN)
 
 
 def _listen(received: list[int]) -> dict[signal.Signals, Any]:
@@ -70,27 +56,30 @@ def _listen(received: list[int]) -> dict[signal.Signals, Any]:
 
     def interrupt(number: int, frame: object) -> None:
         """Stop whatever the main thread does."""
-        if number != signal.SIGALRM:
+        if number not in ALARMS:
             received.append(number)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_AFTER)
+        _set_alarm(AGAIN_AFTER)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():  # Python lets no other set handlers
         return {}
-    before = {number: signal.getsignal(number) for number in (*SIGNALS, signal.SIGALRM)}
+    before = {number: signal.getsignal(number) for number in SIGNALS + ALARMS}
     heard = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
     for number in heard:
         signal.signal(number, interrupt)
     return heard
 
 
+def _set_alarm(seconds: float) -> None:
+    if ALARMS:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def end_children() -> None:
     """Ask every process that this one started to end, but for the keepers of semaphores and temporary files.
 
-    Those clear up and end by themselves once this process has ended.
+    Those clean up and end by themselves once this process has ended.
     """
-    import psutil
-
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
             if not any("resource_tracker" in part for part in child.cmdline()):
@@ -99,10 +88,15 @@ def end_children() -> None:
 
 @contextlib.contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """Let processes that the block starts not hear Ctrl-C, which a terminal sends to all; this one ends them.
+    """Start processes that do not hear Ctrl-C, which a terminal sends to all; this one ends them.
 
     What arrives meanwhile is heard after the block.
     """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
     from joblib.externals.loky.backend import resource_tracker as trackers_of_joblib
 
     for trackers in (resource_tracker, trackers_of_joblib):
@@ -116,19 +110,13 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 @functools.cache
 def end_with_parent(parent: int, seconds: float = 1.0) -> None:
-    """End this worker soon after the process that started it was killed; nobody waits for its work then.
+    """End this worker soon after its parent process, of number `parent`, was killed.
 
-    Parameters
-    ----------
-    parent : int
-        Number of that process, which may have been killed already.
-    seconds : float
-        Between two looks.
+    Nobody waits for its work then. Windows keeps a dead parent's number, so that it is looked up too.
     """
 
     def watch() -> None:
-        """Look until the parent is another."""
-        while os.getppid() == parent:
+        while os.getppid() == parent and psutil.pid_exists(parent):
             time.sleep(seconds)
         os._exit(1)
 

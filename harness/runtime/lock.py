@@ -1,64 +1,57 @@
-"""One run writes to a folder at a time."""
+"""Locks between processes: one run writes to a folder at a time, one process works on a job of a sweep."""
 
 import contextlib
-import fcntl
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from harness.errors import UserError
+from harness.runtime.store import LOCK
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock file `path` while the block runs; yields False where another process holds it.
+
+    The lock ends with its process, however that ends. Where no file can be locked, everyone is let in.
+    """
+    lock = FileLock(path)
+    held = _acquire(lock, path, wait)
+    try:
+        yield held
+    finally:
+        lock.release()
+
+
+def _acquire(lock: FileLock, path: Path, wait: bool) -> bool:
+    for _ in range(9):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=-1 if wait else 0)
+        except Timeout:
+            return False
+        except FileNotFoundError:  # whoever held the folder has removed it, being empty
+            continue
+        except (OSError, NotImplementedError):  # no locks here, or no room for the file
+            pass
+        return True
+    return True
 
 
 @contextlib.contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
     """Make the folder where it is missing, and keep other runs out of it while the block runs.
 
-    The lock is the system's own on the folder itself: it leaves no file, and ends with the process, however
-    that ends. A file system without locks lets everyone in.
-
-    Raises
-    ------
-    UserError
-        If another run holds the folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with hold_folder(folder), hold_folder(folder):
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    harness.errors.UserError: out=...: another run is writing there; wait for it, or name another folder
+    Raises UserError if another run holds it.
     """
-    handle = _lock(folder)
-    try:
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(folder: Path) -> int:
-    """Return the handle that holds the lock; its folder is the one that `folder` names now."""
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(handle)
+    with locked(folder / LOCK) as held:
+        if not held:
             raise UserError(
                 f"out={folder}: another run is writing there; wait for it, or name another folder"
-            ) from error
-        except OSError:  # no locks here
-            return handle
-        if _is(folder, handle):
-            return handle
-        os.close(handle)  # whoever held it has removed it, being empty
-
-
-def _is(folder: Path, handle: int) -> bool:
-    try:
-        return os.path.samestat(folder.stat(), os.fstat(handle))
-    except FileNotFoundError:
-        return False
+            )
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # Windows removes it on release
+                (folder / LOCK).unlink()

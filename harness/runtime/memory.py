@@ -26,19 +26,7 @@ def _held(process: psutil.Process) -> int:
 
 
 class MemoryWatch:
-    """Keeps the largest :func:`memory_mib` seen while its block runs.
-
-    Attributes
-    ----------
-    peak_mib : float
-
-    Examples
-    --------
-    >>> with MemoryWatch() as watch:
-    ...     ballast = bytearray(50 * 2**20)
-    >>> watch.peak_mib > 50
-    True
-    """
+    """Keeps in `peak_mib` the largest :func:`memory_mib` seen while its block runs."""
 
     def __enter__(self) -> "MemoryWatch":
         """Begin to watch."""

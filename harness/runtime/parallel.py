@@ -1,11 +1,12 @@
 """Run units of work on one or many workers, in any order, keeping each as it completes."""
 
+import contextlib
 import functools
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -19,37 +20,8 @@ BACKENDS = ("loky", "sequential", "dask")
 MOST_JOBS = 1024
 
 
-class Run(Protocol):
-    """How a stage asks for its units to be computed; :func:`run_here` is the plain one."""
-
-    def __call__(
-        self,
-        function: Callable[..., Arrays],
-        units: Sequence[tuple[Any, ...]],
-        names: Sequence[str],
-        *,
-        shared: Callable[[], Any] | None = None,
-        threads: bool = True,
-        description: str = "",
-    ) -> list[Arrays]:
-        """Return ``[function(*unit) for unit in units]``, or ``function(shared(), *unit)``.
-
-        Parameters
-        ----------
-        function : callable
-            Returns a dict of arrays (no object arrays). Defined at module level.
-        units : sequence of tuples
-            Arguments of each unit; small.
-        names : sequence of str
-            A name per unit, unique in the stage: what is kept is found again by it.
-        shared : callable, optional
-            Makes what all units read (a Gram matrix); called once, and only if a unit is not kept yet.
-        threads : bool
-            True where `function` spends its time outside the interpreter lock.
-        description : str
-            What the progress bar says.
-        """
-        ...
+Run = Callable[..., list[Arrays]]
+"""How a stage asks for its units to be computed; :func:`run_here` is the plain one."""
 
 
 def run_here(
@@ -61,38 +33,34 @@ def run_here(
     threads: bool = True,
     description: str = "",
 ) -> list[Arrays]:
-    """Run the units one after the other in this process, keeping nothing.
+    """Return ``[function(*unit) for unit in units]``, or ``function(shared(), *unit)``, keeping nothing.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [int(r["x"]) for r in run_here(lambda a: {"x": np.array(a + 1)}, [(1,), (2,)], ["one", "two"])]
-    [2, 3]
+    Parameters
+    ----------
+    function : callable
+        Returns a dict of arrays (no object arrays). Defined at module level.
+    units : sequence of tuples
+        Arguments of each unit; small.
+    names : sequence of str
+        A name per unit, unique in the stage: what is kept is found again by it.
+    shared : callable, optional
+        Makes what all units read (a Gram matrix); called once, and only if a unit is not kept yet.
+    threads : bool
+        True where `function` spends its time outside the interpreter lock.
+    description : str
+        What the progress bar says.
     """
-    if shared is None:
-        return [function(*unit) for unit in units]
-    value = shared()
-    return [function(value, *unit) for unit in units]
+    first = () if shared is None else (shared(),)
+    return [function(*first, *unit) for unit in units]
 
 
 @dataclass(frozen=True)
 class Workers:
     """Where units run: this process (``sequential``), joblib's processes and threads (``loky``), or Dask's.
 
-    Attributes
-    ----------
-    backend : {"loky", "sequential", "dask"}
-    n_jobs : int
-        Number of workers; -1 is one per core. A Dask cluster that runs already has its own number.
-    address : str, optional
-        Of the scheduler of such a cluster, ``tcp://HOST:PORT``; by default Dask's workers are processes
-        of this machine, which end with this object.
-
-    Raises
-    ------
-    UserError
-        If the backend is unknown, `n_jobs` is neither -1 nor at least 1, Dask is needed and not installed,
-        or no cluster of the same versions can be reached at `address`.
+    `n_jobs` workers, -1 for one per core; a Dask cluster that runs already, whose scheduler is at `address`
+    (``tcp://HOST:PORT``), has its own number. Without an address, Dask's workers are processes of this
+    machine, which end with this object.
     """
 
     backend: str = "loky"
@@ -119,7 +87,9 @@ class Workers:
         """Return the number of workers."""
         if self.backend == "sequential":
             return 1
-        return len(os.sched_getaffinity(0)) if self.n_jobs == -1 else self.n_jobs
+        from joblib import cpu_count
+
+        return int(cpu_count()) if self.n_jobs == -1 else self.n_jobs
 
     @functools.cached_property
     def client(self) -> Any:
@@ -130,29 +100,28 @@ class Workers:
 
 
 def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run:
-    """Return the `run` of one stage: units in parallel, each kept under (stage, inputs, its name).
+    """Return the `run` of one stage: units in parallel, each kept under (version, stage, inputs, its name).
 
-    Every unit runs with one inner thread, whatever the number of workers: sums in BLAS depend on the
-    number of threads, and the same seed must give the same bytes.
-
-    Parameters
-    ----------
-    workers : Workers
-    store : Store
-    stage : str
-        Folder of the entries.
-    *inputs : object
-        JSON types that say what the units are made from; part of every key, as is the version of the
-        package: another version computes anew.
+    `inputs` are JSON types that say what the units are made from. Every unit runs with one inner thread,
+    whatever the number of workers: sums in BLAS depend on the number of threads, and the same seed must give
+    the same bytes.
     """
 
-    def run(function, units, names, *, shared=None, threads=True, description=""):
-        """Run the function on every unit, kept ones aside."""
+    def run(
+        function: Callable[..., Arrays],
+        units: Sequence[tuple[Any, ...]],
+        names: Sequence[str],
+        *,
+        shared: Callable[[], Any] | None = None,
+        threads: bool = True,
+        description: str = "",
+    ) -> list[Arrays]:
+        """Run the function on every unit that is not kept yet."""
         if len(set(names)) != len(names) or len(names) != len(units):
             raise ValueError("names: each unit needs a name of its own")
         keys = [digest(__version__, stage, list(inputs), name) for name in names]
-        results: list[Arrays | None] = [store.load(stage, key) for key in keys]
-        missing = [i for i, result in enumerate(results) if result is None]
+        results = {i: found for i, key in enumerate(keys) if (found := store.load(stage, key)) is not None}
+        missing = [i for i in range(len(units)) if i not in results]
         if missing:
             with threadpool_limits(1):
                 first = () if shared is None else (shared(),)
@@ -160,7 +129,7 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
                 for i, result in _spread(workers, function, first, jobs, threads, description):
                     store.save(stage, keys[i], result)
                     results[i] = result
-        return results
+        return [results[i] for i in range(len(units))]
 
     return run
 
@@ -193,30 +162,18 @@ def completed(
     """Yield (name, result) as jobs (name, arguments) complete on this machine, showing progress.
 
     With ``dask`` they run as with ``loky``: other machines may not see the files that a job writes.
-
-    Parameters
-    ----------
-    workers : Workers
-    function : callable
-    jobs : sequence of (name, arguments)
-    threads : bool
-        Workers are threads of this process.
-    description : str
-        Beside the progress bar.
     """
     from joblib import Parallel, delayed
 
     n_jobs = min(workers.count(), len(jobs))
     if n_jobs == 1:
-        done = ((i, function(*arguments)) for i, arguments in jobs)
-    elif threads:
-        pool = Parallel(n_jobs=n_jobs, backend="threading", return_as="generator_unordered")
-        done = pool(delayed(_plain_job)(function, i, arguments) for i, arguments in jobs)
-    else:
-        pool = Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
-        with deaf_to_interrupts():
-            job = delayed(functools.partial(_one_thread_job, os.getpid()))
-            done = pool(job(function, i, arguments) for i, arguments in jobs)
+        yield from _show((_job(function, *job) for job in jobs), len(jobs), description)
+        return
+    backend = "threading" if threads else "loky"
+    pool = Parallel(n_jobs=n_jobs, backend=backend, return_as="generator_unordered")
+    with contextlib.nullcontext() if threads else deaf_to_interrupts():
+        job = delayed(_job if threads else functools.partial(_one_thread_job, os.getpid()))
+        done = pool(job(function, *one) for one in jobs)
     yield from _show(done, len(jobs), description)
 
 
@@ -227,11 +184,13 @@ def _show(done: Iterator[Any], total: int, description: str) -> Iterator[Any]:
     yield from tqdm(done, total=total, desc=description, delay=2, disable=None, leave=False)
 
 
-def _plain_job(function, index, arguments):
-    return index, function(*arguments)
+def _job(function: Callable[..., Any], name: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+    return name, function(*arguments)
 
 
-def _one_thread_job(parent, function, index, arguments):
+def _one_thread_job(
+    parent: int, function: Callable[..., Any], name: Any, arguments: tuple[Any, ...]
+) -> tuple[Any, Any]:
     end_with_parent(parent)
     with threadpool_limits(1):
-        return index, function(*arguments)
+        return name, function(*arguments)

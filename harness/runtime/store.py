@@ -21,41 +21,25 @@ from harness.errors import UserError
 Arrays = dict[str, NDArray[Any]]
 WRITING = ".writing-"
 """How the name of a file begins that is being written, or was when its process was killed."""
+LOCK = f"{WRITING}lock"
+"""In the folder of a run while it writes there; see :mod:`harness.runtime.lock`."""
+LARGEST_TABLE = 4 * 2**30
+LARGEST_ENTRY = 64 * 2**30
+# what some systems lack: not to wait for the other end of a pipe, and not to translate the ends of lines
+FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def digest(*parts: object) -> str:
-    """Return the SHA-256 of `parts`, which must be made of JSON types.
-
-    Examples
-    --------
-    >>> digest("fit", {"C": 1.0, "n": 3}) == digest("fit", {"n": 3, "C": 1.0})
-    True
-    """
+    """Return the SHA-256 of `parts`, which must be made of JSON types; the order of keys does not count."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-LARGEST_TABLE = 4 * 2**30
-LARGEST_ENTRY = 64 * 2**30
 
 
 def open_regular(path: Path, largest: int = LARGEST_TABLE) -> BinaryIO:
     """Open a regular file of at most `largest` bytes: a pipe would block, a device might never end.
 
-    Raises
-    ------
-    UserError
-        If it is no regular file, or too large.
-    OSError
-        If it is missing or cannot be read.
-
-    Examples
-    --------
-    >>> open_regular(Path("/dev/zero"))
-    Traceback (most recent call last):
-    ...
-    harness.errors.UserError: /dev/zero: it is no regular file; one is needed
+    Raises UserError where it is something else, or too large.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(path, os.O_RDONLY | FLAGS)
     found = os.fstat(handle)
     if stat.S_ISREG(found.st_mode) and found.st_size <= largest:
         return os.fdopen(handle, "rb")
@@ -81,12 +65,7 @@ def write_atomically(path: Path, data: bytes | memoryview) -> None:
     """Write `data` to `path` so that a reader sees the old file or the new one, never a part.
 
     Once it returns, the file outlives a power cut; a process that is killed within leaves at most a file
-    beside it whose name begins with `WRITING`.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; `filename` is `path`.
+    beside it whose name begins with `WRITING`. An OSError names `path`.
     """
     try:
         handle, temporary = _open_beside(path)
@@ -114,9 +93,9 @@ def _open_beside(path: Path) -> tuple[int, str]:
 
 
 def open_new(folder: Path) -> tuple[int, str]:
-    """Open a new file that bears no final name yet, with the permissions of any new file (the umask's)."""
+    """Open a new file without its final name yet; return its handle and its path."""
     path = folder / f"{WRITING}{secrets.token_hex(8)}"
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), str(path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | FLAGS, 0o666), str(path)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -130,28 +109,21 @@ def _sync_folder(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what a killed process was writing in `folder`, at any depth, while nobody writes there."""
+    """Remove what a killed process was writing in `folder`, at any depth, while nobody else writes there."""
     for path in folder.rglob(f"{WRITING}*"):
-        if not path.is_dir():
+        if path.name != LOCK and not path.is_dir():
             path.unlink(missing_ok=True)
 
 
 def _sign(key: str, arrays: Arrays) -> str:
-    """Return the text by which an entry is known: its key and the arrays that it must hold."""
+    """Return the text that identifies an entry: its key and the arrays that it must hold."""
     return " ".join([key, *sorted(arrays)])
 
 
 def read_entry(path: Path, key: str) -> Arrays:
-    """Return the arrays of an entry of a :class:`Store`.
+    """Return the arrays of an entry of a :class:`Store`, in memory bounded by the length of its file.
 
-    The memory it takes is bounded by the length of the file, whatever the file declares.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    Exception
-        If it is damaged: zipfile and numpy raise almost anything.
+    Damaged bytes make zipfile and numpy raise almost anything.
     """
     arrays = {}
     with open_regular(path, LARGEST_ENTRY) as stream, zipfile.ZipFile(stream) as archive:
@@ -169,10 +141,8 @@ def _read_array(content: bytes) -> NDArray[Any]:
     """Return the array of an ``.npy`` file, made only if its header declares as much as follows."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
-    read_header = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }[version]
+    formats = np.lib.format
+    read_header = {(1, 0): formats.read_array_header_1_0, (2, 0): formats.read_array_header_2_0}[version]
     shape, _, dtype = read_header(stream)
     if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
         raise ValueError(f"an array of shape {shape} is declared, and not there")
@@ -183,18 +153,8 @@ def _read_array(content: bytes) -> NDArray[Any]:
 class Store:
     """A folder of ``.npz`` entries, one per unit of work; ``Store(None)`` keeps nothing.
 
-    An entry carries its own key, so that a renamed or foreign file is noticed; the zip checksums
+    An entry holds its own key, so that a renamed or foreign file is noticed; the zip checksums
     notice damage. Processes that share a folder at worst compute the same entry twice.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> store = Store(Path(tempfile.mkdtemp()))
-    >>> store.save("fit", digest("a"), {"x": np.arange(3)})
-    >>> store.load("fit", digest("a"))["x"]
-    array([0, 1, 2])
-    >>> store.load("fit", digest("b")) is None
-    True
     """
 
     def __init__(self, folder: Path | None):
@@ -215,7 +175,7 @@ class Store:
             return read_entry(path, key)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except Exception as error:  # damaged bytes make zipfile and numpy raise almost anything
+        except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             warnings.warn(f"cache entry {path} is damaged ({reason}); it is made anew", stacklevel=2)
             return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from harness.corpora.opening import open_checked
 from harness.errors import UserError
@@ -30,21 +31,10 @@ UNNAMED = ("", "Unnamed: 0", "__index_level_0__")  # the last two are pandas' na
 
 
 class Table(NamedTuple):
-    """A file that was begun.
+    """An open file: its columns' names, its rows in parts, to be read once, and notes on what is left out.
 
-    Attributes
-    ----------
-    path : Path
-    where : str
-        Begins every sentence about the file, as in ``predictions=FILE``.
-    names : list of str
-        Of the columns.
-    parts : iterator of Part
-        Its rows, to be read once.
-    notes : list of str
-        What was left out.
-    first_row : int
-        The number of the first row as a reader of the file counts: a header is row 1.
+    `where` begins every sentence about the file, as in ``predictions=FILE``. `first_row` is the number of the
+    first row as a reader of the file counts: a header is row 1.
     """
 
     path: Path
@@ -58,19 +48,9 @@ class Table(NamedTuple):
 def open_table(path: str | Path, setting: str) -> Table:
     r"""Begin to read a table; a first column of row numbers that has no name is left out, and noted.
 
-    Parameters
-    ----------
-    path : str or Path
-        A regular file, its format told by its ending: .csv, .tsv, .json, .jsonl, .ndjson (each also .gz, .bz2
-        and .xz) or .parquet.
-    setting : str
-        With which the user named the file.
-
-    Raises
-    ------
-    UserError
-        If there is no such file, its ending is not known, it is not what its ending says, a column has no
-        name or the name of another, or (also later) a row has more or fewer fields than the header has names.
+    The format is that of the ending: .csv, .tsv, .json, .jsonl, .ndjson (each also .gz, .bz2 and .xz) or
+    .parquet. `setting` is the one with which the user named the file. A UserError, also later while the rows
+    are read, says what is wrong with it.
 
     Examples
     --------
@@ -101,15 +81,12 @@ def open_table(path: str | Path, setting: str) -> Table:
 
 
 def _find_kind(path: Path, where: str) -> str:
-    if not path.exists():
-        raise UserError(f"{where}: there is no such file; a table is needed")
     if not path.is_file():  # a pipe would block, a device might never end
-        raise UserError(f"{where}: it is no regular file; a table is needed")
-    endings = [ending.lower() for ending in path.suffixes]
-    packed = endings[-1:] and endings[-1] in PACKED
-    ending = (["", *endings[:-1]] if packed else ["", *endings])[-1]
-    kind = ENDINGS.get(ending)
-    if kind is None or (packed and kind == "parquet"):
+        missing = "it is no regular file" if path.exists() else "there is no such file"
+        raise UserError(f"{where}: {missing}; a table is needed")
+    *endings, last = ["", *(ending.lower() for ending in path.suffixes)]
+    kind = ENDINGS.get(endings[-1] if last in PACKED else last)
+    if kind is None or (last in PACKED and kind == "parquet"):
         raise UserError(
             f"{where}: the name's ending is not known; .csv, .tsv, .json, .jsonl, each also .gz, .bz2 or "
             ".xz, and .parquet are"
@@ -141,17 +118,16 @@ def _check_names(where: str, names: Sequence[str]) -> list[str]:
     """Return the names without blanks around; refuse a name that comes twice, and a column without."""
     plain = [" ".join(name.split()) for name in names]
     for place, name in enumerate(plain):
+        this = f"column {place + 1} has"
         if name in plain[:place]:
             raise UserError(f"{where}: two columns are named {name!r}; names must differ")
         if not name and place:
-            raise UserError(f"{where}: column {place + 1} has no name; every column but the first needs one")
+            raise UserError(f"{where}: {this} no name; every column but the first needs one")
         if "\0" in name:
             raise UserError(f"{where}: its names hold bytes that are 0; text in UTF-8 is needed")
         if len(name) > LONGEST_NAME:
-            raise UserError(
-                f"{where}: column {place + 1} has a name of {len(name):,} characters; {LONGEST_NAME} are "
-                "allowed"
-            )
+            long = f"{this} a name of {len(name):,} characters"
+            raise UserError(f"{where}: {long}; {LONGEST_NAME} are allowed")
     return plain
 
 
@@ -168,66 +144,44 @@ def _check_row_numbers(where: str, values: Sequence[Any]) -> None:
     )
 
 
-def _read_text(delimiter: str) -> Callable[[Path, str], Iterator[Part]]:
-    """Return the reader of a table of text."""
-
-    def read(path: Path, where: str) -> Iterator[Part]:
-        with _fields(path, delimiter) as rows:
-            header = next(filter(None, rows), None)
-            if header is None:
-                raise UserError(f"{where}: it is empty; a header and rows are needed")
-            names = _check_names(where, header)
-            sign = next((sign for sign in ",;\t" if sign in header[0]), None)
-            if len(names) == 1 and sign is not None:
-                raise UserError(
-                    f"{where}: its header is one field, {names[0][:40]!r}; fields between "
-                    f"{delimiter!r} are needed, not {sign!r}"
-                )
-            values = itertools.chain.from_iterable(_checked(where, rows, header))
-            empty = True
-            while found := list(itertools.islice(values, _rows_at_once(names) * len(names))):
-                empty = False
-                yield {name: Values(found[place :: len(names)]) for place, name in enumerate(names)}
-            if empty:
-                yield {name: Values([]) for name in names}
-
-    return read
-
-
-class _fields:
-    """The rows of a table of text, as a context that closes the file."""
-
-    def __init__(self, path: Path, delimiter: str):
-        raw = open_checked(path, max_ratio=MAX_RATIO)
-        self._stream = io.TextIOWrapper(raw, "utf-8-sig", newline="")
-        self._delimiter = delimiter
-
-    def __enter__(self) -> Any:
-        return csv.reader(self._stream, delimiter=self._delimiter, skipinitialspace=True, strict=True)
-
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
+def _read_text(path: Path, where: str, delimiter: str) -> Iterator[Part]:
+    """Yield the next rows of a table of text as columns."""
+    raw = open_checked(path, max_ratio=MAX_RATIO)
+    with io.TextIOWrapper(raw, "utf-8-sig", newline="") as stream:
+        rows = csv.reader(stream, delimiter=delimiter, skipinitialspace=True, strict=True)
+        header = next(filter(None, rows), None)
+        if header is None:
+            raise UserError(f"{where}: it is empty; a header and rows are needed")
+        names = _check_names(where, header)
+        sign = next((sign for sign in ",;\t" if sign in header[0]), None)
+        if len(names) == 1 and sign is not None:
+            shown = f"its header is one field, {names[0][:40]!r}"
+            raise UserError(f"{where}: {shown}; fields between {delimiter!r} are needed, not {sign!r}")
+        values = itertools.chain.from_iterable(_checked(where, rows, header))
+        found = list(itertools.islice(values, _rows_at_once(names) * len(names)))
+        yield {name: Values(found[place :: len(names)]) for place, name in enumerate(names)}
+        while found := list(itertools.islice(values, _rows_at_once(names) * len(names))):
+            yield {name: Values(found[place :: len(names)]) for place, name in enumerate(names)}
 
 
 def _checked(where: str, rows: Any, header: list[str]) -> Iterator[list[str]]:
     """Yield the rows that are not blank; refuse one with more or fewer fields than the header has names."""
     n_names = len(header)
+
+    def refuse(said: str) -> NoReturn:
+        raise UserError(f"{where}: line {rows.line_num} {said}")
+
     for row in rows:
         if row == header:
-            raise UserError(
-                f"{where}: line {rows.line_num} is the header again; tables that were joined need it once"
-            )
+            refuse("is the header again; tables that were joined need it once")
         if len(row) == n_names:
             if "\0" in "".join(row):
-                raise UserError(
-                    f"{where}: line {rows.line_num} holds bytes that are 0; text in UTF-8 is needed"
-                )
+                refuse("holds bytes that are 0; text in UTF-8 is needed")
             yield row
         elif len(row) > 1 or "".join(row).strip():
-            raise UserError(
-                f"{where}: line {rows.line_num} has {len(row)} field{'s' * (len(row) > 1)} where the header "
-                f"names {n_names} column{'s' * (n_names > 1)}; one field for each name is needed"
-            )
+            fields, columns = f"field{'s' * (len(row) > 1)}", f"column{'s' * (n_names > 1)}"
+            found = f"has {len(row)} {fields} where the header names {n_names} {columns}"
+            refuse(f"{found}; one field for each name is needed")
 
 
 def _rows_at_once(names: Sequence[str]) -> int:
@@ -246,15 +200,12 @@ def _read_json(path: Path, where: str) -> Iterator[Part]:
     plain = _check_names(where, names)
     _flat(names)
     objects = itertools.chain([first], objects)
-    while found := list(itertools.islice(objects, max(1, CELLS_AT_ONCE // max(1, len(names))))):
+    while found := list(itertools.islice(objects, _rows_at_once(names))):
         for place, row in found:
-            if len(row) != len(names) or row.keys() != first[1].keys():
-                more = next((name for name in row if name not in first[1]), None)
-                if more is not None:
-                    raise UserError(
-                        f"{where}: {place} has {more[:40]!r}, which {first[0]} has not; the first names "
-                        "every column"
-                    )
+            if not row.keys() <= first[1].keys():
+                more = next(name for name in row if name not in first[1])
+                shown = f"{place} has {more[:40]!r}, which {first[0]} does not have"
+                raise UserError(f"{where}: {shown}; the first names every column")
         yield {own: _flat(row.get(name) for _, row in found) for own, name in zip(plain, names, strict=True)}
 
 
@@ -276,9 +227,8 @@ def _read_parquet(path: Path, where: str) -> Iterator[Part]:
         if not file.metadata.num_rows:
             yield {name: Values([]) for name in names}
         for batch in file.iter_batches(_rows_at_once(names)):
-            yield {
-                name: Values(_arrow_text(column)) for name, column in zip(names, batch.columns, strict=True)
-            }
+            columns = zip(names, batch.columns, strict=True)
+            yield {name: Values(_arrow_text(column)) for name, column in columns}
 
 
 def _arrow_text(column: Any) -> list[Any]:
@@ -297,8 +247,8 @@ def _arrow_text(column: Any) -> list[Any]:
 
 
 READERS: Mapping[str, Callable[[Path, str], Iterator[Part]]] = {
-    "csv": _read_text(","),
-    "tsv": _read_text("\t"),
+    "csv": functools.partial(_read_text, delimiter=","),
+    "tsv": functools.partial(_read_text, delimiter="\t"),
     "json": _read_json,
     "parquet": _read_parquet,
 }

@@ -86,13 +86,7 @@ class Values:
 
 
 def read_labels(values: Values, missing: Collection[str] = ()) -> Column:
-    """Return the labels of a column; an empty field is missing, and so are the words of `missing`.
-
-    Examples
-    --------
-    >>> read_labels(Values(["1", "1.0", "NA", " ", "None"]), missing_words(["NA"]))
-    Column(places=array([ 0,  0, -1, -1,  1]), labels=['1', 'None'])
-    """
+    """Return the labels of a column; an empty field is missing, and so are the words of `missing`."""
     known: dict[str, int] = {}
     places = np.full(len(values.different), -1, dtype=np.int64)
     for place, value in enumerate(values.different):
@@ -122,29 +116,19 @@ def check_spellings(where: str, truths: Collection[str], others: Iterable[str] =
     """Refuse labels that differ from one of the truth only in case, blanks or zeros before a number.
 
     Nothing says whether they are one label or two. ``01`` and ``1`` may both be labels of the truth.
-
-    Examples
-    --------
-    >>> check_spellings("b", ["Spam", "ham"], ["spam"])
-    Traceback (most recent call last):
-    harness.errors.UserError: b says 'spam', and a label of the truth is 'Spam'; they differ only in \
-case, blanks or leading zeros: write one label in one way
     """
     known: dict[str, str] = {}
     for label in sorted(truths):
         other = known.setdefault(_key(label), label)
         if other != label and _key(label, zeros=True) == _key(other, zeros=True):
-            raise UserError(
-                f"{where}: the truth has both {other!r} and {label!r}, which differ only in case or blanks; "
-                "write one label in one way, and call two labels differently"
-            )
+            both = f"the truth has both {other!r} and {label!r}, which differ only in case or blanks"
+            raise UserError(f"{where}: {both}; write one label in one way, and call two labels differently")
     for label in others:
         other = known.get(_key(label), label)
         if other != label and label not in truths:
-            raise UserError(
-                f"{where} says {label[:40]!r}, and a label of the truth is {other[:40]!r}; they differ only "
-                "in case, blanks or leading zeros: write one label in one way"
-            )
+            both = f"says {label[:40]!r}, and a label of the truth is {other[:40]!r}"
+            only = "they differ only in case, blanks or leading zeros"
+            raise UserError(f"{where} {both}; {only}: write one label in one way")
 
 
 def _key(label: str, zeros: bool = False) -> str:
@@ -158,13 +142,7 @@ def _key(label: str, zeros: bool = False) -> str:
 
 
 def tell_unknown(system: str, said: Mapping[str, int], truths: Collection[str], effect: str) -> list[str]:
-    """Return a sentence on the labels that a system says and the truth lacks, with their shares.
-
-    Examples
-    --------
-    >>> tell_unknown("b", {"x": 9, "?": 1}, ["x", "y"], "counts as wrong")
-    ["b says a label that the truth lacks on 1 of 10 items (10 %), which counts as wrong: '?' 10 %"]
-    """
+    """Return a sentence on the labels that a system says and the truth lacks, with their shares."""
     unknown = sorted(((n, label) for label, n in said.items() if label not in truths), reverse=True)
     if not unknown:
         return []
@@ -180,13 +158,7 @@ def tell_unknown(system: str, said: Mapping[str, int], truths: Collection[str], 
 
 
 def share(n: int, total: int) -> str:
-    """Return a share in percent, to two figures.
-
-    Examples
-    --------
-    >>> share(1, 3), share(1, 60_000), share(60, 60)
-    ('33 %', '0.0017 %', '100 %')
-    """
+    """Return a share in percent, to two figures."""
     percent = 100 * n / total
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
 
@@ -207,22 +179,7 @@ def is_number(text: str) -> bool:
 def check_labels(where: str, truths: Mapping[str, int], others: Iterable[Iterable[str]] = ()) -> None:
     """Refuse measurements where labels are needed: many different numbers, some with a fraction.
 
-    Parameters
-    ----------
-    where : str
-        Begins the sentence.
-    truths : mapping of str to int
-        How often each label of the truth occurs.
-    others : iterable of iterables of str
-        What each system says.
-
-    Examples
-    --------
-    >>> check_labels("column 'y'", {"1": 9, "1.5": 9})
-    >>> check_labels("column 'y'", {"1.3": 1, "1.5": 1, "2": 1})
-    Traceback (most recent call last):
-    harness.errors.UserError: column 'y' holds measurements, such as 1.3, and no labels; classifiers are \
-compared here, not regressions
+    `truths` says how often each label of the truth occurs, `others` what each system says.
     """
     n, total = len(truths), sum(truths.values())
     many = n > 2 and (n == total or (n > 20 and 2 * n > total) or n > 1000)
@@ -231,7 +188,6 @@ compared here, not regressions
     for labels in (truths, *others):
         broken = [label for label in labels if not is_whole(label)]
         if broken and all(map(is_number, broken)):
-            raise UserError(
-                f"{where} holds measurements, such as {(broken if labels is truths else list(truths))[0]}, "
-                "and no labels; classifiers are compared here, not regressions"
-            )
+            first = broken[0] if labels is truths else next(iter(truths))
+            found = f"holds measurements, such as {first}, and no labels"
+            raise UserError(f"{where} {found}; classifiers are compared here, not regressions")

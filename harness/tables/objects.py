@@ -17,56 +17,38 @@ MAX_RATIO = 1_100
 """Gzip reaches 1,032 on a column of zeros; what passes by in pieces costs time alone."""
 _PIECE = 2**20
 _BLANK = re.compile(r"[ \t\r\n]*")
+AS_TEXT: dict[str, Any] = {
+    "parse_float": str,
+    "parse_int": str,
+    "parse_constant": lambda name: None if name == "NaN" else name,
+}
 
 
 def read_objects(
     path: Path, where: str, numbers_as_text: bool = False, whole: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    r"""Yield each object with its place, as "line 3" or "item 3".
+    """Yield each object with its place, as "line 3" or "item 3".
 
-    Parameters
-    ----------
-    path : Path
-        Plain or compressed.
-    where : str
-        Begins every sentence about the file.
-    numbers_as_text : bool
-        Numbers stay as they are written, and NaN is None.
-    whole : bool
-        The file is one object.
-
-    Raises
-    ------
-    UserError
-        If something is no JSON, no object, too deep, longer than 64 MiB, or names a key twice.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for text in ('{"a": 1.0}\n{"a": true}\n', '[{"a": 1.0},\n {"a": true}]'):
-    ...         file = Path(folder) / "a.json"
-    ...         _ = file.write_text(text)
-    ...         print(list(read_objects(file, "a.json", numbers_as_text=True)))
-    [('line 1', {'a': '1.0'}), ('line 2', {'a': True})]
-    [('item 1', {'a': '1.0'}), ('item 2', {'a': True})]
+    With `numbers_as_text` numbers stay as they are written, and NaN is None; with `whole` the file is one
+    object. Raises UserError if something is no JSON, no object, too deep, longer than 64 MiB, or names a key
+    twice.
     """
     pieces, start = _pieces(path), ""
     for piece in pieces:
         start += piece
         if start.strip():
             break
-    decoder = _text_decoder() if numbers_as_text else json.JSONDecoder(object_pairs_hook=_object)
+    decoder = json.JSONDecoder(object_pairs_hook=_object, **AS_TEXT if numbers_as_text else {})
     read = _read_array if start.lstrip().startswith("[") else _read_whole if whole else _read_lines
     place = "its beginning"
     try:
         for place, value in read(start, pieces, decoder):
             if not isinstance(value, dict):
                 shown = json.dumps(value).replace('"', "")[:40]
-                raise UserError(
-                    f"{where}: {place} is {shown}; an object is needed, as in "
-                    '{"y_true": 1, "a": 1, "b": 0}, one a line or in one array'
+                needed = (
+                    'an object is needed, as in {"y_true": 1, "a": 1, "b": 0}, one per line or in one array'
                 )
+                raise UserError(f"{where}: {place} is {shown}; {needed}")
             yield place, value
     except RecursionError as error:
         raise UserError(f"{where}: what follows {place} is too deep for JSON of items") from error
@@ -74,13 +56,6 @@ def read_objects(
         raise UserError(f"{where}: what follows {place} is no UTF-8 ({error})") from error
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
-
-
-def _text_decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(
-        object_pairs_hook=_object, parse_float=str, parse_int=str,
-        parse_constant=lambda name: None if name == "NaN" else name,
-    )  # fmt: skip
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -173,5 +148,4 @@ def _read_array(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> 
 
 def _blanks(text: str, at: int) -> int:
     """Return where the blanks after `at` end."""
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
+    return _BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches everywhere

@@ -47,15 +47,8 @@ class Repeats:
 def tell_repeated(counts: NDArray[np.integer]) -> list[str]:
     """Return a sentence where one number divides the count of every different row, beyond chance.
 
-    Were the counts of d different rows chance, a number k would divide them all with a probability of about
-    ``k**(1 - d)``, the sum being given; below 1e-4 the file is taken for one that holds every item k times.
-
-    Examples
-    --------
-    >>> tell_repeated(np.array([5, 10, 5, 20, 5, 15, 5, 40]))[0][:60]
-    'the count of each of the 8 different rows is a multiple of 5'
-    >>> tell_repeated(np.array([5, 10, 5])), tell_repeated(np.array([5, 10, 5, 20, 5, 15, 5, 41]))
-    ([], [])
+    If the counts of d different rows were random, a number k would divide them all with a probability of
+    about ``k**(1 - d)``, given their sum; below 1e-4 the file is taken to hold every item k times.
     """
     k = int(np.gcd.reduce(counts)) if len(counts) else 1
     if k < 2 or (1 - len(counts)) * np.log(k) >= np.log(CHANCE):

@@ -30,8 +30,27 @@ SWAPPED = [0, 2, 1, 3, 4, 6, 5, 7]
 """The cells of B and A in place of those of A and B."""
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Printed:
+    """What is printed, and in a notebook shown, as sentences above a table."""
+
+    def sentences(self) -> list[str]:
+        """Return what stands above the table."""
+        raise NotImplementedError
+
+    def shown(self) -> DataFrame:
+        """Return the table as it is shown."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.sentences(), self.shown().to_string(float_format="{:.4g}".format)])
+
+    def _repr_html_(self) -> str:
+        text = "<br>".join(map(escape, self.sentences()))
+        return f"<p>{text}</p>{self.shown().to_html(float_format='{:.4g}'.format)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Printed):
     """What the tests say of two systems; printed, and in a notebook shown, as a short table.
 
     Attributes
@@ -69,15 +88,8 @@ class Comparison:
     table: DataFrame
     warnings: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        shown = self._shown().to_string(float_format="{:.4g}".format)
-        return "\n".join([*self.sentences(), shown])
-
-    def _repr_html_(self) -> str:
-        text = "<br>".join(map(escape, self.sentences()))
-        return f"<p>{text}</p>{self._shown().to_html(float_format='{:.4g}'.format)}"
-
-    def _shown(self) -> DataFrame:
+    def shown(self) -> DataFrame:
+        """Return statistic, p-value and degeneracy of each test."""
         return self.table[["statistic", "pvalue", "degenerate"]]
 
     def sentences(self) -> list[str]:
@@ -179,7 +191,7 @@ def compare_predictions(
     names = check_names(names)
     counts, measure, warnings = count_two(y, a, b, measure, positive, names)
     check_share("confidence", confidence)
-    check_seed(seed)
+    check_whole("seed", seed, 0)
     tests = find_tests(measure, test, int(counts.sum()), n_replicates, **costs)
     return judge(counts, measure, tests, names, confidence, int(seed), warnings, **costs)
 
@@ -195,7 +207,7 @@ def judge(
     **costs: float,
 ) -> Comparison:
     """Return the Comparison of counted outcomes; other arguments as for :func:`compare_predictions`."""
-    a, b = check_names(names)
+    a, b = names
     table = judge_pair(f"{a}-{b}", counts, tests, seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
     score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), SWAPPED))
@@ -213,21 +225,12 @@ def _score(counts: NDArray[np.int64], measure: str, **costs: float) -> float:
 def find_tests(
     measure: str, test: str | Sequence[str] | None, n_items: int, n_replicates: int | None, **costs: float
 ) -> list[Test]:
-    """Return the tests that are named, or those of the measure that ``harness advise`` runs.
-
-    Raises
-    ------
-    ValueError
-        If there is no such measure or test, a test is of another measure, or an option is not allowed.
-    """
+    """Return the tests that are named, or those of the measure that ``harness advise`` runs."""
     from harness.cli.configuration import named_tests
 
     check_measure(measure, **costs)
-    whole = isinstance(n_replicates, int | np.integer) and not isinstance(n_replicates, bool)
-    if n_replicates is not None and (not whole or n_replicates < 1):
-        raise ValueError(
-            f"n_replicates: {n_replicates!r} is not allowed; a whole number of at least 1, or None, is"
-        )
+    if n_replicates is not None:
+        check_whole("n_replicates", n_replicates, 1)
     names = [test] if isinstance(test, str) else test
     if names is not None and not len(names):
         raise ValueError("test: none is named; at least one is needed, or None for those of the measure")
@@ -241,9 +244,8 @@ def find_tests(
         return cheap or found
     for one in found:
         if one.measure != measure:
-            raise ValueError(
-                f"test: {one.name!r} is of measure {one.measure!r}; tests of {measure!r} are allowed"
-            )
+            other = f"test: {one.name!r} is of measure {one.measure!r}"
+            raise ValueError(f"{other}; tests of {measure!r} are allowed")
     return found
 
 
@@ -255,13 +257,13 @@ def check_names(names: object) -> tuple[str, str]:
     return two[0], two[1]
 
 
-def check_seed(seed: object) -> None:
-    """Refuse what no generator can begin with."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed: {seed!r} is not allowed; a whole number of at least 0 is")
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name}: {value!r} is not allowed; a whole number of at least {least} is")
 
 
 def check_share(name: str, value: object) -> None:
-    """Refuse what lies not between 0 and 1."""
+    """Refuse what does not lie between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
         raise ValueError(f"{name}: {value!r} is not allowed; a number between 0 and 1 is")

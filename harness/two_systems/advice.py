@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
@@ -23,15 +22,15 @@ from harness.advise.study import POWERS, choose_tests
 from harness.measures import check_measure
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.store import Store
-from harness.two_systems import Comparison, check_names, check_seed, check_share, find_tests, judge
+from harness.two_systems import Comparison, Printed, check_names, check_share, check_whole, find_tests, judge
 from harness.two_systems.labels import count_two
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, eq=False)
-class Advice:
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice(Printed):
     """Which test to use on two systems, and what it can see; printed, and in a notebook shown, as a table.
 
     Attributes
@@ -42,9 +41,9 @@ class Advice:
     test : str
         The recommended one.
     keeps_level : bool
-        Whether its size is at most 1.2 `alpha` for sure; ``table.loc[test, "verdict"]`` says more.
+        Whether its size is at most 1.2 `alpha` beyond doubt; ``table.loc[test, "verdict"]`` says more.
     reason : str
-        Why it is recommended, in sentences; where its verdict is not *holds*, these say so.
+        Why it is recommended, in sentences; these say so where its verdict is not *holds*.
     table : DataFrame
         A row for each test: ``pvalue``; ``size``, ``size_low``, ``size_high`` (error bar and range over
         populations that could have given these predictions, together) and the ``verdict`` on these;
@@ -54,7 +53,7 @@ class Advice:
         The power curves: test, h, difference, power (the mean over both directions), mc_low, mc_high, n_sets,
         power_a and power_b (where the measure of A and where that of B is larger).
     notes : tuple of str
-        What is to be known besides.
+        What else to know.
     """
 
     comparison: Comparison
@@ -66,15 +65,12 @@ class Advice:
     power: DataFrame
     notes: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        shown = self.table.to_string(float_format="{:.4g}".format)
-        return "\n".join([*self._sentences(), shown])
+    def shown(self) -> DataFrame:
+        """Return the whole table."""
+        return self.table
 
-    def _repr_html_(self) -> str:
-        text = "<br>".join(map(escape, self._sentences()))
-        return f"<p>{text}</p>{self.table.to_html(float_format='{:.4g}'.format)}"
-
-    def _sentences(self) -> list[str]:
+    def sentences(self) -> list[str]:
+        """Return the comparison, the recommended test's verdict and why it is recommended."""
         pvalue = self.table["pvalue"].to_dict()[self.test]
         said = "Different" if pvalue <= self.alpha else "Not shown to be different"
         return [
@@ -141,7 +137,7 @@ def advise_predictions(
     ('mcnemar', 'undecided')
     """
     check_share("alpha", alpha)
-    check_seed(seed)
+    check_whole("seed", seed, 0)
     names = check_names(names)
     counts, measure, warnings = count_two(y, a, b, measure, positive, names)
     n_items, costs = int(counts.sum()), check_measure(measure, **costs) if measure == "dcf" else costs
@@ -151,8 +147,8 @@ def advise_predictions(
     plan = plan or Plan(factors=(1.0,))
     population = populations_of(counts, measure, costs, plan.n_draws, draw_generator(int(seed), pair))
     points, missing = points_of(pair, population, n_items, measure, costs, plan, alpha)
-    run = make_run(_workers(n_jobs), Store(None), "advice")
-    measured = run_points(points, tests, alpha, int(seed), run)
+    workers = Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
+    measured = run_points(points, tests, alpha, int(seed), make_run(workers, Store(None), "advice"))
     sizes, power = size_table(measured, alpha), power_table(measured)
     chosen = choose_tests(sizes, power, [one.name for one in tests], alpha, n_items)[pair, n_items]
     around = deviations_around(population, 0.0, measure, costs)
@@ -165,23 +161,15 @@ def advise_predictions(
     )  # fmt: skip
 
 
-def _workers(n_jobs: int) -> Workers:
-    return Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
-
-
 def _tabulate(
     judged: DataFrame, sizes: DataFrame, power: DataFrame, around: Mapping[str, Floats]
 ) -> DataFrame:
     """Return p-value, size with what is judged, verdict and detectable differences of each test."""
-    table = judged[["pvalue"]].copy()
-    sizes = sizes.set_index("test")
-    table["size"], table["verdict"] = sizes["size"], sizes["verdict"]
-    table.insert(2, "size_low", sizes["low"])
-    table.insert(3, "size_high", sizes["high"])
+    sizes = sizes.set_index("test").rename(columns={"low": "size_low", "high": "size_high"})
+    table = judged[["pvalue"]].join(sizes[["size", "size_low", "size_high", "verdict"]])
     for wanted in POWERS:
         name = f"power_{round(100 * wanted)}"
-        names = {"difference": name, "low": f"{name}_low", "high": f"{name}_high"}
         seen = detectable(power, wanted, around).set_index("test")
-        for column, own in names.items():
-            table[own] = seen[column].astype(float)
+        names = {"difference": name, "low": f"{name}_low", "high": f"{name}_high"}
+        table = table.join(seen[list(names)].rename(columns=names).astype(float))
     return table

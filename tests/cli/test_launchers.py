@@ -2,26 +2,23 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from joblib.externals.loky import get_reusable_executor
+from killing import write_table
 
 from harness.cli import main
-from harness.outcomes import Population, write_outcomes
 
 QUICK = [
     "sets.n_sets=10", "sets.sizes=[50]", "alphas=[0.05]", "n_replicates=100", "sets.n_truth_sets=100",
-    "test=[mcnemar]", "truth=[exact_zero]", "figure=draft", "cache=null", "parallel=sequential",
+    "test=[mcnemar]", "truth=[exact_zero]", "pairs=[linear_svm-rbf_svm]", "figure=draft",
+    "cache=null", "parallel=sequential",
 ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """An outcomes table of three categories."""
-    path = tmp_path_factory.mktemp("table") / "outcomes.csv"
-    counts = np.random.default_rng(0).multinomial(900, np.array([9, 3, 2, 5, 4, 3, 4, 99]) / 129, 3)
-    write_outcomes([Population("linear_svm-mlp", "natural", tuple("ABC"), counts)], path)
-    return path
+    """The setting that starts from a small outcomes table."""
+    return write_table(tmp_path_factory.mktemp("table") / "outcomes.csv")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +31,7 @@ def expected(table, tmp_path_factory):
 
 def sweep(table, launcher, *more):
     """Sweep over two seeds where no `out` is set; return the tables by the jobs' folders."""
-    arguments = ["run", "-m", f"population={table}", *QUICK, "seed=0,1", f"hydra/launcher={launcher}", *more]
+    arguments = ["run", "-m", table, *QUICK, "seed=0,1", f"hydra/launcher={launcher}", *more]
     assert main(arguments) == 0
     return {path: path.read_bytes() for path in sorted(Path("runs").glob("*/*/*.csv"))}
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import HELP, main
+from harness.cli import COMMANDS as WORK
+from harness.cli import help_of, main
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXTENDING = "extending.md"  # what its commands name is put in place by test_docs.py
 
@@ -29,8 +30,8 @@ COMMANDS = commands_of(ROOT / "README.md")
 SHOWN = [command for page in PAGES for command in commands_of(page)]
 OF_HELP = [
     line.split("#")[0].strip()
-    for text in HELP.values()
-    for line in text.splitlines()
+    for command in WORK
+    for line in help_of(command).splitlines()
     if line.startswith("  harness ")
 ]
 

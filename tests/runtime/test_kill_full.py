@@ -1,9 +1,10 @@
-"""A full disk, want of memory, two runs at once: a sentence, and the same bytes in the end."""
+"""A full disk, lack of memory, two runs at once: a sentence, and the same bytes in the end."""
 
 import errno
 import os
 import resource
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from harness.runtime import store
 from harness.runtime.lock import hold_folder
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import check_folder
-from harness.runtime.store import Store, digest, write_atomically
+from harness.runtime.store import LOCK, Store, digest, write_atomically
 
 SHORT = [*STUDY, "balance=[natural]"]
 ROOM = "once there is room, the same command goes on where it was"
@@ -86,29 +87,37 @@ def test_files_that_the_system_cuts_short(tmp_path, expected):
     assert tables(tmp_path) == expected
 
 
-def killed_unit(number):
-    if number == 5:
+def die_once(folder, number):
+    """Unit 7 kills its process once another unit is kept, unless it has done so before."""
+    told = folder / "killed"
+    if number == 7 and not told.exists():
+        while not list(folder.glob("kept/stage/*/*.npz")):
+            time.sleep(0.01)
+        told.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return {"x": np.array(number)}
+    return {"n": np.array(number)}
 
 
+@pytest.mark.filterwarnings("default")  # loky warns that a worker stopped
 def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch):
     """The kernel kills a worker that takes too much memory; joblib then finds all workers broken."""
-    kept = Store(tmp_path)
-    run = make_run(Workers("loky", 2), kept, "stage", 1)
-    units = [(number,) for number in range(6)]
+    run = make_run(Workers("loky", 2), Store(tmp_path / "kept"), "stage")
 
-    def command(cfg):
-        run(killed_unit, units, [str(unit) for unit in units], threads=False)
+    def work(cfg=None):
+        names = [f"unit {number}" for number in range(8)]
+        return run(die_once, [(i,) for i in range(8)], names, shared=lambda: tmp_path, threads=False)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(cli.COMMANDS, "run", command)
-    assert "a worker was killed, most likely because memory ran out" in refused(capfd, ["out=out"])
-    run(killed_unit, units[:5], [str(unit) for unit in units[:5]], threads=False)
-    assert len(list(tmp_path.rglob("*.npz"))) == 5
+    monkeypatch.setitem(cli.COMMANDS, "run", work)
+    said = refused(capfd, ["out=out"])
+    assert "a worker was killed, most likely because memory ran out; with parallel.n_jobs=1 the same" in said
+    kept = {p: p.stat().st_mtime_ns for p in tmp_path.glob("kept/stage/*/*.npz")}
+    assert 0 < len(kept) < 8
+    assert [int(one["n"]) for one in work()] == list(range(8))
+    assert all(path.stat().st_mtime_ns == made for path, made in kept.items())
 
 
-def test_want_of_memory_is_a_sentence(tmp_path, capfd, monkeypatch):
+def test_lack_of_memory_is_a_sentence(tmp_path, capfd, monkeypatch):
     def command(cfg):
         np.empty(2**60, dtype=np.uint8)
 
@@ -121,10 +130,11 @@ def test_a_folder_that_is_written_to_is_refused_and_left(arguments, capfd, tmp_p
     with hold_folder(tmp_path / "out"):
         said = refused(capfd, arguments)
         assert said.endswith("another run is writing there; wait for it, or name another folder")
-        assert list((tmp_path / "out").iterdir()) == []
+        assert [path.name for path in (tmp_path / "out").iterdir()] == [LOCK]
         capfd.readouterr()
         assert main(["run", *arguments, "alphas=[2]"]) == 2  # and no wrong setting takes it away
         assert (tmp_path / "out").is_dir()
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_two_runs_at_once_share_a_cache_and_fight_for_a_folder(arguments, expected, tmp_path):
@@ -140,8 +150,10 @@ def test_two_runs_at_once_share_a_cache_and_fight_for_a_folder(arguments, expect
 
 
 def test_a_run_killed_at_its_first_file_begins_anew(tmp_path):
-    (tmp_path / ".writing-a").write_bytes(b"half")
-    assert check_folder(tmp_path, {"seed": 1}) == "new"
+    for name in (".writing-a", LOCK):
+        (tmp_path / name).write_bytes(b"half")
+    with hold_folder(tmp_path):  # the lock of a dead process is no obstacle
+        assert check_folder(tmp_path, {"seed": 1}) == "new"
     assert list(tmp_path.iterdir()) == []
     write_atomically(tmp_path / "provenance.json", b'{"identity": "%s"}' % digest({"seed": 1}).encode())
     (tmp_path / "figures").mkdir()

@@ -11,13 +11,14 @@ import threading
 import time
 from pathlib import Path
 
+import killing
 import numpy as np
+import psutil
 import pytest
 
 import harness
 from harness.cli import main
 from harness.errors import UserError
-from harness.outcomes import Population, write_outcomes
 from harness.runtime import dask as parallel_dask
 from harness.runtime.dask import completed_on_dask
 from harness.runtime.parallel import Workers, make_run, run_here
@@ -67,7 +68,8 @@ class Cluster:
 
 def start(program, *options):
     command = [sys.executable, "-m", f"distributed.cli.{program}", *map(str, options)]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
+    places = [Path(__file__).parent, Path(killing.__file__).parent, Path(harness.__file__).parent.parent]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -175,8 +177,6 @@ def test_an_error_of_a_unit_is_raised_here(workers):
 
 
 def test_what_is_shared_is_shipped_again_where_all_workers_died(workers, tmp_path):
-    import psutil
-
     done = []
     matrix = np.random.default_rng(0).random((12, 10))
     ballast = Ballast(matrix, tmp_path / "notes")
@@ -290,32 +290,19 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
 
 
 def test_an_interrupted_study_leaves_no_process(tmp_path):
-    import psutil
-
-    cache, table = tmp_path / "cache", tmp_path / "outcomes.csv"
-    counts = np.random.default_rng(0).multinomial(5000, np.array([9, 3, 2, 5, 4, 3, 4, 99]) / 129, 6)
-    write_outcomes([Population("linear_svm-rbf_svm", "natural", tuple("ABCDEF"), counts)], table)
-    options = [
-        f"population={table}",
-        f"out={tmp_path / 'out'}",
-        f"cache={cache}",
-        *SMALL,
-        "sets.n_sets=2000",
-    ]
-    command = [sys.executable, "-W", "error", "-m", "harness", "run", *options, "parallel=dask"]
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    study = subprocess.Popen([*command, "parallel.n_jobs=2"], start_new_session=True, text=True, **pipes)
+    options = [killing.write_table(tmp_path / "outcomes.csv"), *killing.STUDY, "sets.n_truth_sets=50000"]
+    study = killing.start(tmp_path, options, n_jobs=2, backend="dask")
     try:
-        wait_until(lambda: list(cache.glob("rejections/*/*.npz")))
+        wait_until(lambda: list((tmp_path / "cache").glob("rejections/*/*.npz")))
         assert len(psutil.Process(study.pid).children(recursive=True)) >= 2
         os.killpg(study.pid, signal.SIGINT)
-        _, said = study.communicate(timeout=60)
-        assert study.returncode == 130
-        assert said.strip() == "harness run: interrupted; the same command goes on where it was"
+        assert study.wait(timeout=60) == 130
+        said = (tmp_path / "stderr").read_text()
+        assert said == "harness run: interrupted; the same command goes on where it was\n"
         wait_until(lambda: not [p for p in psutil.process_iter() if session(p) == study.pid], 20)
     finally:
         study.kill()
-        study.communicate()
+        study.wait()
 
 
 def session(process):

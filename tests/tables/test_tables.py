@@ -392,7 +392,10 @@ def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
     ("text", "said"),
     [
         ('{"y_true": 1, "a": 1, "a": 0}', "an object has 'a' twice"),
-        ('{"y_true": 1, "a": 1, "b": 0}\n{"y_true": 1, "c": 1}', "line 2 has 'c', which line 1 has not"),
+        (
+            '{"y_true": 1, "a": 1, "b": 0}\n{"y_true": 1, "c": 1}',
+            "line 2 has 'c', which line 1 does not have",
+        ),
         ('{"y_true": 1, "a": 1, "b": 0}\n{"y_true": 1, "a": 1}', "item 2 has no value in column 'b'"),
         ('{"y_true": 1, "a": 1, "b": 0}\n[1, 2]', "line 2 is [1, 2]; an object is needed"),
         ('[{"y_true": 1, "a": 1, "b": 0}, 3]', "item 2 is 3; an object is needed"),

@@ -1,0 +1,171 @@
+"""Command lines that cannot be used: one sentence, exit code 2, nothing left behind.
+
+What a setting may be is tested on the models, in test_settings.py.
+"""
+
+import pickle
+from pathlib import Path
+
+import pytest
+from bad_input import COMMON, FULL, LEARNERS, STORED, bad, both, named, refuse, text
+
+HUGE = str(10**12)
+
+LINES = [
+    bad("run --nonsense", "unrecognized arguments: --nonsense", "harness run --help"),
+    bad("run --cfg nonsense", "invalid choice: 'nonsense'"),
+    bad("run foo", "foo"),
+    bad("run =5", "'=5' has no name before the ="),
+    bad("run sets.sizes=[1,2", "sets.sizes=[1,2"),
+    bad("run --config-dir=absent", "absent"),
+    bad("run seed=${nope}", "nope"),
+    bad("run seed=" + "9" * 5000, "4300 digits", name="run seed of 5000 digits"),
+    bad("run seed=nan", "seed: nan is not allowed; a finite number is"),
+    bad("run out=", "out: '' is not allowed; the name of a folder is"),
+    bad("run nonsense=1", "nonsense"),
+    bad("run +nonsense=1", "nonsense: there is no such key"),
+    bad("run +sets.nonsense=1", "sets.nonsense: there is no such key"),
+    bad("run ~seed", "seed"),
+    bad("run ~sets.sizes", "sets.sizes: it is missing"),
+    bad("run +corpus.topic_names={1:a,b:c}", "corpus.topic_names", "keys of one kind"),
+    bad("run corpus=null", "corpus: null is not allowed; choose from lyrl, rcv1"),
+    bad("run figure=null", "figure: null is not allowed; choose from draft, papers"),
+    bad("run test=[mcnemar2]", "mcnemar2"),
+    bad("run test=[]", "test: none is chosen"),
+    bad("run corpus=rcv2", "rcv2"),
+    bad("run balance=[upside]", "upside"),
+    bad("run experiment=nips2006", "nips2006"),
+    bad("run experiment=../x", "../x"),
+    bad("run experiment=wine", "one of `harness compare`, not of `harness run`"),
+    bad("run command=figures", "one of `harness figures`, not of `harness run`"),
+    bad("run population=absent.csv", "absent.csv"),
+    bad("run sets.sizes=[9000] sets.replacement=false", "9000"),
+    bad("run +test.x=5", "test.x: 5"),
+    bad("run corpus._target_=builtins.eval", "'builtins.eval' is not allowed", "of harness.corpora"),
+    bad("run test.mcnemar._target_=os.system", "'os.system' is not allowed"),
+    bad("run test.mcnemar._target_=harness.runtime.store.os.remove", "of harness.significance, are"),
+    bad(
+        "run population=../upside.csv",
+        "upside",
+        make=text(
+            "upside.csv", "category,pair,balance,e1,e2,e3,e4,e5,e6,e7,e8\nT,a-b,upside,1,2,3,4,5,6,7,8\n"
+        ),
+    ),
+    bad("run out=../outcomes.csv", "outcomes.csv"),
+    bad("run out=../outcomes.csv/below", "outcomes.csv"),
+]
+TRAINING = [
+    bad("run corpus=lyrl corpus.path=absent", "absent"),
+    bad("run corpus=lyrl", "path"),
+    bad(f"run n_documents=100 split.n_train={HUGE}", "n_train"),
+    bad("run split.n_train=12000", "n_train"),
+    bad("run pairs=[linear_svm-forest]", "'linear_svm-forest' is not allowed"),
+    bad("run pairs=[mlp-mlp]", "two different models"),
+    bad("run balance=[meta] balance.meta.low=0.9 balance.meta.high=0.8", "0 < low <= high < 1"),
+    bad("run corpus.n_documents=many", "n_documents"),
+    bad("run features=as_stored features.min_df=2", "min_df"),
+    bad("run features.min_df=99999", "min_df"),
+    bad("run corpus._target_=harness.corpora.rcv1_topics.keep_frequent", "corpus"),
+]
+OTHERS = [
+    bad("compare test_share=0.999", "test_share: 0.999", "178 samples of wine"),
+    bad("compare scorer=nonsense", "scorer: 'nonsense'"),
+    bad("compare scorer=roc_auc", "scorer: roc_auc cannot score the data wine"),
+    bad("compare data=null", "data: null is not allowed"),
+    bad("compare estimator=[svm]", "estimator: svm is left; at least two"),
+    bad("compare +estimator.x=5", "estimator.x: it has no _target_"),
+    bad("compare +estimator.decision_tree.nonsense=1", "estimator.decision_tree", "'nonsense'"),
+    bad("compare +estimator.x._target_=sklearn.nothing", "'sklearn.nothing' is not allowed"),
+    bad("compare +estimator.x._target_=sklearn.datasets.load_iris", "is not allowed; estimators, classes of"),
+    bad("compare +estimator.x._target_=sklearn.linear_model.LinearRegression", "a classifier is"),
+    bad("compare experiment=smoke", "one of `harness run`, not of `harness compare`"),
+    bad("compare experiment=nips2005", "is one of `harness run`"),
+    bad("compare experiment=nips2005_dissimilar", "is one of `harness run`"),
+    bad("advise ~measure", "'measure' does not exist"),
+    bad("advise n_replicates=inf", "n_replicates: inf is not allowed"),
+    bad("figures from=x parallel._target_=os.system", "'os.system' is not allowed"),
+    bad("figures from=absent", "from=absent"),
+    bad("figures", "from"),
+]
+
+
+class Ran:
+    """Leaves a mark where it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return Path.touch, (self.mark,)
+
+
+def evil(folder):
+    (folder / "evil.pkl").write_bytes(pickle.dumps(Ran(folder / "it_ran")))
+
+
+PICKLE = "_target_=pandas.read_pickle +hydra.callbacks.x.filepath_or_buffer=../evil.pkl"
+CALLBACK = text(
+    "own/figure/own.yaml",
+    "# @package _global_\nhydra:\n  callbacks:\n    x:\n      _target_: pandas.read_pickle\n"
+    "      filepath_or_buffer: ../evil.pkl\n",
+)
+LOGGED = text(
+    "own/hydra/job_logging/own.yaml",
+    "version: 1\nhandlers:\n  f:\n    class: logging.FileHandler\n    filename: ../it_ran\n"
+    "root:\n  handlers: [f]\n",
+)
+MADE = text(
+    "own/hydra/hydra_logging/own.yaml",
+    "version: 1\nformatters:\n  f:\n    (): pathlib.Path.touch\n    self: ../it_ran\n",
+)
+PRIMARY = text("own/run.yaml", "hydra:\n  searchpath: [pkg://antigravity]\n")
+CODE = [
+    bad(f"run +hydra.callbacks.x.{PICKLE}", "hydra.callbacks: x is not allowed", make=evil),
+    bad(f"run seed=0,1 +hydra.callbacks.x.{PICKLE} -m", "hydra.callbacks: x is not allowed", make=evil),
+    bad(f"run +hydra.callbacks.x.{PICKLE} --cfg hydra", "hydra.callbacks: x is not allowed", make=evil),
+    bad("run figure=own --config-dir=../own", "hydra.callbacks: x is", make=both(evil, CALLBACK)),
+    bad("run hydra/job_logging=own --config-dir=../own", "one of none, disabled, stdout is", make=LOGGED),
+    bad("run hydra/hydra_logging=own --config-dir=../own", "hydra.hydra_logging: its", make=MADE),
+    bad("run --config-dir=../own", "run.yaml is not allowed there", make=PRIMARY),
+    bad("run --config-path=../own", "--config-path and --config-name are not allowed", make=PRIMARY),
+    bad("run -cn advise", "--config-path and --config-name are not allowed"),
+    bad("run hydra/job_logging=default", "one of none, disabled, stdout is"),
+    bad("run hydra.searchpath=[pkg://antigravity]", "hydra.searchpath is not allowed"),
+    bad("run ++hydra.searchpath=[../own]", "hydra.searchpath is not allowed"),
+    bad("run seed=0,1 hydra.launcher._target_=os.system -m", "hydra.launcher._target_: 'os.system'"),
+    bad("run seed=0,1 hydra.sweeper._target_=os.system -m", "hydra.sweeper._target_: 'os.system'"),
+    bad("run seed=0,1 hydra.sweeper.max_batch_size=-1 -m", "hydra.sweeper.max_batch_size: -1"),
+    bad("run hydra.job.chdir=true seed=-1", "hydra.job.chdir: True is not allowed"),
+    bad("run hydra.output_subdir=../../x", "hydra.output_subdir: '../../x' is not allowed"),
+    bad("run +hydra.job.env_set.PYTHONPATH=../own", "hydra.job.env_set"),
+    bad("run test.mcnemar._target_=harness.runtime.store.digest", "tests, functions of harness.significance"),
+    bad("run +test.x={_target_:harness.writing.page.write_page,measure:f1}", "'harness.writing.page"),
+    bad("run corpus._target_=harness.runtime.store.hash_file", "'harness.runtime.store.hash_file' is"),
+    bad("run experiment_name=../../x", "experiment_name"),
+]
+
+
+@pytest.mark.parametrize("case", named(CODE[:-1]))
+def test_code_from_a_configuration(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + STORED, tmp_path, monkeypatch, capfd)
+
+
+def test_a_name_that_is_a_path(tmp_path, monkeypatch, capfd):
+    refuse(CODE[-1], ("cache=null",), tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("case", named(LINES))
+def test_run(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + STORED, tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("case", named(TRAINING))
+def test_run_with_training(case, tmp_path, monkeypatch, capfd):
+    refuse(case, COMMON + FULL, tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("case", named(OTHERS))
+def test_other_commands(case, tmp_path, monkeypatch, capfd):
+    text("p.csv", "y_true,a,b\n" + "1,1,0\n0,0,1\n1,0,1\n" * 9)(tmp_path)
+    own = {"compare": COMMON + LEARNERS, "advise": (*COMMON, "predictions=../p.csv")}
+    refuse(case, own.get(case.arguments.split()[0], ()), tmp_path, monkeypatch, capfd)

@@ -1,0 +1,185 @@
+"""The command line: what it prints, what it leaves behind, and what it does when it is given again."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from html_page import check_page
+from killing import write_table
+
+from harness.cli import main
+from harness.errors import UserError
+from harness.outcomes import read_outcomes
+
+TINY = [
+    "sets.n_sets=20", "sets.sizes=[100,300]", "alphas=[0.05]", "n_replicates=200", "sets.n_truth_sets=200",
+    "pairs=[linear_svm-rbf_svm]", "test=[mcnemar,bootstrap_f1]", "truth=[margin]", "parallel=sequential",
+    "cache=null", "figure=draft", "figure.formats=[png,pdf]",
+]  # fmt: skip
+ARGUMENTS = ["run", "population=../outcomes.csv", "out=study", *TINY]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with an outcomes table, and a working folder with a run that began from it."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_table(folder / "outcomes.csv")
+    (folder / "work").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder / "work")
+        assert main(ARGUMENTS) == 0
+    return folder
+
+
+@pytest.fixture
+def here(finished, tmp_path, monkeypatch):
+    """A copy of the working folder with the finished run."""
+    shutil.copytree(finished, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy" / "work")
+    return tmp_path / "copy" / "work"
+
+
+def run(capfd, *arguments):
+    """Run the command in this process and return exit code, standard output and standard error."""
+    code = main(list(arguments))
+    out, err = capfd.readouterr()
+    return code, out, err
+
+
+def test_a_run_from_a_table_leaves_everything(here):
+    study = here / "study"
+    tables = ("outcomes.csv", "size_power.csv", "size_power_by_category.csv")
+    figures = [f"figures/figure{number}.{kind}" for number in (1, 2) for kind in ("png", "pdf")]
+    for name in (*tables, "summary.md", "provenance.json", *figures):
+        assert (study / name).stat().st_size > 0
+    check_page(study)
+    assert (study / "outcomes.csv").read_bytes() == (here.parent / "outcomes.csv").read_bytes()
+    assert json.loads((study / "provenance.json").read_text())["finished"] is True
+    assert not list(study.glob(".*"))
+
+
+def test_the_same_command_again_says_that_it_is_finished(capfd, here):
+    before = {p: p.stat().st_mtime_ns for p in here.rglob("*") if p.is_file()}
+    code, out, _ = run(capfd, *ARGUMENTS)
+    assert code == 0
+    assert "finished" in out
+    assert {p: p.stat().st_mtime_ns for p in here.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [([*ARGUMENTS, "seed=1"], "another configuration"), ([*ARGUMENTS, "out=.."], "files of something else")],
+)
+def test_a_folder_of_other_files_is_refused_and_kept(arguments, said, capfd, here):
+    before = {p: p.read_bytes() for p in here.parent.rglob("*") if p.is_file()}
+    code, _, err = run(capfd, *arguments)
+    assert code == 2
+    assert said in err
+    assert {p: p.read_bytes() for p in here.parent.rglob("*") if p.is_file()} == before
+
+
+def test_an_interrupted_run_goes_on(here):
+    expected = (here / "study" / "size_power.csv").read_bytes()
+    provenance = here / "study" / "provenance.json"
+    provenance.write_text(json.dumps(json.loads(provenance.read_text()) | {"finished": False}))
+    (here / "study" / "size_power.csv").unlink()
+    assert main(ARGUMENTS) == 0
+    assert (here / "study" / "size_power.csv").read_bytes() == expected
+
+
+def test_figures_are_redrawn_from_the_tables_alone(capfd, here):
+    figure = here / "study" / "figures" / "figure1.png"
+    before = figure.read_bytes()
+    figure.unlink()
+    code, out, _ = run(capfd, "figures", "from=study", "figure=draft")
+    assert code == 0
+    assert "figure1.png" in out
+    assert figure.read_bytes() == before
+
+
+def test_the_bootstrap_in_the_limit(here):
+    tests = "test=[bootstrap_f1,bootstrap_error_symmetric]"
+    assert main([*ARGUMENTS, "n_replicates=null", tests, "out=limit"]) == 0
+    assert json.loads((here / "limit" / "provenance.json").read_text())["n_replicates"] is None
+    assert "infinitely many replicates" in (here / "limit" / "summary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("category,pair\nT,a-b\n", "balance"),
+        ("", "broken.csv"),
+        ("category,pair,balance,e1,e2,e3,e4,e5,e6,e7,e8\nT,a-b,natural,1,2,3,4,5,6,7,x\n", "x"),
+        ("category,pair,balance,e1,e2,e3,e4,e5,e6,e7,e8\nT,a-b,natural,1,2,3,4,5,6,7,-8\n", "-8"),
+    ],
+)
+def test_a_broken_outcomes_table(text, said, tmp_path):
+    (tmp_path / "broken.csv").write_text(text)
+    with pytest.raises(UserError, match=said):
+        read_outcomes(tmp_path / "broken.csv")
+
+
+def test_alone_it_prints_the_commands(capfd):
+    code, out, _ = run(capfd)
+    assert code == 0
+    assert "harness run" in out
+    assert "harness figures" in out
+
+
+def test_unknown_command(capfd):
+    code, _, err = run(capfd, "runn")
+    assert code == 2
+    assert "'runn' is no command; run, compare, " in err
+
+
+def test_help_is_quick_to_import_and_tells_the_choices():
+    """Torch, scikit-learn, pandas and matplotlib are imported where they are used."""
+    program = (
+        "import sys; from harness.cli import main\n"
+        "main(['run', '--help'])\n"
+        "heavy = {'torch', 'sklearn', 'pandas', 'matplotlib', 'nltk'} & set(sys.modules)\n"
+        "print('HEAVY', sorted(heavy))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "HEAVY []" in answer.stdout
+    assert "corpus: lyrl, rcv1" in answer.stdout
+    assert "experiment: exact_null, nips2005, nips2005_dissimilar, rr0434, smoke\n" in answer.stdout
+
+
+def harness(*arguments, **options):
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-m", "harness", *arguments]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_closed_standard_output():
+    command = f"exec {sys.executable} -m harness --version >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["run", "--help"], ["--version"]])
+def test_standard_output_that_is_full(arguments):
+    with Path("/dev/full").open("w") as full:
+        done = harness(*arguments, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.startswith("harness: standard output: No space left on device")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_backend_of_matplotlib_that_does_not_exist(tmp_path):
+    """Figures are files: what MPLBACKEND names is not asked."""
+    done = harness("figures", "from=absent", env=os.environ | {"MPLBACKEND": "nosuch"}, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("harness figures: from=absent: it holds no size_power.csv")
+
+
+def test_a_library_of_another_distribution_has_a_version():
+    from harness.compare.comparison import version_of
+
+    assert version_of("sklearn").count(".") >= 1
+    assert version_of("html") == "unknown"
