@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.compare.labels import fit_label
 from harness.drawing.layout import MARGIN, Page, text_width
 from harness.significance.ranks import cliques
 
@@ -15,10 +14,30 @@ LINE = 0.19  # inches between names
 BAR_STEP = 0.085
 AXIS_TOP = 0.62
 LONGEST = 2.2  # inches a name may take
+SMALLEST = 5.5  # points
 OVERHANG = 0.035  # inches by which a bar reaches beyond its ends
 NOTHING = (
     ": the hypothesis that all algorithms perform alike stands, and no pair should be read as different."
 )
+
+
+def fit_label(name: str, end: str, width: float, size: float = 7.5, bold: bool = False) -> tuple[str, float]:
+    """Return `name` followed by `end`, and the size in points at which they are no wider than `width` inches.
+
+    Below 5.5 points the middle of the name is left out instead.
+
+    >>> fit_label("a" * 20 + "b" * 20, " 1.5", 1)[0]
+    'aaaaaaaa…bbbbbbbb 1.5'
+    """
+    label = name + end
+    fitting = size * width / text_width(label, size, bold)
+    if fitting >= SMALLEST:
+        return label, min(size, fitting)
+    kept = len(name)
+    while kept > 2 and text_width(label, SMALLEST, bold) > width:
+        kept -= 1
+        label = name[: -(-kept // 2)] + "…" + name[len(name) - kept // 2 :] + end
+    return label, SMALLEST
 
 
 def critical_difference_figure(ranks: DataFrame, *, width: float = 7.2) -> tuple[Any, str]:
@@ -37,45 +56,42 @@ def critical_difference_figure(ranks: DataFrame, *, width: float = 7.2) -> tuple
     table = ranks.sort_values("average_rank", kind="stable", ignore_index=True)
     names = [str(name) for name in table["algorithm"]]
     places = table["average_rank"].to_numpy(float).tolist()
-    critical = float(table["critical_difference"].iloc[0])
-    bars = cliques(places, critical)
+    critical, k = float(table["critical_difference"].iloc[0]), len(names)
+    rows = _rows(cliques(places, critical), places)
     caption = _caption(table)
     labels = [fit_label(name, f"  {place:.2f}", LONGEST) for name, place in zip(names, places, strict=True)]
     side = max(text_width(label, size) for label, size in labels) + 0.12
-    n_left = (len(names) + 1) // 2
-    bars_end = AXIS_TOP + 0.12 + BAR_STEP * _n_rows(bars, places)
-    page = Page(width, bars_end + 0.12 + LINE * n_left, caption)
-    axes = page.axes(MARGIN, 0, width - 2 * MARGIN, bars_end + 0.12 + LINE * n_left)
+    n_left = (k + 1) // 2
+    top = AXIS_TOP + 0.12 + BAR_STEP * max((row + 1 for row, _ in rows), default=0)  # of the names
+    wide, height = width - 2 * MARGIN, top + 0.12 + LINE * n_left
+    page = Page(width, height, caption)
+    axes = page.axes(MARGIN, 0, wide, height)
     axes.set_axis_off()
-    axes.set_xlim(0, width - 2 * MARGIN)
-    axes.set_ylim(bars_end + 0.12 + LINE * n_left, 0)
-    line = _Line(len(names), side, width - 2 * MARGIN - side)
+    axes.set_xlim(0, wide)
+    axes.set_ylim(height, 0)
+    line = _Line(k, side, (wide - 2 * side) / (k - 1))
     _draw_axis(axes, line, critical)
-    for row, bar in _rows(bars, places):
+    for row, bar in rows:
         y = AXIS_TOP + 0.1 + BAR_STEP * row
-        low, high = _overhang(bar, places, OVERHANG / line.unit)
-        ends = [line.x(low), line.x(high)]
+        ends = [line.x(end) for end in _overhang(bar, places, OVERHANG / line.unit)]
         axes.plot(ends, [y, y], color="black", linewidth=3.2, solid_capstyle="butt", gid="bar")
     for place, (label, size) in enumerate(labels):
         left = place < n_left
-        depth = place if left else len(names) - 1 - place
-        y = bars_end + 0.1 + LINE * depth
-        x, end = line.x(places[place]), side - 0.06 if left else width - 2 * MARGIN - side + 0.06
-        axes.plot([x, x, end], [AXIS_TOP, y, y], color="0.25", linewidth=0.6, gid="stem")
+        y = top + 0.1 + LINE * (place if left else k - 1 - place)
+        x, end, sign = line.x(places[place]), side if left else wide - side, -1 if left else 1
+        axes.plot([x, x, end + 0.06 * sign], [AXIS_TOP, y, y], color="0.25", linewidth=0.6, gid="stem")
         axes.plot([x], [AXIS_TOP], "o", color="black", markersize=2.6, gid="rank")
-        axes.text(
-            end - 0.04 if left else end + 0.04, y, label, fontsize=size, va="center",
-            ha="right" if left else "left",
-        )  # fmt: skip
+        align = "right" if left else "left"
+        axes.text(end + 0.1 * sign, y, label, fontsize=size, va="center", ha=align)
     return page.figure, caption
 
 
-class _Line:
-    """The line of ranks 1 to k between two places of the page, in inches."""
+class _Line(NamedTuple):
+    """The line of ranks 1 to k: where it starts and what a rank is long, in inches."""
 
-    def __init__(self, k: int, start: float, end: float) -> None:
-        self.k, self.start, self.end = k, start, end
-        self.unit = (end - start) / (k - 1)
+    k: int
+    start: float
+    unit: float
 
     def x(self, rank: float) -> float:
         """Return the place of a rank."""
@@ -84,21 +100,19 @@ class _Line:
 
 def _draw_axis(axes: Any, line: _Line, critical: float) -> None:
     """Draw ranks 1 to k, and the critical difference above them."""
-    axes.plot([line.start, line.end], [AXIS_TOP, AXIS_TOP], color="black", linewidth=0.8)
+    axes.plot([line.start, line.x(line.k)], [AXIS_TOP, AXIS_TOP], color="black", linewidth=0.8)
     step = max(1, -(-line.k // 20))
     for rank in range(1, line.k + 1):
         axes.plot([line.x(rank)] * 2, [AXIS_TOP - 0.06, AXIS_TOP], color="black", linewidth=0.8)
         if (rank - 1) % step == 0:
             axes.text(line.x(rank), AXIS_TOP - 0.09, str(rank), fontsize=7, ha="center", va="bottom")
-    shown = min(critical, line.k - 1)
-    start, end, y = line.start, line.x(1 + shown), 0.26
-    axes.plot([start, end], [y, y], color="black", linewidth=1.2, gid="critical")
-    for x in (start, end) if shown == critical else (start,):
+    shown, y = min(critical, line.k - 1), 0.26
+    ends = [line.start, line.x(1 + shown)]
+    axes.plot(ends, [y, y], color="black", linewidth=1.2, gid="critical")
+    for x in ends if shown == critical else ends[:1]:
         axes.plot([x, x], [y - 0.04, y + 0.04], color="black", linewidth=1.2)
-    words = f"CD = {critical:.2f}" + (
-        "" if shown == critical else " (longer than the line: no pair can differ)"
-    )
-    axes.text(start, y - 0.07, words, fontsize=7, ha="left", va="bottom")
+    longer = "" if shown == critical else " (longer than the line: no pair can differ)"
+    axes.text(line.start, y - 0.07, f"CD = {critical:.2f}{longer}", fontsize=7, ha="left", va="bottom")
 
 
 def _rows(bars: list[list[int]], places: list[float]) -> list[tuple[int, list[int]]]:
@@ -120,10 +134,6 @@ def _overhang(bar: list[int], places: list[float], reach: float) -> tuple[float,
     before = [low - place for place in places if place < low]
     after = [place - high for place in places if place > high]
     return low - min([reach, *(gap / 2 for gap in before)]), high + min([reach, *(gap / 2 for gap in after)])
-
-
-def _n_rows(bars: list[list[int]], places: list[float]) -> int:
-    return max((row + 1 for row, _ in _rows(bars, places)), default=0)
 
 
 def _caption(table: DataFrame) -> str:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.compare.labels import fit_label
+from harness.compare.figure_critical_difference import LONGEST, fit_label
 from harness.drawing.layout import Page, text_width
+from harness.drawing.style import NOMINAL_LINE
 from harness.seeding import rng
+from harness.significance.result import check_choice
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 ROW, HEAD, FOOT = 0.36, 0.16, 0.42
-LONGEST = 2.2
 POINT, LINE = "#3b4a92", "#a3195b"
 
 
@@ -47,8 +48,7 @@ def seeds_figure(
         If the baseline is not among the algorithms.
     """
     names = list(dict.fromkeys(scores["algorithm"]))
-    if baseline not in names:
-        raise ValueError(f"baseline: {baseline!r} is not allowed; choose one of {', '.join(names)}")
+    check_choice("baseline", baseline, tuple(names))
     names = [baseline, *(name for name in names if name != baseline)]
     values = {name: scores.loc[scores["algorithm"] == name, "score"] for name in names}
     kept = [values[name].dropna().to_numpy(float) for name in names]
@@ -60,7 +60,9 @@ def seeds_figure(
     caption = _caption(values, baseline, higher_is_better)
     page = Page(width, HEAD + ROW * len(names) + FOOT, caption)
     axes = page.axes(left, HEAD, width - left - 0.15, ROW * len(names))
-    axes.axvline(kept[0].mean(), color="0.35", linewidth=0.8, linestyle=(0, (6, 3)), zorder=0, gid="baseline")
+    axes.axvline(
+        kept[0].mean(), color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="baseline"
+    )
     _draw_boxes(axes, kept)
     for place, (name, own) in enumerate(zip(names, kept, strict=True)):
         _draw_points(axes, place, own, str(name), higher_is_better)

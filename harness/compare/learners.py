@@ -1,90 +1,362 @@
-"""Linear learners that are trained on many weighted samples of one data set at once."""
+"""``study=learners``: estimators compared on one data set, as the wine report does, or on several."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-Floats = NDArray[np.float64]
-Learner = Callable[[sparse.csr_array, NDArray[np.bool_], NDArray[np.int64]], tuple[Floats, Floats]]
+from harness.compare import learner_tables as tables
+from harness.compare import wine_tables
+from harness.compare.datasets import Dataset, facts_of_data
+from harness.compare.learner_figures import describe
+from harness.compare.learner_tables import join_data_sets
+from harness.compare.learner_tests import TESTS
+from harness.compare.rank_tables import rank_estimators, score_words
+from harness.compare.report_parts import pick, sections
+from harness.compare.seeds import display_table, seeds_notes, seeds_table
+from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
+from harness.compare.variance_report import describe_design, split_variance, tabulate_variance
+from harness.results.captions import sentence
+from harness.runtime.parallel import Run
+from harness.runtime.run_folder import RunFolder
+from harness.runtime.store import write_atomically
+from harness.significance.mcnemar import mcnemar
+from harness.writing.report import Captioned, Report, Section, bullets, table, text
+from harness.writing.table_text import to_csv
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHOWN_FAILURES = 20
+HOW_TO_READ = (
+    "Every seed cuts the same samples anew: intervals over the seeds say how sure a mean or a share is for "
+    "these samples, not for other data of the same kind.",
+    "Whether two estimators differ in truth is not known: a share of seeds that reject is neither a size nor "
+    "a power. A share well between 0 and 1 says that one study's verdict hangs on its seed.",
+    "McNemar's test judges the two trained classifiers on one hold-out; the 5x2cv tests judge the "
+    "algorithms, trained on half of the samples. Both are two-sided.",
+    "Cohen's d is the mean difference over its standard deviation over the seeds; it does not grow with the "
+    "number of seeds, as a test's statistic does.",
+    "The seeds share their samples: a t test that takes them for independent rejects true hypotheses far too "
+    "often (more than half of them for 30 resamples at the 5 % level). The table of seeds has the corrected "
+    "resampled t test, which allows for it.",
+    "Holm's adjustment is over the pairs of one seed and test.",
+    "To report the best of many seeds is to report luck: the tables give means and quantiles.",
+)
+FILES = (
+    "trials.csv: every score of every estimator and seed",
+    "verdicts.csv: every pair, test and seed with the hold-out's cells, statistic and p-value",
+    "scores.csv, rejections.csv: the same over the seeds, with intervals",
+    "failures.csv: every fit that failed",
+    "tables/: tables 4, 5 and 6 as Markdown and LaTeX, 4 and 5 as CSV",
+    "tables/seeds: every estimator beside the baseline over the hold-outs of all seeds, with the corrected "
+    "resampled t test",
+)
+FILES_OF_RANKS = (
+    "tables/mean_scores.csv: the mean score of every estimator on every data set",
+    "tables/ranks: average ranks over the data sets, Friedman's test, Nemenyi's critical difference, Holm's "
+    "comparisons with the baseline",
+)
+FILES_OF_VARIANCE = (
+    "variance.csv: every score over splits, random states and settings",
+    "tables/variance: variance components, and (variance_alone) one source at a time",
+)
+SECONDS = (
+    "Table 6. Seconds of training and predicting, of one seed on one core. They differ from run to run, and "
+    "so this table alone has no CSV."
+)
+# the first condition that holds, on the share of seeds on which 5x2cv F rejects and its interval
+VERDICTS: tuple[tuple[Callable[[float, float], bool], str], ...] = (
+    (lambda low, high: low > 0.9, "nearly every seed shows a difference"),
+    (lambda low, high: high < 0.1, "hardly any seed shows a difference"),
+    (lambda low, high: low > 0.5, "most seeds show a difference, not all"),
+    (lambda low, high: high < 0.5, "most seeds show none, not all"),
+    (lambda low, high: high - low > 0.4, "too few seeds to tell how much the verdict hangs on them"),
+    (lambda low, high: True, "the verdict hangs on the seed"),
+)
 
 
-def naive_bayes(x: sparse.csr_array, y: NDArray[np.bool_], times: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Train complement naive Bayes on many samples of one data set.
-
-    With two classes it is multinomial naive Bayes without class priors: the smoothed share of a
-    term's weight in either class, one added to each. All samples are trained by one matrix product;
-    the decisions are those of ``sklearn.naive_bayes.ComplementNB``.
+def compare_learners(
+    run: RunFolder,
+    stage_run: Callable[..., Run],
+    seed: int,
+    *,
+    data: Sequence[Dataset],
+    estimators: Mapping[str, Any],
+    descriptions: Mapping[str, Any],
+    missing: list[str],
+    setting: Mapping[str, Any],
+) -> tuple[dict[str, Any], Report]:
+    """Compare estimators by a hold-out and 5x2cv, over many seeds; over several data sets by ranks too.
 
     Parameters
     ----------
-    x : csr_array, shape (n_examples, n_terms)
-        Weights >= 0.
-    y : bool array, shape (n_examples,)
-    times : int array, shape (n_samples, n_examples)
-        How often a sample holds each example.
+    run, stage_run, seed
+        As every study of :func:`harness.compare.study.compare` gets them.
+    data : sequence of Dataset
+        Names differ.
+    estimators : mapping of str to estimator
+    descriptions : mapping of str to JSON types
+        What each estimator was made from: part of the key of what is kept.
+    missing : list of str
+        Sentences on estimators that are left out.
+    setting : mapping
+        `n_seeds`, `alpha`, `scorer`, `test_share`, `baseline` (None takes the first), and `n_splits`,
+        `n_initialisations` and `settings` of :func:`harness.compare.trials.run_variance`; no split, no
+        variance by source.
 
     Returns
     -------
-    coef : float array, shape (n_terms, n_samples)
-    intercept : float array, shape (n_samples,)
-        An example belongs to the class where ``x @ coef + intercept > 0``. A sample with one class
-        decides for that class everywhere.
-
-    References
-    ----------
-    Rennie, Shih, Teevan & Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers,
-    ICML, section 3.1.
-
-    Examples
-    --------
-    >>> x = sparse.csr_array(np.array([[2.0, 0.0], [0.0, 1.0]]))
-    >>> coef, intercept = naive_bayes(x, np.array([True, False]), np.ones((1, 2), dtype=int))
-    >>> (x @ coef + intercept > 0).ravel().tolist()
-    [True, False]
+    facts : dict
+        For ``provenance.json``.
+    report : Report
     """
-    weights = times.T.astype(float)
-    transposed = sparse.csr_array(x.T)
-    logs = []
-    for member in (y, ~y):
-        smoothed = transposed @ np.where(member[:, None], weights, 0.0) + 1.0
-        logs.append(np.log(smoothed) - np.log(smoothed.sum(axis=0)))
-    return _settle_one_class(y, times, logs[0] - logs[1], np.zeros(len(times)))
+    for note in missing:
+        run.say(f"note: {note}")
+    libraries = {name: _xgboost(descriptions[name]) for name in estimators}
+    scoring = Scoring(seed, setting["scorer"], setting["test_share"])
+
+    def runs(stage: str, one: Dataset) -> Callable[[str], Run]:
+        """Return what gives each estimator the run of its units on one data set."""
+        made_from = [one.fingerprint(), *scoring, version_of("sklearn")]
+        return lambda name: stage_run(stage, *made_from, libraries[name], name, descriptions[name])
+
+    trials, spread = {}, {}
+    for one in data:
+        where = f" on {one.name}" if len(data) > 1 else ""
+        with run.clock.stage(f"trials{where}"):
+            trials[one.name] = run_trials(
+                one, estimators, make_run=runs("trials", one), n_seeds=setting["n_seeds"], scoring=scoring
+            )
+        if setting["n_splits"]:
+            sizes = {name: setting[name] for name in ("n_splits", "n_initialisations")}
+            with run.clock.stage(f"variance by source{where}"):
+                spread[one.name] = run_variance(
+                    one, estimators, setting["settings"], make_run=runs("variance", one), scoring=scoring,
+                    **sizes,
+                )  # fmt: skip
+    kept = ("n_seeds", "alpha", "scorer", "baseline")
+    facts = {
+        "data": [facts_of_data(one, scoring.test_share) for one in data], "estimators": list(estimators),
+        "seed": seed, **{name: setting[name] for name in kept},
+        "xgboost": next((found for found in libraries.values() if found), None),
+    }  # fmt: skip
+    with run.clock.stage("tables"):
+        return _write_tables(run.out, facts, trials, spread, estimators, missing)
 
 
-def linear_svm(x: sparse.csr_array, y: NDArray[np.bool_], times: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Train a linear support vector machine (squared hinge loss, C = 1) on each sample.
+def _xgboost(description: object) -> str | None:
+    """Return the version of xgboost where an estimator, or a step of it, comes from there."""
+    return version_of("xgboost") if "xgboost." in str(description) else None
 
-    Parameters and Returns: as :func:`naive_bayes`.
 
-    References
-    ----------
-    Fan et al. (2008), LIBLINEAR, JMLR 9, 1871-1874; the solver of ``LinearSVC(dual=False)``.
+def version_of(module: str) -> str:
+    """Return what a module says of its version: its distribution may have another name, as xgboost-cpu."""
+    return str(getattr(import_module(module), "__version__", "unknown"))
+
+
+class Part(NamedTuple):
+    """What one question adds: captioned tables and CSVs of ``tables/`` by file, findings, warnings, files."""
+
+    tables: Mapping[str, Sequence[Captioned]] = {}
+    csvs: Mapping[str, DataFrame] = {}
+    found: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    files: Sequence[str] = ()
+
+
+def _write_tables(
+    out: Path,
+    facts: dict[str, Any],
+    trials: Mapping[str, Mapping[str, Trials]],
+    spread: Mapping[str, DataFrame],
+    estimators: Mapping[str, Any],
+    missing: Sequence[str],
+) -> tuple[dict[str, Any], Report]:
+    """Write every CSV; return the facts and the report."""
+    n, alpha, scorer = len(trials), facts["alpha"], facts["scorer"]
+    is_report = wine_tables.is_wine_report(list(trials), scorer)
+    kept = {name: tables.tabulate_comparison(own, alpha, scorer) for name, own in trials.items()}
+    joined = {
+        file: join_data_sets({name: own[file] for name, own in kept.items()}, n)
+        for file in next(iter(kept.values()))
+    }
+    seconds = join_data_sets({name: tables.tabulate_seconds(own) for name, own in trials.items()}, n)
+    parts = [
+        _ranks(joined["scores"], facts) if n > 1 else Part(),
+        _shown(kept, seconds, facts),
+        _seeds(kept, facts),
+        _variance(spread, estimators, scorer) if spread else Part(),
+        Part(found=wine_tables.rate_sentences(joined["scores"]) if is_report else ()),
+    ]
+    csvs = {f"tables/{stem}": table for part in parts for stem, table in part.csvs.items()}
+    csvs |= joined | ({"variance": join_data_sets(spread, n)} if spread else {})
+    for stem, made in csvs.items():
+        digits = None if stem == "tables/seeds" else "%.10g"
+        write_atomically(out / f"{stem}.csv", to_csv(made, float_format=digits))
+    warnings = [*missing, *count_warnings(trials), *(line for part in parts for line in part.warnings)]
+    facts |= {
+        "warnings": warnings, "n_failed_fits": len(joined["failures"]),
+        "seconds_of_estimators": seconds.to_dict("records"),
+    }  # fmt: skip
+    captioned = {stem: one for part in parts for stem, one in part.tables.items()}
+    found = [sentence(line) for part in parts for line in part.found]
+    shown = [one for own in captioned.values() for one in own]
+    files = [*FILES, *(line for part in parts for line in part.files)]
+    body = [
+        *sections(found, describe(facts), [sentence(line) for line in warnings], shown),
+        _failures(joined["failures"]),
+        *([wine_tables.published(joined["verdicts"])] if is_report else []),
+        Section("How to read the numbers", [bullets(HOW_TO_READ)]),
+        Section("Files", [bullets([sentence(line) for line in files])]),
+    ]
+    return facts, Report("Comparison of learning algorithms", body, captioned)
+
+
+def _prefixed(data: str, lines: Sequence[str], n: int) -> list[str]:
+    """Return sentences on one data set; with several each begins with its name."""
+    return [f"{data}: {line}" if n > 1 else line for line in lines]
+
+
+def _ranks(scores: DataFrame, facts: Mapping[str, Any]) -> Part:
+    made = rank_estimators(scores, **{name: facts[name] for name in ("scorer", "baseline", "alpha")})
+    csvs = {"mean_scores": made.means.reset_index()}
+    csvs |= {} if made.ranks is None else {"ranks": made.ranks}
+    return Part({"ranks": made.parts}, csvs, made.findings, made.warnings, FILES_OF_RANKS)
+
+
+def _shown(kept: Mapping[str, Mapping[str, DataFrame]], seconds: DataFrame, facts: Mapping[str, Any]) -> Part:
+    """Return tables 4, 5 and 6, and what the tests found."""
+    scorer, n, found = facts["scorer"], len(kept), []
+    rates = {name: tables.table_of_scores(own["scores"]) for name, own in kept.items()}
+    verdicts = {name: tables.table_of_verdicts(own["rejections"]) for name, own in kept.items()}
+    if wine_tables.is_wine_report(list(kept), scorer):
+        rates = {"wine": wine_tables.add_published_rates(rates["wine"])}
+        verdicts = {"wine": wine_tables.add_published_verdicts(verdicts["wine"], kept["wine"]["rejections"])}
+    for name, own in kept.items():
+        found += _prefixed(name, findings(own["rejections"], own["verdicts"], facts["alpha"]), n)
+    csvs = {"table4": join_data_sets(rates, n), "table5": join_data_sets(verdicts, n)}
+    words = "Error rates" if scorer == ERROR else f"Scores ({scorer})"
+    captions = {
+        "table4": f"Table 4. {words} on the hold-out and in 5x2cv, over the seeds.",
+        "table5": "Table 5. Does the test reject, for each pair?",
+        "table6": SECONDS,
+    }
+    shown = csvs | {"table6": seconds}
+    return Part({stem: [(captions[stem], shown[stem])] for stem in shown}, csvs, found)
+
+
+def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[str]:
+    """Return what was found, one sentence a pair and one on what the hold-out can show."""
+    found = []
+    for (a, b), part in rejections.groupby(["a", "b"], sort=False):
+        known = part[part["n_seeds"] > part["n_missing"]].to_dict("records")
+        shares = [
+            f"{TESTS[row['test']].label} {100 * row['rate']:.1f} % "
+            f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+            for row in known
+        ]
+        if not shares:
+            found.append(f"{a} - {b}: no verdict, every seed failed")
+            continue
+        found.append(f"{a} - {b}: seeds that reject: {', '.join(shares)}; {_verdict(part)}")
+    few = fewest_discordant(alpha, "corrected")
+    cells = verdicts[(verdicts["test"] == "mcnemar") & verdicts["pvalue"].notna()]
+    if len(cells):
+        m = (cells["only_a_wrong"] + cells["only_b_wrong"]).astype(int)
+        found.append(
+            f"McNemar's corrected test needs {few} discordant samples to reject; "
+            f"{100 * (m >= few).mean():.1f} % of the hold-outs (all pairs and seeds) have as many, and "
+            f"{100 * (m == 0).mean():.1f} % have none; the median is {m.median():g}"
+        )
+    return found
+
+
+def _verdict(part: DataFrame) -> str:
+    """Return a verdict on one pair from the combined F test, the best of the four at keeping its level."""
+    row = pick(part, test="five_by_two_f").iloc[0]
+    if row["n_seeds"] == row["n_missing"]:
+        return "5x2cv gave no verdict"
+    return next(words for holds, words in VERDICTS if holds(row["low"], row["high"])) + " (5x2cv F)"
+
+
+def fewest_discordant(alpha: float, variant: str) -> int:
+    """Return how many discordant samples, all on one side, McNemar's test needs to reject.
+
+    >>> fewest_discordant(0.05, "corrected"), fewest_discordant(0.05, "exact")
+    (6, 6)
     """
-    from sklearn import config_context
-    from sklearn.svm import LinearSVC
-
-    coef, intercept = np.zeros((x.shape[1], len(times))), np.zeros(len(times))
-    plain = sparse.csr_matrix(x)
-    with config_context(assume_finite=True, skip_parameter_validation=True):
-        for sample, repeats in enumerate(times):
-            rows = np.repeat(np.arange(len(y)), repeats)
-            if y[rows].any() and not y[rows].all():
-                machine = LinearSVC(dual=False).fit(plain[rows], y[rows])
-                coef[:, sample], intercept[sample] = machine.coef_[0], machine.intercept_[0]
-    return _settle_one_class(y, times, coef, intercept)
+    counts = np.zeros((2000, 8), dtype=np.int64)
+    counts[:, 1], counts[:, 0] = np.arange(2000), 1
+    return int(np.argmax(mcnemar(counts, variant).pvalue <= alpha))
 
 
-def _settle_one_class(
-    y: NDArray[np.bool_], times: NDArray[np.int64], coef: Floats, intercept: Floats
-) -> tuple[Floats, Floats]:
-    """Let samples with one class decide for it."""
-    n_positive, n = times @ y, times.sum(axis=1)
-    single = (n_positive == 0) | (n_positive == n)
-    coef = np.where(single, 0.0, coef)
-    return coef, np.where(single, np.where(n_positive > 0, 1.0, -1.0), intercept)
+def _seeds(kept: Mapping[str, Mapping[str, DataFrame]], facts: Mapping[str, Any]) -> Part:
+    """Return the table of seeds, of every data set where two estimators have scores for it."""
+    made, baselines, warnings = {}, {}, []
+    for sizes in facts["data"]:
+        name, trials = sizes["name"], kept[sizes["name"]]["trials"]
+        scores = trials.pivot(index="seed", columns="estimator", values="hold_out")[facts["estimators"]]
+        scores = scores.loc[:, scores.count() >= 2]
+        if scores.shape[1] < 2 or len(scores.dropna()) < 2:
+            continue
+        baseline = str(facts["baseline"] if facts["baseline"] in scores else scores.columns[0])
+        if facts["baseline"] not in (None, baseline):
+            warnings.append(
+                f"{facts['baseline']} has no scores on the hold-outs of {name}; {baseline} stands in for the "
+                "baseline there"
+            )
+        baselines[name] = baseline
+        made[name] = seeds_table(
+            scores, baseline, higher_is_better=facts["scorer"] != ERROR, alpha=facts["alpha"],
+            splits=(sizes["n_train"], sizes["n_test"]),
+        )  # fmt: skip
+    if not made:
+        return Part(warnings=warnings)
+    table, words = join_data_sets(made, len(kept)), score_words(facts["scorer"])
+    own = list(dict.fromkeys(baselines.values()))
+    told = own if len(own) == 1 else [f"{baseline} on {name}" for name, baseline in baselines.items()]
+    named = table.assign(algorithm=table["algorithm"] + " on " + table["data"]) if "data" in table else table
+    caption = (
+        f"{words[0].upper()}{words[1:]} on the hold-outs of all seeds; baseline {', '.join(told)}. "
+        f"{' '.join(seeds_notes(named))}"
+    )
+    return Part({"seeds": [(caption, display_table(table))]}, {"seeds": table}, warnings=warnings)
 
 
-LEARNERS: dict[str, Learner] = {"naive_bayes": naive_bayes, "linear_svm": linear_svm}
-"""All by the names that ``learner=`` takes."""
+def _variance(spread: Mapping[str, DataFrame], estimators: Mapping[str, Any], scorer: str) -> Part:
+    """Return the variance by source of the scores of each data set."""
+    n, split = len(spread), {name: split_variance(scores, estimators) for name, scores in spread.items()}
+    csvs, shown = tabulate_variance(split, score_words(scorer), describe_design(next(iter(spread.values()))))
+    found, warnings = (
+        [line for name, own in split.items() for line in _prefixed(name, getattr(own, kind), n)]
+        for kind in ("findings", "warnings")
+    )
+    return Part({"variance": shown} if shown else {}, csvs, found, warnings, FILES_OF_VARIANCE)
+
+
+def _failures(failures: DataFrame) -> Section:
+    if failures.empty:
+        return Section("Failures", [text("None: every fit was trained and scored.")])
+    keys = [key for key in ("data", "estimator", "reason") if key in failures]
+    counted = failures.groupby(keys, sort=False).size().reset_index(name="fits")
+    words = (
+        f"{len(failures)} fits failed; their seeds have no verdict where they were needed. All are in "
+        "failures.csv."
+    )
+    return Section("Failures", [table(counted.head(SHOWN_FAILURES), words)])
+
+
+def count_warnings(trials: Mapping[str, Mapping[str, Trials]]) -> list[str]:
+    """Return one sentence for each estimator and text of a warning, with the number of fits."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for data, found in trials.items():
+        for name, own in found.items():
+            where = f"{name} on {data}" if len(trials) > 1 else name
+            counted.update((where, text) for _, _, text in own.warnings)
+    return [f"{name}: {n} fits warned: {text}" for (name, text), n in counted.items()]

@@ -1,16 +1,29 @@
-"""Several algorithms on several data sets: their average ranks, and which pairs differ."""
+"""Several algorithms on several data sets: their mean scores, average ranks, and which pairs differ."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
+from harness.compare.seeds import BASELINE, BETTER, OPEN, WORSE
+from harness.compare.trials import ERROR
 from harness.significance.ranks import Friedman, friedman, holm, nemenyi
+from harness.significance.result import check_choice
+from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+DIGITS = 10  # as in the CSV: what is equal there ties
+MANY_DATA_SETS, MANY_ALGORITHMS = 10, 5  # Demsar (2006), section 3.2.2
+WHY_MEANS = (
+    "The means of 5x2cv are ranked, not those of the hold-outs, because each halving tests every sample "
+    "once: they hang less on the seed. The estimators are judged as trained on half of the samples."
+)
 
 
 class RankTables(NamedTuple):
@@ -84,7 +97,11 @@ def rank_tables(
     import pandas as pd
 
     names = [str(name) for name in scores.columns]
-    _check_names(names, baseline)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"scores: algorithm {twice[0]!r} is there twice; each algorithm once is allowed")
+    if baseline is not None:
+        check_choice("baseline", baseline, tuple(names))
     values = scores.to_numpy()
     overall = friedman(values, higher_is_better=higher_is_better, degenerate=degenerate)
     after = nemenyi(values, alpha, higher_is_better=higher_is_better, degenerate=degenerate)
@@ -115,13 +132,7 @@ def rank_tables(
 
 
 def friedman_table(result: Friedman) -> DataFrame:
-    """Return the forms of Friedman's test, a row each: form, statistic, pvalue.
-
-    Examples
-    --------
-    >>> friedman_table(friedman([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4]]))["pvalue"].round(3).tolist()
-    [0.083, 0.083, 0.25]
-    """
+    """Return the forms of Friedman's test, a row each: form, statistic, pvalue."""
     import pandas as pd
 
     rows = [
@@ -132,17 +143,157 @@ def friedman_table(result: Friedman) -> DataFrame:
     return pd.DataFrame(rows, columns=["form", "statistic", "pvalue"])
 
 
-def _check_names(names: list[str], baseline: str | None) -> None:
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"scores: algorithm {twice[0]!r} is there twice; each algorithm once is allowed")
-    if baseline is not None and baseline not in names:
-        raise ValueError(f"baseline: {baseline!r} is not allowed; choose one of {', '.join(names)}")
-
-
 def _places(names: list[str], baseline: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the places of both algorithms of each pair."""
     if baseline is None:
         return np.triu_indices(len(names), 1)
     other = np.array([place for place, name in enumerate(names) if name != baseline])
     return other, np.full(len(other), names.index(baseline))
+
+
+class Ranks(NamedTuple):
+    """What several data sets say of the estimators.
+
+    Attributes
+    ----------
+    means : DataFrame
+        A row a data set, a column an estimator: the mean score in 5x2cv; missing where every seed failed.
+    ranks : DataFrame or None
+        A row an estimator, best first, with all forms of Friedman's test and the comparison with the
+        baseline; None where fewer than two data sets or estimators are left.
+    parts : list of (caption, table)
+        For print.
+    findings, warnings : list of str
+    """
+
+    means: DataFrame
+    ranks: DataFrame | None
+    parts: list[Captioned]
+    findings: list[str]
+    warnings: list[str]
+
+
+def score_words(scorer: str) -> str:
+    """Return what a score is called."""
+    return "error rate" if scorer == ERROR else f"score ({scorer})"
+
+
+def rank_estimators(
+    scores: DataFrame, *, scorer: str, baseline: str | None = None, alpha: float = 0.05
+) -> Ranks:
+    """Return average ranks over the data sets of ``scores.csv``, and Holm's comparisons with the baseline.
+
+    An estimator without a mean on any data set is left out, then every data set on which one has none. The
+    first estimator stands in for a baseline that is not given or has no ranks.
+    """
+    means, warnings = mean_scores(scores)
+    kept, left_out = _complete(means)
+    warnings += left_out
+    title = (
+        f"Mean {score_words(scorer)} in 5x2cv over all seeds, of each estimator on each data set. {WHY_MEANS}"
+    )
+    parts: list[Captioned] = [(title, means.reset_index())]
+    if min(kept.shape) < 2:
+        warnings.append("There are no ranks: at least two data sets and two estimators with means are needed")
+        return Ranks(means, None, parts, [], warnings)
+    chosen = str(baseline if baseline in kept else kept.columns[0])
+    if baseline not in (None, chosen):
+        warnings.append(f"{baseline} has no ranks; {chosen} stands in for the baseline over the data sets")
+    tables = rank_tables(kept, baseline=chosen, higher_is_better=scorer != ERROR, alpha=alpha)
+    ranks = _with_comparisons(tables, chosen)
+    warnings += _few(*kept.shape)
+    parts += [(_caption(ranks, chosen), _shown(ranks)), ("Friedman's test", friedman_table(tables.friedman))]
+    return Ranks(means, ranks, parts, [_finding(ranks, chosen, scorer)], warnings)
+
+
+def mean_scores(scores: DataFrame) -> tuple[DataFrame, list[str]]:
+    """Return mean scores in 5x2cv, a row a data set and a column an estimator, and notes on missing seeds."""
+    own = scores[scores["design"] == "five_by_two"]
+    means = own.pivot(index="data", columns="estimator", values="mean").round(DIGITS)
+    means = means.loc[own["data"].unique(), own["estimator"].unique()].rename_axis(columns=None)
+    columns = ["estimator", "data", "n_seeds", "n_missing"]
+    some = own.loc[(own["n_missing"] > 0) & own["mean"].notna(), columns]
+    notes = [
+        f"{name} on {data}: its mean is over {n - lost} of {n} seeds; the ranks take it as it is"
+        for name, data, n, lost in some.itertuples(index=False)
+    ]
+    return means, notes
+
+
+def _complete(means: DataFrame) -> tuple[DataFrame, list[str]]:
+    """Return the means without estimators that have none, then without data sets that lack one."""
+    nowhere = means.columns[means.isna().all()]
+    notes = [f"{name} has no score on any data set and is left out of the ranks" for name in nowhere]
+    rest = means.drop(columns=nowhere)
+    for name, row in rest[rest.isna().any(axis=1)].iterrows():
+        lacking = ", ".join(str(estimator) for estimator in row.index[row.isna()])
+        notes.append(f"{name} is left out of the ranks: no score of {lacking}")
+    return rest.dropna(), notes
+
+
+def _with_comparisons(tables: RankTables, baseline: str) -> DataFrame:
+    """Return the ranks with Friedman's test and each estimator's comparison with the baseline."""
+    overall = tables.friedman
+    pairs = tables.pairs.rename(columns={"algorithm_a": "algorithm"}).drop(columns="algorithm_b")
+    ranks = tables.ranks.assign(
+        friedman_f=overall.f, chi_square=overall.chi_square_ties, chi_square_pvalue=overall.pvalue_ties
+    ).merge(pairs, on="algorithm", how="left")
+    ranks["verdict"] = [
+        BASELINE if name == baseline else OPEN if not differs else BETTER if gap < 0 else WORSE
+        for name, gap, differs in ranks[["algorithm", "rank_difference", "differs"]].itertuples(index=False)
+    ]
+    return ranks.drop(columns="differs")
+
+
+def _few(n: int, k: int) -> list[str]:
+    if n > MANY_DATA_SETS and k > MANY_ALGORITHMS:
+        return []
+    return [
+        f"{n} data sets and {k} estimators are few: Friedman's chi-square is trusted for more than "
+        f"{MANY_DATA_SETS} data sets and more than {MANY_ALGORITHMS} algorithms (Demsar 2006), and Nemenyi's "
+        "and Holm's p-values rest on the same approximation"
+    ]
+
+
+def _caption(ranks: DataFrame, baseline: str) -> str:
+    first = ranks.iloc[0]
+    return (
+        f"Average ranks over {first['n_datasets']} data sets, 1 is best. Two estimators differ by Nemenyi's "
+        f"test where their ranks are at least {first['critical_difference']:.3f} apart (level "
+        f"{first['alpha']:g}); p by Holm and p by Nemenyi are of the comparison with {baseline}, the verdict "
+        "is Holm's. Ranks depend on which estimators take part."
+    )
+
+
+def _shown(ranks: DataFrame) -> DataFrame:
+    names = {
+        "algorithm": "estimator", "average_rank": "average rank", "mean_score": "mean of the means",
+        "rank_difference": "rank difference", "z": "z", "pvalue": "p", "pvalue_holm": "p (Holm)",
+        "pvalue_nemenyi": "p (Nemenyi)", "verdict": "verdict",
+    }  # fmt: skip
+    return ranks[list(names)].rename(columns=names)
+
+
+def _finding(ranks: DataFrame, baseline: str, scorer: str) -> str:
+    first = ranks.iloc[0]
+    names = ranks["algorithm"]
+    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(names, ranks["average_rank"], strict=True))
+    verdict = "the estimators differ" if first["friedman_pvalue"] <= first["alpha"] else "no difference shown"
+    apart = [
+        f"{name} is {word}"
+        for name, word in zip(names, ranks["verdict"], strict=True)
+        if word in (BETTER, WORSE)
+    ]
+    places = list(zip(names, ranks["average_rank"], strict=True))
+    critical = first["critical_difference"]
+    parted = [
+        f"{a} and {b}" for (a, low), (b, high) in itertools.combinations(places, 2) if high - low >= critical
+    ]
+    f = "infinite" if np.isinf(first["friedman_f"]) else f"{first['friedman_f']:.2f}"
+    return (
+        f"Over {first['n_datasets']} data sets (mean {score_words(scorer)} in 5x2cv) the average ranks are "
+        f"{listed}; Friedman's chi-square {first['chi_square']:.2f} (p = {first['chi_square_pvalue']:.3g}), "
+        f"Iman and Davenport's F {f} (p = {first['friedman_pvalue']:.3g}): {verdict}; Nemenyi's critical "
+        f"difference {critical:.2f} parts {', '.join(parted) or 'no pair'}; "
+        f"against {baseline}, after Holm, {', '.join(apart) or 'none differs'}"
+    )

@@ -1,24 +1,26 @@
 """Dietterich's simulated data sets: two algorithms whose errors are fixed with the data set."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, hypergeom
 
-from harness.compare.designs import (
+from harness.compare.learner_tests import (
     N_HALVINGS,
     Differences,
-    check_even,
+    Floats,
+    Ints,
+    check_design,
+    count_rejections,
     first_trials,
     fold_sizes,
     split_sizes,
 )
-from harness.compare.learner_tests import HOLD_OUT, TESTS, count_rejections
+from harness.errors import UserError
 from harness.seeding import rng
 
-Ints = NDArray[np.int64]
 BLOCK = 1000
 """Trials that share a generator; a block is always drawn whole, so that more trials extend fewer."""
 HALVES = ("exact", "random")
@@ -53,42 +55,64 @@ class Point(NamedTuple):
     n_folds: int
 
 
-def check_point(point: Point) -> None:
-    """Raise ValueError unless data sets of this kind can be drawn.
+N_REFERENCE = 20_000
+"""Data sets behind each reference."""
+# level .05, two-sided; measured once by a program that shares no code with this one
+REFERENCES = {
+    "exact": {
+        "resampled_t": 0.612, "kfold_t": 0.046, "five_by_two_t": 0.026, "five_by_two_f": 0.030,
+        "corrected_resampled_t": 0.045,
+    },
+    "random": {
+        "resampled_t": 0.616, "kfold_t": 0.050, "five_by_two_t": 0.027, "five_by_two_f": 0.033,
+        "corrected_resampled_t": 0.050,
+    },
+}  # fmt: skip
+# one hold-out of 100 examples drawn independently, by enumeration, to four digits
+ENUMERATED = {
+    "mcnemar": 0.0257, "mcnemar_uncorrected": 0.0512, "mcnemar_exact": 0.0292, "mcnemar_midp": 0.0462,
+    "proportion": 0.0552,
+}  # fmt: skip
+STANDARD = {
+    halves: Point(halves, 0.05, 0.15, 0.0, 300, 1 / 3, n_resamples=30, n_folds=10) for halves in REFERENCES
+}
 
-    Examples
-    --------
-    >>> check_point(Point("exact", 0.05, 0.15, 0.2, 300, 1 / 3, 30, 10))
-    Traceback (most recent call last):
-    ...
-    ValueError: difference: 0.2 is not allowed with error probabilities 0.05 and 0.15; 0 to 0.1 is
+
+def reference(point: Point, test: str, alpha: float, enumerated: bool) -> tuple[float, float]:
+    """Return what another program measured as a Type I error and its standard error; NaN where it did not.
+
+    >>> reference(STANDARD["random"], "mcnemar", 0.05, True)
+    (0.0257, 0.0)
     """
-    if point.halves not in HALVES:
-        raise ValueError(f"halves: {point.halves!r} is not allowed; choose from {', '.join(HALVES)}")
+    if alpha != 0.05 or point != STANDARD[point.halves]:
+        return np.nan, np.nan
+    if enumerated:
+        known = point.halves == "random" and test in ENUMERATED
+        return (ENUMERATED[test], 0.0) if known else (np.nan, np.nan)
+    value = REFERENCES[point.halves].get(test, np.nan)
+    return value, float(np.sqrt(value * (1 - value) / N_REFERENCE))
+
+
+def check_point(point: Point) -> None:
+    """Raise UserError unless data sets of this kind can be drawn."""
     low, high = point.low, point.high
     if not 0 <= low <= high <= 1:
-        raise ValueError(f"errors: {low!r}, {high!r} is not allowed; 0 <= first <= second <= 1 is")
+        raise UserError(f"errors: {low!r}, {high!r} is not allowed; 0 <= first <= second <= 1 is")
     most = round(2 * min(low, 1 - high), 12)
     if not 0 <= point.difference <= most:
-        raise ValueError(
+        raise UserError(
             f"difference: {point.difference!r} is not allowed with error probabilities {low!r} and {high!r}; "
             f"0 to {most:g} is"
         )
-    check_even(point.n_examples)
-    split_sizes(point.n_examples, point.test_share)
-    fold_sizes(point.n_examples, point.n_folds)
-    if point.n_resamples < 2:
-        raise ValueError(f"n_resamples: {point.n_resamples} is not allowed; at least 2 are")
+    check_design(*point[4:])
 
 
-def region_errors(point: Point) -> NDArray[np.float64]:
+def region_errors(point: Point) -> Floats:
     """Return the error probabilities, rows A and B, columns the two regions.
 
-    The first region is easier for A, the second for B; a true difference takes half of itself off A's
-    probabilities and adds half to B's, so that the mean error rates differ by just that.
+    The first region is easier for A, the second for B; half of a true difference is taken off A's
+    probabilities and half is added to B's.
 
-    Examples
-    --------
     >>> region_errors(Point("exact", 0.05, 0.15, 0.04, 300, 1 / 3, 30, 10)).round(3).tolist()
     [[0.03, 0.13], [0.17, 0.07]]
     """
@@ -102,10 +126,6 @@ def draw_data_sets(point: Point, n_trials: int, generator: np.random.Generator) 
 
     In its region an example is an error of A and, independently, of B with the region's probabilities.
     No learning takes place: an example that is wrong stays wrong whatever is trained on.
-
-    Returns
-    -------
-    int array, shape (n_trials, 3)
     """
     half = point.n_examples // 2
     first = generator.binomial(point.n_examples, 0.5, n_trials) if point.halves == "random" else half
@@ -122,24 +142,8 @@ def draw_data_sets(point: Point, n_trials: int, generator: np.random.Generator) 
 def deal(cells: Ints, n_examples: int, sizes: Sequence[int], generator: np.random.Generator) -> Ints:
     """Deal the examples of each data set at random to disjoint parts of the given sizes.
 
-    Parameters
-    ----------
-    cells : int array, shape (n_trials, n_cells)
-        How many examples are of each kind; the others are of none.
-    n_examples : int
-    sizes : sequence of int
-        Their sum is `n_examples` at most.
-
-    Returns
-    -------
-    int array, shape (n_trials, n_parts, n_cells)
-        How many of each kind a part got: multivariate hypergeometric.
-
-    Examples
-    --------
-    >>> dealt = deal(np.array([[4, 2]]), 10, [5, 5], np.random.default_rng(0))
-    >>> dealt.sum(axis=1).tolist()
-    [[4, 2]]
+    `cells`, shape (n_trials, n_cells), counts those of each kind, the others being of none; returned is how
+    many of each kind a part got, shape (n_trials, n_parts, n_cells): multivariate hypergeometric.
     """
     left = np.concatenate([cells, n_examples - cells.sum(axis=-1, keepdims=True)], axis=-1)
     dealt = np.zeros((len(cells), len(sizes), cells.shape[-1]), dtype=np.int64)
@@ -188,8 +192,6 @@ def _apart(alone: Ints) -> Ints:
 def as_outcomes(cells: Ints, n_documents: int) -> Ints:
     """Return joint outcomes e1..e8 of sets of negatives, from (only A, only B, both wrong).
 
-    Examples
-    --------
     >>> as_outcomes(np.array([[3, 1, 2]]), 10).tolist()
     [[0, 0, 0, 0, 2, 1, 3, 4]]
     """
@@ -201,58 +203,28 @@ def as_outcomes(cells: Ints, n_documents: int) -> Ints:
 
 def simulate_block(
     point: Point, tests: Sequence[str], alphas: Sequence[float], seed: int, block: int, n_trials: int
-) -> dict[str, Ints]:
+) -> dict[str, NDArray[Any]]:
     """Return the rejections on the first `n_trials` data sets of a block of 1000."""
     generator = rng(seed, "simulated null", *point, block)
     seen = draw_differences(point, BLOCK, generator)
     return count_rejections(first_trials(seen, n_trials), tests, alphas)
 
 
-def enumerate_hold_out(
-    point: Point, tests: Sequence[str], alphas: Sequence[float]
-) -> dict[str, NDArray[np.float64]]:
-    """Return the exact rejection probabilities of the tests that see one hold-out.
+def enumerate_hold_out(point: Point, tests: Sequence[str], alphas: Sequence[float]) -> dict[str, Floats]:
+    """Return the exact rejection probabilities of `tests` that see one hold-out, as counts of rejections.
 
-    All numbers of examples that only A, only B, and both get wrong in a test set are weighed by their
-    probability. With exact halves the number of tested examples of the first region is hypergeometric,
-    with halves drawn at random binomial.
-
-    Parameters
-    ----------
-    point : Point
-    tests : sequence of str
-        Among :data:`HOLD_OUT`.
-    alphas : sequence of float
-
-    Returns
-    -------
-    dict
-        `rejected`, `for_a` (n_tests, n_alphas) and `degenerate` (n_tests,), as probabilities.
-
-    Examples
-    --------
     >>> point = Point("random", 0.05, 0.15, 0.0, 300, 1 / 3, 30, 10)
     >>> enumerate_hold_out(point, ["mcnemar", "mcnemar_midp"], [0.05])["rejected"].round(4).tolist()
     [[0.0257], [0.0462]]
     """
-    unknown = sorted(set(tests) - set(HOLD_OUT))
-    if unknown:
-        raise ValueError(f"tests: {unknown[0]!r} is not allowed; choose from {', '.join(HOLD_OUT)}")
     cells, weight = hold_out_law(point)
     n_train, n_test = split_sizes(point.n_examples, point.test_share)
     nothing = np.zeros((len(cells), 0))
     seen = Differences(nothing, nothing, nothing, as_outcomes(cells, n_test), n_train, n_test)
-    found: dict[str, list[NDArray[np.float64]]] = {"rejected": [], "for_a": [], "degenerate": []}
-    for name in tests:
-        result = TESTS[name].test(seen)
-        verdicts = result.pvalue[:, None] <= np.asarray(alphas, dtype=float)
-        found["rejected"].append(weight @ verdicts)
-        found["for_a"].append(weight @ (verdicts & (TESTS[name].lean(seen) < 0)[:, None]))
-        found["degenerate"].append(weight @ result.degenerate)
-    return {name: np.array(values) for name, values in found.items()}
+    return count_rejections(seen, tests, alphas, weight)
 
 
-def hold_out_law(point: Point) -> tuple[Ints, NDArray[np.float64]]:
+def hold_out_law(point: Point) -> tuple[Ints, Floats]:
     """Return the (only A, only B, both wrong) of a hold-out, shape (n, 3), and their probabilities (n,).
 
     The generating function of the three numbers is ``sum_k P(k) g_1^k g_2^(n - k)``, k the tested examples of

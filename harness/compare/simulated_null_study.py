@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from harness.compare.algorithm_rates import exact_rows, rows, tabulate
-from harness.compare.learner_tests import HOLD_OUT, check_tests
-from harness.compare.report_parts import TABLE
-from harness.compare.simulated_null import BLOCK, Point, check_point, enumerate_hold_out, simulate_block
-from harness.compare.simulated_null_report import write_report
-from harness.compare.simulated_references import reference
+from harness.compare import figure_rates as draw
+from harness.compare.learner_tests import HOLD_OUT, TESTS, check_tests
+from harness.compare.rates import (
+    BARS,
+    TABLE,
+    by_point,
+    degenerate_finding,
+    main_alpha,
+    name_rates,
+    rows,
+    tabulate,
+    wide_table,
+    with_interval,
+)
+from harness.compare.report_parts import Figures, pick, read_table, records, sections
+from harness.compare.simulated_null import (
+    BLOCK,
+    Point,
+    check_point,
+    enumerate_hold_out,
+    reference,
+    simulate_block,
+)
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
-from harness.runtime.provenance import Clock
+from harness.runtime.parallel import Run
+from harness.runtime.run_folder import RunFolder
+from harness.writing.report import Captioned, Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+SOURCE = (
+    "Simulated data sets of Dietterich (1998): A errs with probability {:g} on one half of the examples "
+    "and {:g} on the other, B the other way round; which examples either gets wrong is drawn once for a "
+    "data set and does not depend on what was trained on."
+)
+NO_LEARNING = (
+    "Nothing is trained: the training sets' own variation, which real learners have, is absent, so that "
+    "these are sizes under variation of the test sets alone. study=training_sets has both."
+)
+REFERENCE = (
+    "References: another program's shares of 20,000 data sets, and for tests of one hold-out the enumerated "
+    "probabilities; a reference is met when the difference is at most 3.5 of its standard errors."
+)
 
-def list_points(
-    *,
-    halves: Sequence[str],
-    errors: Sequence[float],
-    differences: Sequence[float],
-    n_examples: int,
-    sizes: Sequence[int],
-    test_share: float,
-    n_resamples: int,
-    n_folds: int,
-) -> list[Point]:
+
+def list_points(setting: Mapping[str, Any]) -> list[Point]:
     """Return what is simulated: every kind of halves at `n_examples` and every difference, then other sizes.
 
     Raises
@@ -40,27 +62,22 @@ def list_points(
     UserError
         If a point is impossible; one sentence.
     """
-    if len(errors) != 2:
-        raise UserError(f"errors: {list(errors)!r} is not allowed; two error probabilities are")
-    low, high = errors
-    grid = [(kind, apart, n_examples) for kind in halves for apart in dict.fromkeys((0.0, *differences))]
-    grid += [(halves[0], 0.0, n) for n in sizes if n != n_examples]
-    points = [Point(kind, low, high, apart, n, test_share, n_resamples, n_folds) for kind, apart, n in grid]
+    halves, n_examples = setting["halves"], setting["n_examples"]
+    if len(setting["errors"]) != 2:
+        raise UserError(f"errors: {list(setting['errors'])!r} is not allowed; two error probabilities are")
+    low, high = setting["errors"]
+    apart = dict.fromkeys((0.0, *setting["differences"]))
+    grid = [(kind, difference, n_examples) for kind in halves for difference in apart]
+    grid += [(halves[0], 0.0, n) for n in setting["sizes"] if n != n_examples]
+    design: list[Any] = [setting[name] for name in ("test_share", "n_resamples", "n_folds")]
+    points = [Point(kind, low, high, difference, n, *design) for kind, difference, n in grid]
     for point in points:
-        try:
-            check_point(point)
-        except ValueError as error:
-            raise UserError(str(error)) from error
+        check_point(point)
     return points
 
 
 def measure(
-    points: Sequence[Point],
-    tests: Sequence[str],
-    alphas: Sequence[float],
-    n_trials: int,
-    seed: int,
-    run: Callable[..., Any],
+    points: Sequence[Point], tests: Sequence[str], alphas: Sequence[float], n_trials: int, seed: int, run: Run
 ) -> DataFrame:
     """Return the table of sizes and powers at the points."""
     blocks = [(start // BLOCK, min(BLOCK, n_trials - start)) for start in range(0, n_trials, BLOCK)]
@@ -68,9 +85,7 @@ def measure(
     names = [f"{tuple(point)} block {block}, {n} trials" for point in points for block, n in blocks]
     parts = run(simulate_block, units, names, threads=False, description="simulated data sets")
     made: list[dict[str, Any]] = []
-    for place, point in enumerate(points):
-        own = parts[place * len(blocks) : (place + 1) * len(blocks)]
-        counts = {name: np.sum([part[name] for part in own], axis=0) for name in own[0]}
+    for point, counts in zip(points, by_point(parts, len(points)), strict=True):
         made += _rows_of_point(point, tests, alphas, counts, n_trials)
     return tabulate(made)
 
@@ -79,76 +94,155 @@ def _rows_of_point(
     point: Point, tests: Sequence[str], alphas: Sequence[float], counts: Mapping[str, Any], n_trials: int
 ) -> list[dict[str, Any]]:
     key = {
-        "study": "simulated_null",
-        "setting": f"{point.halves} halves",
-        "difference": 0.0 - point.difference,  # A minus B; no negative zero
-        "difference_se": 0.0,
-        "n_examples": point.n_examples,
-    }
+        "study": "simulated_null", "setting": f"{point.halves} halves", "n_examples": point.n_examples,
+        "difference": 0.0 - point.difference, "difference_se": 0.0,  # A minus B; no negative zero
+    }  # fmt: skip
     power = point.difference > 0
     held = [test for test in tests if test in HOLD_OUT]
-    exact = []
-    if held:
-        exact = exact_rows(key, held, alphas, enumerate_hold_out(point, held, alphas), power=power)
-    truth = {(row["test"], row["alpha"]): row["rate"] for row in exact}
-    made = rows(key, tests, alphas, counts, n_trials, power=power)
-    for row in made + exact:
-        enumerated = row["method"] == "enumeration"
-        value, error = reference(point, row["test"], row["alpha"], enumerated)
-        if not enumerated and row["test"] in HOLD_OUT:
-            value, error = truth[row["test"], row["alpha"]], 0.0
-        row["reference"], row["reference_se"] = value, error
+    chances = enumerate_hold_out(point, held, alphas) if held else {}
+    exact = rows(key, held, alphas, chances, None, power)
+    truth = {(row["test"], row["alpha"]): (row["rate"], 0.0) for row in exact}
+    made = rows(key, tests, alphas, counts, n_trials, power)
+    for row in made:
+        place = row["test"], row["alpha"]
+        row["reference"], row["reference_se"] = truth.get(place) or reference(point, *place, False)
+    for row in exact:
+        row["reference"], row["reference_se"] = reference(point, row["test"], row["alpha"], True)
     return made + exact
 
 
 def simulated_null(
-    *,
-    out: Path,
+    run: RunFolder,
+    stage_run: Callable[..., Run],
     seed: int,
-    stage_run: Callable[..., Any],
-    clock: Clock,
-    figure: Mapping[str, Any],
-    say: Callable[[str], None],
+    *,
     tests: Sequence[str],
     alphas: Sequence[float],
     n_trials: int,
     **setting: Any,
-) -> tuple[dict[str, Any], list[str]]:
-    """Run the study; leave table, figures and summary in `out`.
+) -> tuple[dict[str, Any], Report]:
+    """Run the study and write its table; return facts for ``provenance.json`` and the report."""
+    check_tests(tests)
+    points = list_points(setting)
+    units = stage_run("simulated null", seed, list(tests), list(alphas))
+    with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
+        table = measure(points, tests, alphas, n_trials, seed, units)
+    write_table(table, run.out / TABLE)
+    about = [SOURCE.format(*setting["errors"]), NO_LEARNING, REFERENCE]
+    n, parts = setting["n_examples"], captioned_tables(table, setting)
+    front = sections(findings(table, n, main_alpha(table)), about, [], parts)
+    title = "Size and power of tests of learning algorithms: simulated data sets"
+    return {"n_trials": n_trials, "n_points": len(points)}, Report(title, front, {Path(TABLE).stem: parts})
 
-    Parameters
-    ----------
-    tests : sequence of str
-        Names of :data:`harness.compare.learner_tests.TESTS`.
-    alphas : sequence of float
-    n_trials : int
-        Data sets of a point, >= 1.
-    **setting
-        Keywords of :func:`list_points`.
-    out, seed, stage_run, clock, figure, say
-        As every study of ``harness compare`` gets them.
 
-    Returns
-    -------
-    facts : dict
-        For ``provenance.json``.
-    lines : list of str
-        What the command says at its end.
+def captioned_tables(table: DataFrame, setting: Mapping[str, Any]) -> list[Captioned]:
+    """Return the tables of the report: sizes beside references, sizes by level and by N, power."""
+    n, alpha, first = setting["n_examples"], main_alpha(table), f"{setting['halves'][0]} halves"
+    simulated = pick(table, method="simulation", setting=first)
+    by_level = wide_table(pick(simulated, n_examples=n, kind="size"), "alpha", "level {:g}")
+    parts = [
+        (f"Type I errors at level {alpha:g}, {n} examples, beside references", sizes_table(table, n, alpha)),
+        (f"Type I errors at every level, {first}, {n} examples", by_level),
+    ]
+    by_n = pick(simulated, alpha=alpha, kind="size").sort_values("n_examples", kind="stable")
+    if by_n["n_examples"].nunique() > 1:
+        wide = wide_table(by_n, "n_examples", "{} examples")
+        parts.append((f"Type I errors at level {alpha:g}, {first}", wide))
+    power = pick(simulated, n_examples=n, kind="power", alpha=alpha)
+    if len(power):
+        wide = wide_table(power.assign(excess=-power["difference"]), "excess", "{:g}")
+        parts.append((f"Power at level {alpha:g}, {first}, {n} examples, by B's excess error rate", wide))
+    return parts
 
-    Raises
-    ------
-    UserError
-        If a setting is not allowed.
-    """
-    try:
-        check_tests(tests)
-    except ValueError as error:
-        raise UserError(str(error)) from error
-    points = list_points(**setting)
-    run = stage_run("simulated null", seed, list(tests), list(alphas))
-    with clock.stage(f"{len(points)} points, {n_trials} data sets each"):
-        table = measure(points, tests, alphas, n_trials, seed, run)
-    write_table(table, out / TABLE)
-    with clock.stage("figures and summary"):
-        lines = write_report(out, table, setting, figure)
-    return {"n_trials": n_trials, "n_points": len(points)}, lines
+
+def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
+    """Return the Type I errors beside their references, a row for each test and kind of halves."""
+    import pandas as pd
+
+    shown = [
+        {
+            "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
+            "Type I error": f"{row['rate']:.4f}" if row["method"] == "enumeration" else with_interval(row),
+            "reference": "" if row["reference"] != row["reference"] else f"{row['reference']:.4f}",
+            "met": row["reference_met"], "degenerate": f"{row['degenerate_share']:.4f}",
+            "verdict": row["verdict"],
+        }
+        for row in records(pick(table, kind="size", alpha=alpha, n_examples=n_examples))
+    ]  # fmt: skip
+    return pd.DataFrame(shown)
+
+
+def findings(table: DataFrame, n_examples: int, alpha: float) -> list[str]:
+    """Return in sentences which tests hold their level, which references are met, and who has most power."""
+    simulated = pick(table, alpha=alpha, n_examples=n_examples, method="simulation")
+    lines = []
+    for setting in dict.fromkeys(simulated["setting"]):
+        for word in ("holds", "liberal", "conservative", "undecided"):
+            chosen = pick(simulated, kind="size", setting=setting, verdict=word)
+            if len(chosen):
+                lines.append(f"{setting}, level {alpha:g}, {word}: {name_rates(chosen, 3)}.")
+    judged = table[table["reference_met"] != ""]
+    if len(judged):
+        missed = records(judged[judged["reference_met"] == "no"])
+        text = f"{len(judged) - len(missed)} of {len(judged)} references are met"
+        named = [
+            f"{TESTS[row['test']].label}, {row['setting']}, {row['method']}, {row['kind']} at level "
+            f"{row['alpha']:g}, {row['n_examples']} examples, true difference {row['difference']:g}: "
+            f"{row['rate']:.4f} against {row['reference']:.4f}"
+            for row in missed
+        ]
+        lines.append(text + (": all but " + "; ".join(named) if named else "") + ".")
+    return [*lines, *_power_finding(simulated), degenerate_finding(simulated, "")]
+
+
+def _power_finding(simulated: DataFrame) -> list[str]:
+    power = simulated[simulated["kind"] == "power"]
+    if power.empty:
+        return []
+    middle = sorted(-power["difference"].unique())[power["difference"].nunique() // 2]
+    setting = power["setting"].iloc[0]
+    liberal = set(pick(simulated, kind="size", setting=setting, verdict="liberal")["test"])
+    fair = pick(power, difference=-middle, setting=setting)
+    fair = fair[~fair["test"].isin(liberal)].sort_values("rate", ascending=False, kind="stable")
+    left_out = ", ".join(TESTS[test].label for test in sorted(liberal)) or "none"
+    return [
+        f"Power where B's error rate is {middle:g} higher ({setting}; liberal tests, {left_out}, left out): "
+        f"{name_rates(fair, 2)}."
+    ]
+
+
+def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+    """Return the figures of a finished study, from its table."""
+    table, setting = read_table(out / TABLE), facts["config"]["simulated_null"]
+    alpha, n, first = main_alpha(table), int(setting["n_examples"]), f"{setting['halves'][0]} halves"
+    level = pick(table, method="simulation", alpha=alpha)
+    source = SOURCE.format(*setting["errors"])
+    trials = f"{int(level['n_trials'].max()):,} data sets a point. {BARS}"
+    sizes = pick(level, kind="size", n_examples=n)
+    heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
+    titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
+    made: dict[str, tuple[Callable[[str], Any], str]] = {
+        "type_i_errors": (
+            partial(draw.reference_figure, sizes, titles, width),
+            f"Type I errors of two-sided tests of learning algorithms at level {alpha:g}, beside references "
+            f"(their bars: 1.96 standard errors). {source} {setting['n_resamples']} random splits, "
+            f"{setting['n_folds']} folds, five halvings, one hold-out. {trials} {REFERENCE}",
+        )
+    }
+    at_n = pick(level, n_examples=n, setting=first)
+    if (at_n["kind"] == "power").any():
+        at_n = at_n.assign(excess=0.0 - at_n["difference"])
+        made["power"] = (
+            partial(draw.curve_figure, at_n, "power", "excess", width),
+            f"Power at level {alpha:g} against the excess of B's true error rate, {n} examples, {first}. "
+            "Hollow, at 0: the Type I error; beyond it rejections count in which A showed fewer errors. A "
+            f"test that is liberal at 0 gains nothing by its power. {source} {trials} {NO_LEARNING}",
+        )
+    by_n = pick(level, kind="size", setting=first)
+    if by_n["n_examples"].nunique() > 1:
+        made["type_i_errors_by_examples"] = (
+            partial(draw.curve_figure, by_n, "size", "n_examples", width),
+            f"Type I errors at level {alpha:g} against the number of examples of a data set, {first}. "
+            f"{draw.FLOORED} {source} {trials}",
+        )
+    return made

@@ -1,31 +1,98 @@
 """Training sets drawn anew from a corpus: two learners whose true difference is known."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.compare.designs import (
+from harness.compare.learner_tests import (
     N_HALVINGS,
+    Bools,
     Differences,
-    check_even,
-    fold_sizes,
+    Floats,
+    Ints,
+    check_design,
+    count_rejections,
     held_out,
     join_trials,
     split_sizes,
 )
-from harness.compare.learner_tests import count_rejections
-from harness.compare.learners import LEARNERS, Floats
 from harness.compare.simulated_null import as_outcomes
 from harness.corpora.corpus import Corpus
+from harness.errors import UserError
 from harness.features import AsStored, Dictionary, TfIdf
 from harness.seeding import rng
 
 TRAINED_ON = ("resample", "fold", "half")
 """Training sets of the three designs; the true difference is measured for each."""
 NULLS = ("views", "bootstrap")
+
+Learner = Callable[[sparse.csr_array, Bools, Ints], tuple[Floats, Floats]]
+
+
+def naive_bayes(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Floats]:
+    """Train complement naive Bayes on many samples of one data set.
+
+    With two classes it is multinomial naive Bayes without class priors: the smoothed share of a
+    term's weight in either class, one added to each. All samples are trained by one matrix product;
+    the decisions are those of ``sklearn.naive_bayes.ComplementNB``. Rennie, Shih, Teevan & Karger (2003),
+    Tackling the poor assumptions of naive Bayes text classifiers, ICML, section 3.1.
+
+    Parameters
+    ----------
+    x : csr_array, shape (n_examples, n_terms)
+        Weights >= 0.
+    y : bool array, shape (n_examples,)
+    times : int array, shape (n_samples, n_examples)
+        How often a sample holds each example.
+
+    Returns
+    -------
+    coef : float array, shape (n_terms, n_samples)
+    intercept : float array, shape (n_samples,)
+        An example belongs to the class where ``x @ coef + intercept > 0``. A sample with one class
+        decides for that class everywhere.
+    """
+    weights = times.T.astype(float)
+    transposed = sparse.csr_array(x.T)
+    logs = []
+    for member in (y, ~y):
+        smoothed = transposed @ np.where(member[:, None], weights, 0.0) + 1.0
+        logs.append(np.log(smoothed) - np.log(smoothed.sum(axis=0)))
+    return _settle_one_class(y, times, logs[0] - logs[1], np.zeros(len(times)))
+
+
+def linear_svm(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Floats]:
+    """Train a linear support vector machine (squared hinge loss, C = 1) on each sample.
+
+    Arguments and results are those of :func:`naive_bayes`. Fan et al. (2008), LIBLINEAR, JMLR 9, 1871-1874; the solver of ``LinearSVC(dual=False)``.
+    """
+    from sklearn import config_context
+    from sklearn.svm import LinearSVC
+
+    coef, intercept = np.zeros((x.shape[1], len(times))), np.zeros(len(times))
+    plain = sparse.csr_matrix(x)
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        for sample, repeats in enumerate(times):
+            rows = np.repeat(np.arange(len(y)), repeats)
+            if y[rows].any() and not y[rows].all():
+                machine = LinearSVC(dual=False).fit(plain[rows], y[rows])
+                coef[:, sample], intercept[sample] = machine.coef_[0], machine.intercept_[0]
+    return _settle_one_class(y, times, coef, intercept)
+
+
+def _settle_one_class(y: Bools, times: Ints, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
+    """Let samples with one class decide for it."""
+    n_positive, n = times @ y, times.sum(axis=1)
+    single = (n_positive == 0) | (n_positive == n)
+    coef = np.where(single, 0.0, coef)
+    return coef, np.where(single, np.where(n_positive > 0, 1.0, -1.0), intercept)
+
+
+LEARNERS: dict[str, Learner] = {"naive_bayes": naive_bayes, "linear_svm": linear_svm}
+"""All by the names that ``learner=`` takes."""
 
 
 class Population(NamedTuple):
@@ -43,7 +110,7 @@ class Population(NamedTuple):
 
     views: sparse.csr_array
     whole: sparse.csr_array
-    labels: NDArray[np.bool_]
+    labels: Bools
     n_truth: int
 
 
@@ -71,34 +138,22 @@ class Point(NamedTuple):
 
 
 def check_point(point: Point, n_pool: int) -> None:
-    """Raise ValueError unless data sets of this kind can be drawn from `n_pool` documents."""
-    if point.learner not in LEARNERS:
-        raise ValueError(f"learner: {point.learner!r} is not allowed; choose from {', '.join(LEARNERS)}")
+    """Raise UserError unless data sets of this kind can be drawn from `n_pool` documents."""
     if point.setting not in NULLS and not 0 < float(point.setting) < 1:
-        raise ValueError(f"kept_terms: {point.setting} is not allowed; numbers between 0 and 1 are")
-    check_even(point.n_examples)
-    split_sizes(point.n_examples, point.test_share)
-    fold_sizes(point.n_examples, point.n_folds)
-    if point.n_resamples < 2:
-        raise ValueError(f"n_resamples: {point.n_resamples} is not allowed; at least 2 are")
+        raise UserError(f"kept_terms: {point.setting} is not allowed; numbers between 0 and 1 are")
+    check_design(point.n_examples, *point[3:])
     if point.n_examples > n_pool:
-        raise ValueError(
+        raise UserError(
             f"n_examples: {point.n_examples} is not allowed; {n_pool} documents are left beside those that "
             "measure the truth"
         )
 
 
 def choose_topic(corpus: Corpus, topic: str | None, prevalence: float = 0.25) -> int:
-    """Return the column of `topic`, or of the topic whose prevalence is nearest to `prevalence`.
-
-    Raises
-    ------
-    ValueError
-        If the corpus has no such topic.
-    """
+    """Return the column of `topic`, or of the topic whose prevalence is nearest to `prevalence`."""
     if topic is not None:
         if topic not in corpus.topic_names:
-            raise ValueError(f"topic: {topic!r} is not one of the corpus, such as {corpus.topic_names[0]!r}")
+            raise UserError(f"topic: {topic!r} is not one of the corpus, such as {corpus.topic_names[0]!r}")
         return corpus.topic_names.index(topic)
     shares = np.asarray(corpus.topics.sum(axis=0)).ravel() / corpus.n_documents
     return int(np.argmin(np.abs(shares - prevalence)))
@@ -110,14 +165,9 @@ def make_population(corpus: Corpus, column: int, *, n_terms: int, n_truth: int, 
     The order of the documents and the view of each term of a document are drawn once. Vectors hold the
     `n_terms` terms of the most documents, weighted by (1 + ln tf) idf where the corpus holds counts; idf is
     that of the whole corpus, no part of what is learned. Each view has length 1.
-
-    Raises
-    ------
-    ValueError
-        If no document is left to draw data sets from.
     """
     if not 0 < n_truth < corpus.n_documents:
-        raise ValueError(
+        raise UserError(
             f"n_truth: {n_truth} is not allowed; 1 to {corpus.n_documents - 1} are (the corpus has "
             f"{corpus.n_documents} documents)"
         )
@@ -141,26 +191,20 @@ def document_vectors(corpus: Corpus, n_terms: int) -> sparse.csr_array:
     idf = np.log(corpus.n_documents / df[kept]).astype(np.float32)
     kept, idf = kept[idf > 0], idf[idf > 0]
     if not kept.size:
-        raise ValueError(
+        raise UserError(
             f"n_terms: the {n_terms} terms of the most documents are in all of them; more are needed"
         )
     return TfIdf().transform(Dictionary(kept, idf), corpus.terms).astype(np.float64)
 
 
-def _masked(x: sparse.csr_array, kept: NDArray[np.bool_]) -> sparse.csr_array:
+def _masked(x: sparse.csr_array, kept: Bools) -> sparse.csr_array:
     """Return `x` with only some of its stored values."""
     indptr = np.concatenate([[0], np.cumsum(kept)])[x.indptr]
     return sparse.csr_array((x.data[kept], x.indices[kept], indptr), shape=x.shape)
 
 
 def normalise(x: sparse.csr_array) -> sparse.csr_array:
-    """Return `x` with rows of length 1; empty rows stay 0.
-
-    Examples
-    --------
-    >>> normalise(sparse.csr_array(np.array([[3.0, 4.0], [0.0, 0.0]]))).toarray().tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Return `x` with rows of length 1; empty rows stay 0."""
     rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
     norms = np.sqrt(np.bincount(rows, weights=x.data**2, minlength=x.shape[0]))
     scaled = np.divide(x.data, norms[rows], out=np.zeros_like(x.data), where=norms[rows] > 0)
@@ -178,7 +222,7 @@ class Problem(NamedTuple):
 
     a: sparse.csr_array
     b: sparse.csr_array
-    labels: NDArray[np.bool_]
+    labels: Bools
     n_truth: int
 
 
@@ -204,15 +248,10 @@ def run_trials(
     seed: int,
     first: int,
     last: int,
-) -> dict[str, NDArray]:
-    """Return the rejections on trials `first` to `last` - 1, and the true differences of what was trained.
+) -> dict[str, NDArray[Any]]:
+    """Return what is rejected on trials `first` to `last` - 1, and `truth`, shape (n_trials, 3).
 
-    Returns
-    -------
-    dict
-        What :func:`harness.compare.learner_tests.count_rejections` counts, and `truth` (n_trials, 3):
-        true error rate of A minus that of B of one pair trained on a random split, on a fold's
-        complement, and on a half.
+    That is the true error rate of A minus that of B for each of `TRAINED_ON`.
     """
     shown, truth = [], []
     for trial in range(first, last):
@@ -258,10 +297,10 @@ def run_trial(problem: Problem, point: Point, generator: np.random.Generator) ->
 def _places(
     problem: Problem,
     point: Point,
-    document: NDArray[np.int64],
-    trained: NDArray[np.bool_],
+    document: Ints,
+    trained: Bools,
     generator: np.random.Generator,
-) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+) -> tuple[list[Ints], list[Ints]]:
     """Return the rows that A and B read, and how often each training set holds each example."""
     plain = trained.astype(np.int64)
     if point.setting != "bootstrap":

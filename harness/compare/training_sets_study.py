@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.compare.algorithm_rates import rows, tabulate
+from harness.compare.figure_rates import FLOORED, curve_figure
 from harness.compare.learner_tests import TESTS, check_tests
-from harness.compare.report_parts import TABLE
+from harness.compare.rates import (
+    BARS,
+    TABLE,
+    by_point,
+    degenerate_finding,
+    main_alpha,
+    rows,
+    tabulate,
+    wide_table,
+)
+from harness.compare.report_parts import Figures, pick, read_table, records, sections
 from harness.compare.training_sets import (
     NULLS,
     TRAINED_ON,
@@ -22,11 +33,13 @@ from harness.compare.training_sets import (
     make_problem,
     run_trials,
 )
-from harness.compare.training_sets_report import write_report
 from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
-from harness.runtime.provenance import Clock
+from harness.results.captions import sentence
+from harness.runtime.parallel import Run
+from harness.runtime.run_folder import RunFolder
+from harness.writing.report import Captioned, Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,19 +48,31 @@ TRUTH = "true_differences.csv"
 TRIALS_PER_UNIT = 50
 MOST_OF_POOL = 0.05
 """A data set that holds a larger share of the documents it is drawn from is warned of."""
+NULLS_TEXT = (
+    "Two nulls hold exactly, for every training size, because A and B can change places. Two views: each "
+    "term of a document is in one of two views (drawn once), a coin for each document of a data set says "
+    "which view A reads, B reads the other, and both train the same learner; their errors differ by "
+    "document, as those of two real algorithms do. Own bootstrap samples: both read whole documents, and "
+    "whenever they are trained each trains on its own bootstrap sample of the training set; given the data "
+    "set the differences then are independent with mean 0, which flatters tests that take splits as "
+    "independent."
+)
+ALTERNATIVE = (
+    "Alternatives: two views, and B may read only a share of the terms (drawn once). The true difference is "
+    "the mean, over the data sets, of the difference of the two trained classifiers' error rates on "
+    "documents kept for it, measured for each design's own training size."
+)
+CONDITIONAL = (
+    "Conditional on: the documents of the corpus from which data sets are drawn (without replacement within "
+    "a data set), the topic, the dictionary and idf (of the whole corpus), the terms dealt to the views, and "
+    "the terms that B may read. Random in each trial: the data set, the coins, the splits, the "
+    "bootstrap samples."
+)
+SETTINGS = {"views": "null: two views", "bootstrap": "null: own bootstrap samples"}
+TITLE = "Size and power of tests of learning algorithms: training sets drawn from a corpus"
 
 
-def list_points(
-    *,
-    nulls: Sequence[str],
-    kept_terms: Sequence[float],
-    sizes: Sequence[int],
-    learner: str,
-    test_share: float,
-    n_resamples: int,
-    n_folds: int,
-    n_pool: int,
-) -> list[Point]:
+def list_points(setting: Mapping[str, Any], n_pool: int) -> list[Point]:
     """Return every setting at every size of a data set.
 
     Raises
@@ -55,20 +80,13 @@ def list_points(
     UserError
         If a point is impossible; one sentence.
     """
-    for name in nulls:
-        if name not in NULLS:
-            raise UserError(f"nulls: {name!r} is not allowed; choose from {', '.join(NULLS)}")
-    settings = [*nulls, *(f"{share:g}" for share in kept_terms)]
-    points = [
-        Point(setting, n, learner, test_share, n_resamples, n_folds) for setting in settings for n in sizes
-    ]
+    names = [*setting["nulls"], *(f"{share:g}" for share in setting["kept_terms"])]
+    design = [setting[name] for name in ("learner", "test_share", "n_resamples", "n_folds")]
+    points = [Point(name, n, *design) for name in names for n in setting["sizes"]]
     if not points:
         raise UserError("nulls, kept_terms: both are empty; at least one setting is needed")
     for point in points:
-        try:
-            check_point(point, n_pool)
-        except ValueError as error:
-            raise UserError(str(error)) from error
+        check_point(point, n_pool)
     return points
 
 
@@ -79,155 +97,105 @@ def measure(
     alphas: Sequence[float],
     n_trials: int,
     seed: int,
-    stage_run: Callable[..., Any],
+    run: Run,
 ) -> tuple[DataFrame, DataFrame]:
-    """Return the table of sizes and powers, and that of the true differences.
-
-    `stage_run` takes the name of a stage and gives the run of its units.
-    """
+    """Return the table of sizes and powers, and that of the true differences."""
     import pandas as pd
 
-    starts = range(0, n_trials, TRIALS_PER_UNIT)
-    made: list[dict[str, Any]] = []
-    truths: list[dict[str, Any]] = []
-    run = stage_run("training sets")
+    made, truths = [], []
     for setting in dict.fromkeys(point.setting for point in points):
         own = [point for point in points if point.setting == setting]
         units = [
             (point, tuple(tests), tuple(alphas), seed, start, min(start + TRIALS_PER_UNIT, n_trials))
             for point in own
-            for start in starts
+            for start in range(0, n_trials, TRIALS_PER_UNIT)
         ]
         parts = run(
             run_trials,
             units,
             [f"{tuple(point)} trials {start}-{stop}" for point, _, _, _, start, stop in units],
-            shared=lambda setting=setting: make_problem(population, setting, seed),
+            shared=partial(make_problem, population, setting, seed),
             threads=False,
             description=f"training sets: {setting}",
         )
-        for place, point in enumerate(own):
-            found = parts[place * len(starts) : (place + 1) * len(starts)]
-            truth = np.concatenate([part.pop("truth") for part in found])
-            counts = {name: np.sum([part[name] for part in found], axis=0) for name in found[0]}
-            truths += _truth_rows(point, truth)
-            made += _rows_of_point(point, tests, alphas, counts, truth)
+        for point, counts in zip(own, by_point(parts, len(own)), strict=True):
+            known = _truth_rows(point, counts["truth"])
+            truths += known
+            made += _rows_of_point(point, tests, alphas, counts, known)
     return tabulate(made), pd.DataFrame(truths)
 
 
 def _truth_rows(point: Point, truth: Any) -> list[dict[str, Any]]:
-    sizes = {"resample": 1 - point.test_share, "fold": 1 - 1 / point.n_folds, "half": 0.5}
+    shares = (1 - point.test_share, 1 - 1 / point.n_folds, 0.5)
     n = len(truth)
     return [
         {
-            "setting": describe(point.setting),
-            "n_examples": point.n_examples,
-            "trained_on": name,
-            "n_train": round(sizes[name] * point.n_examples),
-            "difference": float(truth[:, place].mean()),
-            "difference_se": float(truth[:, place].std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
-            "n_trials": n,
+            "setting": describe(point.setting), "n_examples": point.n_examples, "trained_on": name,
+            "n_train": round(share * point.n_examples), "difference": float(own.mean()),
+            "difference_se": float(own.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan, "n_trials": n,
         }
-        for place, name in enumerate(TRAINED_ON)
-    ]
+        for name, share, own in zip(TRAINED_ON, shares, truth.T, strict=True)
+    ]  # fmt: skip
 
 
 def describe(setting: str) -> str:
     """Return a setting's name in tables.
 
-    Examples
-    --------
     >>> describe("views"), describe("0.5")
     ('null: two views', 'B reads 0.5 of the terms')
     """
-    names = {"views": "null: two views", "bootstrap": "null: own bootstrap samples"}
-    return names.get(setting, f"B reads {setting} of the terms")
+    return SETTINGS.get(setting, f"B reads {setting} of the terms")
 
 
 def _rows_of_point(
-    point: Point, tests: Sequence[str], alphas: Sequence[float], counts: Mapping[str, Any], truth: Any
+    point: Point,
+    tests: Sequence[str],
+    alphas: Sequence[float],
+    counts: Mapping[str, Any],
+    known: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     power = point.setting not in NULLS
     key = {"study": "training_sets", "setting": describe(point.setting), "n_examples": point.n_examples}
-    made = rows(key, tests, alphas, counts, len(truth), power=power)
-    known = {row["trained_on"]: row for row in _truth_rows(point, truth)}
-    for row in made:
-        own = known[TESTS[row["test"]].trains_on]
-        row["difference"] = own["difference"] if power else 0.0
-        row["difference_se"] = own["difference_se"] if power else 0.0
+    made = rows(key, tests, alphas, counts, len(counts["truth"]), power)
+    by_design = {row["trained_on"]: row for row in known}
+    for row, column in ((row, column) for row in made for column in ("difference", "difference_se")):
+        row[column] = by_design[TESTS[row["test"]].trains_on][column] if power else 0.0
     return made
 
 
 def training_sets(
-    *,
-    out: Path,
+    run: RunFolder,
+    stage_run: Callable[..., Run],
     seed: int,
-    stage_run: Callable[..., Any],
-    clock: Clock,
-    figure: Mapping[str, Any],
-    say: Callable[[str], None],
+    *,
     load_corpus: Callable[[], Corpus],
-    topic: str | None,
-    n_terms: int,
-    n_truth: int,
     tests: Sequence[str],
     alphas: Sequence[float],
     n_trials: int,
     **setting: Any,
-) -> tuple[dict[str, Any], list[str]]:
-    """Run the study; leave tables, figures and summary in `out`.
-
-    Parameters
-    ----------
-    load_corpus : callable
-        Returns the Corpus.
-    topic : str or None
-        What is decided; None takes the topic whose share of the documents is nearest to one quarter.
-    n_terms, n_truth : int
-        As in :func:`harness.compare.training_sets.make_population`.
-    tests, alphas, n_trials
-        As in :func:`harness.compare.simulated_null_study.simulated_null`.
-    **setting
-        Keywords of :func:`list_points`, but for `n_pool`.
-    out, seed, stage_run, clock, figure, say
-        As every study of ``harness compare`` gets them.
-
-    Returns
-    -------
-    facts : dict
-        For ``provenance.json``.
-    lines : list of str
-        What the command says at its end.
-
-    Raises
-    ------
-    UserError
-        If a setting is not allowed.
-    """
-    with clock.stage("corpus and population"):
-        try:
-            check_tests(tests)
-            corpus = load_corpus()
-            column = choose_topic(corpus, topic)
-            population = make_population(corpus, column, n_terms=n_terms, n_truth=n_truth, seed=seed)
-        except ValueError as error:
-            raise UserError(str(error)) from error
-    points = list_points(**setting, n_pool=corpus.n_documents - n_truth)
-    facts = _facts(corpus, column, population)
-    run_inputs = (facts["corpus"]["fingerprint"], column, n_terms, n_truth, seed, list(tests), list(alphas))
-
-    def stage(name: str) -> Any:
-        """Return the run of a stage."""
-        return stage_run(name, *run_inputs)
-
-    with clock.stage(f"{len(points)} points, {n_trials} data sets each"):
-        table, truth = measure(points, population, tests, alphas, n_trials, seed, stage)
-    write_table(table, out / TABLE)
-    write_table(truth, out / TRUTH)
-    with clock.stage("figures and summary"):
-        facts["warnings"] = _warnings(points, corpus.n_documents - n_truth)
-        lines = write_report(out, table, truth, facts, setting, figure)
-    return {**facts, "n_trials": n_trials, "n_points": len(points)}, lines
+) -> tuple[dict[str, Any], Report]:
+    """Run the study and write its tables; return facts for ``provenance.json`` and the report."""
+    check_tests(tests)
+    n_truth, sizes = setting["n_truth"], {name: setting[name] for name in ("n_terms", "n_truth")}
+    with run.clock.stage("corpus and population"):
+        corpus = load_corpus()
+        column = choose_topic(corpus, setting["topic"])
+        population = make_population(corpus, column, **sizes, seed=seed)
+    n_pool = corpus.n_documents - n_truth
+    points = list_points(setting, n_pool)
+    facts = _facts(corpus, column, population) | {"n_trials": n_trials, "n_points": len(points)}
+    facts["warnings"] = _warnings(points, n_pool)
+    inputs = (facts["corpus"]["fingerprint"], column, *sizes.values(), seed, list(tests), list(alphas))
+    with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
+        units = stage_run("training sets", *inputs)
+        table, truth = measure(points, population, tests, alphas, n_trials, seed, units)
+    write_table(table, run.out / TABLE)
+    write_table(truth, run.out / TRUTH)
+    about = [_about(facts, setting), NULLS_TEXT, ALTERNATIVE, CONDITIONAL, *facts["corpus"]["notes"]]
+    alpha = main_alpha(table)
+    parts = captioned_tables(pick(table, alpha=alpha), truth, alpha)
+    front = sections(findings(pick(table, alpha=alpha), truth, alpha), about, facts["warnings"], parts)
+    return facts, Report(TITLE, front, {Path(TABLE).stem: parts})
 
 
 def _warnings(points: Sequence[Point], n_pool: int) -> list[str]:
@@ -243,13 +211,89 @@ def _warnings(points: Sequence[Point], n_pool: int) -> list[str]:
 def _facts(corpus: Corpus, column: int, population: Population) -> dict[str, Any]:
     return {
         "corpus": {
-            "name": corpus.name,
-            "n_documents": corpus.n_documents,
-            "n_terms": population.whole.shape[1],
-            "fingerprint": corpus.fingerprint(),
-            "notes": list(corpus.notes),
+            "name": corpus.name, "n_documents": corpus.n_documents, "n_terms": population.whole.shape[1],
+            "fingerprint": corpus.fingerprint(), "notes": list(corpus.notes),
         },
-        "topic": corpus.topic_names[column],
-        "prevalence": float(population.labels.mean()),
+        "topic": corpus.topic_names[column], "prevalence": float(population.labels.mean()),
         "n_truth": population.n_truth,
+    }  # fmt: skip
+
+
+def _about(facts: Mapping[str, Any], setting: Mapping[str, Any]) -> str:
+    corpus = facts["corpus"]
+    return (
+        f"Corpus {corpus['name']}: {corpus['n_documents']:,} documents, {corpus['n_terms']:,} terms; the "
+        f"label is topic {facts['topic']} ({100 * facts['prevalence']:.1f} % of the documents). Learner: "
+        f"{setting['learner'].replace('_', ' ')}. {facts['n_truth']:,} documents measure the truth. "
+        f"{setting['n_resamples']} random splits, {setting['n_folds']} folds, five halvings; the hold-out is "
+        "the first random split's."
+    )
+
+
+def captioned_tables(level: DataFrame, truth: DataFrame, alpha: float) -> list[Captioned]:
+    """Return the tables of the report: sizes or power of each setting by N, and the true differences."""
+    parts = []
+    for name in dict.fromkeys(level["setting"]):
+        rows = pick(level, setting=name)
+        word = "Type I errors" if rows["kind"].iloc[0] == "size" else "Power"
+        parts.append((f"{word} at level {alpha:g}; {name}", wide_table(rows, "n_examples", "{} examples")))
+    words = {"resample": "a random split", "fold": "all folds but one", "half": "a half"}
+    shown = truth.assign(
+        trained_on=truth["trained_on"].map(words),
+        difference=[
+            f"{row['difference']:+.4f} ± {1.96 * row['difference_se']:.4f}" for row in records(truth)
+        ],
+    )
+    names = {"n_examples": "examples", "trained_on": "trained on", "n_train": "documents trained on"}
+    shown = shown[["setting", *names, "difference"]].rename(columns=names)
+    return [*parts, ("True differences of the error rates, A minus B", shown)]
+
+
+def findings(level: DataFrame, truth: DataFrame, alpha: float) -> list[str]:
+    """Return in sentences which tests hold their level under each null, and how power grows."""
+    lines = []
+    for name in dict.fromkeys(level["setting"]):
+        rows = pick(level, setting=name).sort_values("n_examples", kind="stable")
+        is_size = rows["kind"].iloc[0] == "size"
+        spans = []
+        for test in dict.fromkeys(level["test"]):
+            own = pick(rows, test=test)
+            low, high = f"{own['rate'].min():.3f}", f"{own['rate'].max():.3f}"
+            text = f"{TESTS[test].label} {low if low == high else f'{low} to {high}'}"
+            spans.append(text + (f" ({', '.join(dict.fromkeys(own['verdict']))})" if is_size else ""))
+        head = "Type I errors" if is_size else "power"
+        smallest, largest = rows["n_examples"].min(), rows["n_examples"].max()
+        lines.append(f"{name}, {head} at {alpha:g}, {smallest} to {largest} examples: {'; '.join(spans)}.")
+    null = truth[truth["setting"].str.startswith("null")]
+    if len(null) and null["difference_se"].notna().all():
+        scores = (null["difference"] / null["difference_se"].where(null["difference_se"] > 0, np.inf)).abs()
+        lines.append(
+            f"The nulls' true differences, measured, lie within {scores.max():.1f} standard errors of 0 "
+            f"({len(null)} of them)."
+        )
+    return [*lines, degenerate_finding(level, ", {n_examples} examples, {setting}")]
+
+
+def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+    """Return the figures of a finished study, from its table."""
+    table = read_table(out / TABLE)
+    alpha = main_alpha(table)
+    level = pick(table, alpha=alpha)
+    heads = {
+        "size": f"Type I errors at level {alpha:g} against the number of examples of a data set, where A "
+        f"and B are the same learner. {NULLS_TEXT} {FLOORED}",
+        "power": f"Power at level {alpha:g} against the number of examples of a data set: rejections in "
+        f"which A showed fewer errors. {ALTERNATIVE} A test whose Type I error is above the level gains "
+        "nothing by its power.",
+    }
+    trials = f"{int(level['n_trials'].min()):,} data sets a point. {BARS}"
+    about = _about(facts, facts["config"]["training_sets"])
+    notes = [sentence(note) for note in (*facts["corpus"]["notes"], *facts["warnings"])]
+    return {
+        "type_i_errors" if kind == "size" else kind: (
+            partial(curve_figure, pick(level, kind=kind), kind, "n_examples", width),
+            " ".join([head, trials, about, CONDITIONAL, *notes]),
+        )
+        for kind, head in heads.items()
+        if kind in set(level["kind"])
     }

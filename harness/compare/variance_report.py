@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.compare.comparison_shown import Parts, score_words
-from harness.compare.comparison_tables import bounds, join_data_sets
-from harness.compare.estimators import open_random_states
+from harness.compare.learner_tables import bounds, join_data_sets
+from harness.compare.trials import open_random_states
 from harness.compare.variance_sources import variance_by_source, variance_components, variance_notes
-from harness.evaluation.rates import write_table
-from harness.writing.table_text import write_tables
+from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -25,14 +22,10 @@ READING = (
 
 
 class Variance(NamedTuple):
-    """What one data set says of the sources of variance.
+    """What one data set says of the sources of variance; no tables where every estimator failed.
 
-    Attributes
-    ----------
-    tables : dict of str to DataFrame
-        ``variance``: the components of every estimator; ``variance_alone``: the variance of one source while
-        the others are fixed. Empty where every estimator failed.
-    warnings, findings : list of str
+    ``variance`` holds the components of every estimator, ``variance_alone`` the variance of one source while
+    the others are fixed.
     """
 
     tables: dict[str, DataFrame]
@@ -41,80 +34,56 @@ class Variance(NamedTuple):
 
 
 def split_variance(scores: DataFrame, estimators: Mapping[str, Any]) -> Variance:
-    """Return the variance by source of every estimator on one data set.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Of :func:`harness.compare.variance_trials.run_variance`.
-    estimators : mapping of str to estimator
-        Asked for their random states.
-    """
+    """Return the variance by source of every estimator on one data set, from its row a training."""
     import pandas as pd
 
     made: dict[str, list[DataFrame]] = {"variance": [], "variance_alone": []}
     warnings, findings = [], []
     for name, part in scores.groupby("estimator", sort=False):
-        failed = part[part["score"].isna()]
-        if len(failed):
+        failed, warned = part["score"].isna(), int((part["n_warnings"] > 0).sum())
+        if failed.any():
             warnings.append(
-                f"{name}: {len(failed)} of {len(part)} trainings failed ({failed['reason'].iloc[0]}); its "
-                "variance by source is not known"
+                f"{name}: {failed.sum()} of {len(part)} trainings failed ({part['reason'][failed].iloc[0]}); "
+                "its variance by source is not known"
             )
             continue
-        sources = [source for source in SOURCES if part[source].nunique() > 1]
-        warned = int((part["n_warnings"] > 0).sum())
         if warned:
             warnings.append(f"{name}: {warned} of {len(part)} trainings for the variance by source warned")
+        sources = [source for source in SOURCES if part[source].nunique() > 1]
         table = variance_components(part, sources)
-        made["variance"].append(_named(name, table))
-        made["variance_alone"].append(_named(name, variance_by_source(_one_at_a_time(part, sources))))
+        made["variance"].append(table.assign(estimator=name))
+        alone = variance_by_source(_one_at_a_time(part, sources))
+        made["variance_alone"].append(alone.assign(estimator=name))
         findings.append(f"{name}: {_shares(table)}{_idle(part, estimators[str(name)])}")
     known = {stem: pd.concat(tables, ignore_index=True) for stem, tables in made.items() if tables}
-    return Variance(known, warnings, findings)
+    ordered = {stem: table[["estimator", *table.columns[:-1]]] for stem, table in known.items()}
+    return Variance(ordered, warnings, findings)
 
 
-def write_variance(folder: Path, found: Mapping[str, Variance], scorer: str, design: str) -> Parts:
-    """Write the tables of all data sets and return them with their captions.
-
-    Parameters
-    ----------
-    folder : Path
-    found : mapping of str to Variance
-        By data set.
-    scorer : str
-    design : str
-        Sentence on what was crossed.
-    """
+def tabulate_variance(
+    found: Mapping[str, Variance], score: str, design: str
+) -> tuple[dict[str, DataFrame], list[Captioned]]:
+    """Return the tables of all data sets by file, and for print; nothing where every estimator failed."""
     known = {name: one.tables for name, one in found.items() if one.tables}
     if not known:
-        return []
+        return {}, []
     tables = {
         stem: join_data_sets({name: own[stem] for name, own in known.items()}, len(found))
         for stem in ("variance", "variance_alone")
     }
-    for stem, table in tables.items():
-        write_table(table, folder / f"{stem}.csv")
     components, alone = tables.values()
-    heading = f"Variance of the {score_words(scorer)} on the hold-out, by source. {design}"
+    own = components["estimator"] + (" on " + components["data"] if "data" in components else "")
+    notes = variance_notes(components.assign(source=own + ", " + components["source"]))
+    heading = f"Variance of the {score} on the hold-out, by source. {design}"
     parts = [
-        (" ".join([heading, *_notes(components), READING]), _shown(components)),
+        (" ".join([heading, *notes, READING]), _shown(components)),
         (" ".join(["The same with one source at a time.", *variance_notes(alone)]), _shown(alone)),
     ]
-    write_tables(folder, "variance", parts)
-    return parts
+    return tables, parts
 
 
 def describe_design(scores: DataFrame) -> str:
-    """Return in a sentence what was crossed.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> cells = {"split": [0, 1], "initialisation": [0, 1], "hyperparameters": ["max_depth=2", "max_depth=4"]}
-    >>> describe_design(pd.DataFrame({"estimator": "tree", **cells}))
-    '2 hold-outs, each with 2 random states; settings drawn for tree: max_depth=2 | max_depth=4.'
-    """
+    """Return in a sentence what was crossed."""
     n_splits, n_states = scores["split"].nunique(), scores["initialisation"].nunique()
     text = f"{n_splits} hold-outs, each with {n_states} random states"
     for name, part in scores.groupby("estimator", sort=False):
@@ -131,35 +100,21 @@ def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
     for source in sources:
         others = [name for name in sources if name != source]
         setting = part[others].astype(str).agg(" ".join, axis=1)
-        frames.append(
-            pd.DataFrame({"source": source, "seed": part[source], "setting": setting, "score": part["score"]})
-        )
+        frames.append(part[["score"]].assign(source=source, seed=part[source], setting=setting))
     return pd.concat(frames, ignore_index=True)
-
-
-def _named(name: object, table: DataFrame) -> DataFrame:
-    table.insert(0, "estimator", str(name))
-    return table
-
-
-def _notes(components: DataFrame) -> list[str]:
-    own = components["estimator"] + (" on " + components["data"] if "data" in components else "")
-    return variance_notes(components.assign(source=own + ", " + components["source"]))
 
 
 def _shares(table: DataFrame) -> str:
     if table["share"].isna().all():
         return "all scores are the same"
-    shares = [
-        f"{source} {100 * share:.0f} %" for source, share in zip(table["source"], table["share"], strict=True)
-    ]
-    return f"of the variance on the hold-out {', '.join(shares)}"
+    pairs = zip(table["source"], table["share"], strict=True)
+    shares = ", ".join(f"{source} {100 * share:.0f} %" for source, share in pairs)
+    return f"of the variance on the hold-out {shares}"
 
 
 def _idle(part: DataFrame, estimator: Any) -> str:
     """Return why the initialisation makes no difference, where it makes none."""
-    fixed = ["split", "hyperparameters"]
-    if part.groupby(fixed)["score"].nunique().max() > 1:
+    if part.groupby(["split", "hyperparameters"])["score"].nunique().max() > 1:
         return ""
     if not open_random_states(estimator):
         return "; it has no random_state to set, so that the initialisation changes nothing"

@@ -153,38 +153,18 @@ def variance_components(
     squares = {part: value if value > spread else 0.0 for part, value in squares.items()}
     generator = rng(seed, "variance_components")
     drawn = {part: squares[part] / generator.chisquare(dfs[part], n_draws) for part in squares}
+    means = {part: np.asarray(squares[part] / dfs[part]) for part in squares}
     rows = []
     for part in squares:
-        variance = _component(
-            {key: np.asarray(squares[key] / dfs[key]) for key in squares}, part, cells.shape
-        )
+        variance = _component(means, part, cells.shape)
         bounds = np.quantile(np.maximum(_component(drawn, part, cells.shape), 0), [tail, 1 - tail])
-        whole = len(part) == cells.ndim
-        name = RESIDUAL if whole else " x ".join(sources[axis] for axis in part)
-        n_levels = int(np.prod([cells.shape[axis] for axis in part]))
-        negative = bool(variance < 0)
-        rows.append(
-            [
-                name,
-                n_levels,
-                dfs[part],
-                squares[part] / dfs[part],
-                max(float(variance), 0.0),
-                *bounds,
-                negative,
-            ]
-        )
-    names = [
-        "source",
-        "n_levels",
-        "df",
-        "mean_square",
-        "variance",
-        "variance_low",
-        "variance_high",
-        "negative",
-    ]
-    return _with_shares(pd.DataFrame(rows, columns=names), np.zeros(len(rows), dtype=bool))
+        rows.append({
+            "source": RESIDUAL if len(part) == cells.ndim else " x ".join(sources[axis] for axis in part),
+            "n_levels": int(np.prod([cells.shape[axis] for axis in part])), "df": dfs[part],
+            "mean_square": float(means[part]), "variance": max(float(variance), 0.0),
+            "variance_low": bounds[0], "variance_high": bounds[1], "negative": bool(variance < 0),
+        })  # fmt: skip
+    return _with_shares(pd.DataFrame(rows), np.zeros(len(rows), dtype=bool))
 
 
 def variance_notes(table: DataFrame) -> list[str]:
@@ -198,7 +178,7 @@ def variance_notes(table: DataFrame) -> list[str]:
         "Variance components of a crossed design by the method of moments; generalized intervals, for normal "
         "effects. The residual is the interaction of all sources and noise."
     ]
-    below = [str(name) for name, negative in zip(table["source"], table["negative"], strict=True) if negative]
+    below = [str(name) for name in table["source"][table["negative"]]]
     if below:
         notes.append(f"The estimate was negative and is set to 0: {', '.join(below)}.")
     return notes
@@ -241,12 +221,8 @@ def _crossed(scores: DataFrame, sources: list[str]) -> Floats:
         raise ValueError(
             f"scores: {len(scores)} of {n_cells} combinations of {', '.join(sources)}; all are needed"
         )
-    places = [
-        scores[name].map(dict(zip(own, range(len(own)), strict=True)))
-        for name, own in zip(sources, levels, strict=True)
-    ]
     cells = np.empty([len(own) for own in levels])
-    cells[tuple(place.to_numpy(int) for place in places)] = scores["score"].to_numpy(float)
+    cells[tuple(scores[name].factorize()[0] for name in sources)] = scores["score"].to_numpy(float)
     return cells
 
 
@@ -256,20 +232,19 @@ def _check_scores(frame: DataFrame, keys: list[str]) -> None:
         raise ValueError(f"scores: no column {missing[0]!r}; {', '.join([*keys, 'score'])} are needed")
     bad = ~np.isfinite(frame["score"].to_numpy(float))
     if bad.any():
-        where = ", ".join(
-            f"{name} {value}" for name, value in frame.loc[bad, keys].iloc[0].items() if value != ""
-        )
-        raise ValueError(
-            f"scores: {frame.loc[bad, 'score'].iloc[0]} at {where} is not allowed; finite numbers are"
-        )
+        value = frame["score"][bad].iloc[0]
+        raise ValueError(f"scores: {value} at {_place(frame[bad], keys)} is not allowed; finite numbers are")
     if frame[keys].isna().any(axis=None):
         raise ValueError(f"scores: a row without {' or '.join(keys)} is not allowed; name all")
     twice = frame.duplicated(keys)
     if twice.any():
-        where = ", ".join(
-            f"{name} {value}" for name, value in frame.loc[twice, keys].iloc[0].items() if value != ""
-        )
+        where = _place(frame[twice], keys)
         raise ValueError(f"scores: {where} is there twice; one score each is allowed")
+
+
+def _place(rows: DataFrame, keys: list[str]) -> str:
+    first = rows[keys].iloc[0]
+    return ", ".join(f"{name} {value}" for name, value in first.items() if value != "")
 
 
 def _with_shares(table: DataFrame, joint: NDArray[np.bool_]) -> DataFrame:

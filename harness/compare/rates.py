@@ -1,0 +1,149 @@
+"""From counted rejections to ``algorithm_size_power.csv``, and what both studies of tests say of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.compare.learner_tests import TESTS
+from harness.evaluation.rates import verdict
+from harness.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TABLE = "algorithm_size_power.csv"
+"""Sizes and powers of the tests of learning algorithms, of either study of them."""
+COLUMNS = (
+    "study", "setting", "method", "test", "kind", "alpha", "difference", "difference_se", "n_examples",
+    "rate", "mc_low", "mc_high", "n_trials", "degenerate_share", "wrong_direction_rate", "reference", 
+    "reference_se", "reference_met", "verdict",
+)  # fmt: skip
+STANDARD_ERRORS = 3.5
+"""A reference is met when it is no more of these away."""
+BARS = "Bars: 95 % Clopper-Pearson intervals of the share of data sets."
+
+
+def by_point(parts: Sequence[Mapping[str, NDArray[Any]]], n_points: int) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield what the units of each point counted, summed, and their `truth`, joined."""
+    n_units = len(parts) // n_points
+    for start in range(0, len(parts), n_units):
+        own = parts[start : start + n_units]
+        found = {name: [part[name] for part in own] for name in own[0]}
+        yield {
+            name: np.concatenate(values) if name == "truth" else np.sum(values, axis=0)
+            for name, values in found.items()
+        }
+
+
+def rows(
+    key: Mapping[str, Any],
+    tests: Sequence[str],
+    alphas: Sequence[float],
+    counts: Mapping[str, NDArray[Any]],
+    n_trials: int | None,
+    power: bool,
+) -> list[dict[str, Any]]:
+    """Return a row for each test and level of one point.
+
+    Parameters
+    ----------
+    key : mapping
+        The point's own columns.
+    tests, alphas : sequence
+    counts : mapping
+        Of :func:`harness.compare.learner_tests.count_rejections`.
+    n_trials : int or None
+        None where `counts` holds enumerated probabilities, whose intervals are points.
+    power : bool
+        Whether A is better than B; then only rejections in which A showed the smaller error count.
+
+    Examples
+    --------
+    >>> counts = {"rejected": np.array([[5]]), "for_a": np.array([[3]]), "degenerate": np.array([0])}
+    >>> [row] = rows({}, ["five_by_two_t"], [0.05], counts, 100, power=True)
+    >>> row["kind"], row["rate"], row["wrong_direction_rate"]
+    ('power', 0.03, 0.02)
+    """
+    made = []
+    for (i, test), (j, alpha) in itertools.product(enumerate(tests), enumerate(alphas)):
+        n_all, n_for_a = counts["rejected"][i, j], counts["for_a"][i, j]
+        k, n = n_for_a if power else n_all, n_trials or 1
+        low, high = map(float, clopper_pearson(k, n_trials) if n_trials else (k, k))
+        made.append({
+            **key, "method": "simulation" if n_trials else "enumeration", "test": test,
+            "kind": "power" if power else "size", "alpha": alpha, "rate": float(k / n), "mc_low": low,
+            "mc_high": high, "n_trials": n_trials, "degenerate_share": float(counts["degenerate"][i] / n),
+            "wrong_direction_rate": float((n_all - n_for_a) / n) if power else np.nan,
+            "verdict": "" if power else verdict(low, high, alpha),
+        })  # fmt: skip
+    return made
+
+
+def meets(row: Mapping[str, Any]) -> str:
+    """Tell whether a row meets its reference: "yes", "no", or "" where there is none.
+
+    A simulated rate does within 3.5 standard errors of the difference, an enumerated one to four digits.
+    """
+    expected = row.get("reference", np.nan)
+    if expected != expected:
+        return ""
+    reach = 0.5e-4 * (1 + 1e-6)
+    if row["method"] == "simulation":
+        # as if two more trials had been rejected and two more not: a share of 0 would have no error at all
+        n = row["n_trials"] + 4
+        rate = (row["rate"] * row["n_trials"] + 2) / n
+        reach = STANDARD_ERRORS * float(np.hypot(np.sqrt(rate * (1 - rate) / n), row["reference_se"]))
+    return "yes" if abs(row["rate"] - expected) <= reach else "no"
+
+
+def tabulate(made: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Return rows as a table with every column, references judged."""
+    import pandas as pd
+
+    judged = [{**row, "reference_met": meets(row)} for row in made]
+    return pd.DataFrame(judged, columns=list(COLUMNS)).astype({"n_trials": "Int64"})
+
+
+def main_alpha(table: DataFrame) -> float:
+    """Return the level that figures and the main tables show: .05, or the first."""
+    alphas = list(dict.fromkeys(table["alpha"]))
+    return 0.05 if 0.05 in alphas else float(alphas[0])
+
+
+def with_interval(row: Mapping[str, Any]) -> str:
+    """Return a rate with its interval.
+
+    >>> with_interval({"rate": 0.05, "mc_low": 0.04, "mc_high": 0.06})
+    '0.050 [0.040, 0.060]'
+    """
+    return f"{row['rate']:.3f} [{row['mc_low']:.3f}, {row['mc_high']:.3f}]"
+
+
+def wide_table(rows: DataFrame, column: str, head: str) -> DataFrame:
+    """Return rates with intervals: a row for each test, a column for each value of `column`, as `head` has it."""
+    cells = rows.assign(cell=rows.apply(with_interval, axis=1))
+    wide = cells.pivot(index="test", columns=column, values="cell").fillna("")
+    wide = wide.loc[[test for test in TESTS if test in wide.index], list(dict.fromkeys(rows[column]))]
+    wide = wide.rename(index={name: test.label for name, test in TESTS.items()}, columns=head.format)
+    return wide.rename_axis(columns=None).reset_index()
+
+
+def name_rates(rows: DataFrame, digits: int) -> str:
+    """Return tests by their labels with their rates."""
+    pairs = zip(rows["test"], rows["rate"], strict=True)
+    return ", ".join(f"{TESTS[test].label} {rate:.{digits}f}" for test, rate in pairs)
+
+
+def degenerate_finding(level: DataFrame, where: str) -> str:
+    """Return how often a test had no verdict, at the point where that was most; `where` names its columns."""
+    worst = level.sort_values("degenerate_share", kind="stable").iloc[-1]
+    return (
+        "Data sets on which a test has no verdict of its own (counted as not rejected): at most "
+        f"{100 * worst['degenerate_share']:.2g} % of a point's "
+        f"({TESTS[worst['test']].label}{where.format_map(worst)})."
+    )
