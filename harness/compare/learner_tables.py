@@ -217,8 +217,9 @@ def table_of_scores(scores: DataFrame) -> DataFrame:
     import pandas as pd
 
     rows = []
-    for name, part in scores.groupby("estimator", sort=False):
-        row: dict[str, object] = {"estimator": name}
+    keys = [key for key in ("data", "estimator") if key in scores]
+    for names, part in scores.groupby(keys, sort=False):
+        row: dict[str, object] = dict(zip(keys, names, strict=True))
         for cells in part.to_dict("records"):
             label = DESIGNS[cells["design"]]
             row[f"{label}, mean"] = cells["mean"]
@@ -237,6 +238,7 @@ def table_of_verdicts(rejections: DataFrame) -> DataFrame:
 
     rows = [
         {
+            **({"data": row["data"]} if "data" in row else {}),
             "pair": f"{row['a']} - {row['b']}", "test": TESTS[row["test"]].label,
             "seed 0 rejects": row["first_seed"],
             "seeds that reject": f"{row['n_rejected']} of {row['n_seeds'] - row['n_missing']}",

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.runtime.parallel import Run
+from harness.runtime.store import Arrays
 from harness.significance import cross_validation as cv
 from harness.significance.mcnemar import mcnemar
 from harness.significance.proportion import proportion
@@ -49,12 +51,15 @@ BY_TRIAL = ("resamples", "folds", "halves", "hold_out")
 
 def first_trials(seen: Differences, n_trials: int) -> Differences:
     """Return the first trials only."""
-    return seen._replace(**{name: getattr(seen, name)[:n_trials] for name in BY_TRIAL})
+    first: dict[str, Any] = {name: getattr(seen, name)[:n_trials] for name in BY_TRIAL}
+    return seen._replace(**first)
 
 
 def join_trials(parts: Sequence[Differences]) -> Differences:
     """Return the trials of several parts as one."""
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_TRIAL}
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_TRIAL
+    }
     return parts[0]._replace(**joined)
 
 
@@ -113,16 +118,9 @@ def held_out(n_examples: int, n_resamples: int, n_test: int, n_folds: int, rng: 
 class LearnerTest(NamedTuple):
     """A test of two learning algorithms.
 
-    Attributes
-    ----------
-    label : str
-        As figures and tables name it.
-    test : callable
-        From :class:`Differences` to a TestResult, one verdict a trial.
-    lean : callable
-        The difference that the test judges, A minus B: its sign is the direction of a rejection.
-    trains_on : {"resample", "fold", "half"}
-        Which training sets the test's null hypothesis is about.
+    `test` gives a verdict a trial; the sign of `lean`, the difference A minus B that it judges, is the
+    direction of a rejection; `trains_on` ("resample", "fold" or "half") says which training sets its null
+    hypothesis is about.
     """
 
     label: str
@@ -173,26 +171,14 @@ HOLD_OUT = ("mcnemar", "mcnemar_uncorrected", "mcnemar_exact", "mcnemar_midp", "
 """Those that see one test set only."""
 
 
-def check_tests(tests: Sequence[str]) -> None:
-    """Raise UserError unless all `tests` are known."""
-    for name in tests:
-        if name not in TESTS:
-            raise UserError(f"tests: {name!r} is not allowed; choose from {', '.join(TESTS)}")
-
-
 def count_rejections(
     seen: Differences, tests: Sequence[str], alphas: Sequence[float], weight: Floats | None = None
 ) -> dict[str, NDArray[Any]]:
     """Count the trials on which each test rejects, two-sided; with `weight`, sum theirs.
 
-    Returns
-    -------
-    dict
-        `rejected` and `for_a` (rejections in which A had the smaller error), both of shape
-        (n_tests, n_alphas), and `degenerate` (n_tests,).
+    `rejected` and `for_a` (rejections in which A had the smaller error) have shape (n_tests, n_alphas),
+    `degenerate` (n_tests,).
 
-    Examples
-    --------
     >>> d = np.array([[0.1, 0.2, 0.1, 0.2]])
     >>> seen = Differences(d, d, np.zeros((1, 5, 2)), np.eye(8, dtype=int)[:1] * 9, 20, 10)
     >>> counts = count_rejections(seen, ["resampled_t", "five_by_two_t"], [0.05])
@@ -208,3 +194,34 @@ def count_rejections(
         found["for_a"].append(weights @ (verdicts & (TESTS[name].lean(seen) < 0)[:, None]))
         found["degenerate"].append(weights @ result.degenerate)
     return {name: np.array(values) for name, values in found.items()}
+
+
+class Experiment(NamedTuple):
+    """What is asked at every point: tests and their levels, on how many trials, drawn from which seed."""
+
+    tests: Sequence[str]
+    alphas: Sequence[float]
+    n_trials: int
+    seed: int
+
+    def check(self) -> None:
+        """Raise UserError unless all tests are known."""
+        for name in self.tests:
+            if name not in TESTS:
+                raise UserError(f"tests: {name!r} is not allowed; choose from {', '.join(TESTS)}")
+
+    def count_at(
+        self, points: Sequence[Any], step: int, run: Run, function: Callable[..., Arrays], **options: Any
+    ) -> list[dict[str, NDArray[Any]]]:
+        """Return what `function` counted at each point, summed over units of `step` trials, `truth` joined."""
+        ends = [(start, min(start + step, self.n_trials)) for start in range(0, self.n_trials, step)]
+        units = [(point, self, *pair) for point in points for pair in ends]
+        names = [f"{tuple(point)} trials {start} to {stop}" for point, _, start, stop in units]
+        parts = run(function, units, names, threads=False, **options)
+        made = []
+        for at in range(0, len(parts), len(ends)):
+            own = {name: [part[name] for part in parts[at : at + len(ends)]] for name in parts[at]}
+            made.append({name: np.sum(found, axis=0) for name, found in own.items() if name != "truth"})
+            if "truth" in own:
+                made[-1]["truth"] = np.concatenate(own["truth"])
+        return made

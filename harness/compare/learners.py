@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -17,10 +18,10 @@ from harness.compare.learner_figures import describe
 from harness.compare.learner_tables import join_data_sets
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
-from harness.compare.report_parts import pick, sections
+from harness.compare.report_parts import pick, records, sections
 from harness.compare.seeds import display_table, seeds_notes, seeds_table
 from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
-from harness.compare.variance_report import describe_design, split_variance, tabulate_variance
+from harness.compare.variance_report import captioned_variance, describe_design, split_variance
 from harness.results.captions import sentence
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
@@ -47,24 +48,6 @@ HOW_TO_READ = (
     "resampled t test, which allows for it.",
     "Holm's adjustment is over the pairs of one seed and test.",
     "To report the best of many seeds is to report luck: the tables give means and quantiles.",
-)
-FILES = (
-    "trials.csv: every score of every estimator and seed",
-    "verdicts.csv: every pair, test and seed with the hold-out's cells, statistic and p-value",
-    "scores.csv, rejections.csv: the same over the seeds, with intervals",
-    "failures.csv: every fit that failed",
-    "tables/: tables 4, 5 and 6 as Markdown and LaTeX, 4 and 5 as CSV",
-    "tables/seeds: every estimator beside the baseline over the hold-outs of all seeds, with the corrected "
-    "resampled t test",
-)
-FILES_OF_RANKS = (
-    "tables/mean_scores.csv: the mean score of every estimator on every data set",
-    "tables/ranks: average ranks over the data sets, Friedman's test, Nemenyi's critical difference, Holm's "
-    "comparisons with the baseline",
-)
-FILES_OF_VARIANCE = (
-    "variance.csv: every score over splits, random states and settings",
-    "tables/variance: variance components, and (variance_alone) one source at a time",
 )
 SECONDS = (
     "Table 6. Seconds of training and predicting, of one seed on one core. They differ from run to run, and "
@@ -127,27 +110,24 @@ def compare_learners(
         return lambda name: stage_run(stage, *made_from, libraries[name], name, descriptions[name])
 
     trials, spread = {}, {}
+    sizes = {name: setting[name] for name in ("n_splits", "n_initialisations")}
     for one in data:
         where = f" on {one.name}" if len(data) > 1 else ""
         with run.clock.stage(f"trials{where}"):
-            trials[one.name] = run_trials(
-                one, estimators, make_run=runs("trials", one), n_seeds=setting["n_seeds"], scoring=scoring
-            )
+            units = runs("trials", one)
+            trials[one.name] = run_trials(one, estimators, units, setting["n_seeds"], scoring)
         if setting["n_splits"]:
-            sizes = {name: setting[name] for name in ("n_splits", "n_initialisations")}
             with run.clock.stage(f"variance by source{where}"):
-                spread[one.name] = run_variance(
-                    one, estimators, setting["settings"], make_run=runs("variance", one), scoring=scoring,
-                    **sizes,
-                )  # fmt: skip
-    kept = ("n_seeds", "alpha", "scorer", "baseline")
+                units = runs("variance", one)
+                spread[one.name] = run_variance(one, estimators, setting["settings"], units, scoring, **sizes)
     facts = {
         "data": [facts_of_data(one, scoring.test_share) for one in data], "estimators": list(estimators),
-        "seed": seed, **{name: setting[name] for name in kept},
-        "xgboost": next((found for found in libraries.values() if found), None),
+        "xgboost": next((found for found in libraries.values() if found), None), "seed": seed,
+        **{name: setting[name] for name in ("n_seeds", "alpha", "scorer", "baseline")},
     }  # fmt: skip
     with run.clock.stage("tables"):
-        return _write_tables(run.out, facts, trials, spread, estimators, missing)
+        parts = [_variance(join_data_sets(spread, len(data)), estimators, facts["scorer"])] if spread else []
+        return _write_tables(run.out, facts, trials, missing, parts)
 
 
 def _xgboost(description: object) -> str | None:
@@ -161,42 +141,36 @@ def version_of(module: str) -> str:
 
 
 class Part(NamedTuple):
-    """What one question adds: captioned tables and CSVs of ``tables/`` by file, findings, warnings, files."""
+    """What one question adds: captioned tables by their file in ``tables/``, CSVs, findings, warnings."""
 
     tables: Mapping[str, Sequence[Captioned]] = {}
     csvs: Mapping[str, DataFrame] = {}
     found: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    files: Sequence[str] = ()
 
 
 def _write_tables(
     out: Path,
     facts: dict[str, Any],
     trials: Mapping[str, Mapping[str, Trials]],
-    spread: Mapping[str, DataFrame],
-    estimators: Mapping[str, Any],
     missing: Sequence[str],
+    more: Sequence[Part],
 ) -> tuple[dict[str, Any], Report]:
     """Write every CSV; return the facts and the report."""
     n, alpha, scorer = len(trials), facts["alpha"], facts["scorer"]
-    is_report = wine_tables.is_wine_report(list(trials), scorer)
-    kept = {name: tables.tabulate_comparison(own, alpha, scorer) for name, own in trials.items()}
+    kept = [tables.tabulate_comparison(own, alpha, scorer) for own in trials.values()]
     joined = {
-        file: join_data_sets({name: own[file] for name, own in kept.items()}, n)
-        for file in next(iter(kept.values()))
+        stem: join_data_sets(dict(zip(trials, own, strict=True)), n)
+        for stem, own in ((stem, [one[stem] for one in kept]) for stem in kept[0])
     }
     seconds = join_data_sets({name: tables.tabulate_seconds(own) for name, own in trials.items()}, n)
-    parts = [
-        _ranks(joined["scores"], facts) if n > 1 else Part(),
-        _shown(kept, seconds, facts),
-        _seeds(kept, facts),
-        _variance(spread, estimators, scorer) if spread else Part(),
-        Part(found=wine_tables.rate_sentences(joined["scores"]) if is_report else ()),
-    ]
-    csvs = {f"tables/{stem}": table for part in parts for stem, table in part.csvs.items()}
-    csvs |= joined | ({"variance": join_data_sets(spread, n)} if spread else {})
-    for stem, made in csvs.items():
+    first = [_ranks(joined["scores"], facts)] if n > 1 else []
+    parts = [*first, _shown(joined, seconds, facts), _seeds(joined["trials"], facts), *more]
+    published = []
+    if wine_tables.is_wine_report(list(trials), scorer):
+        parts.append(Part(found=wine_tables.rate_sentences(joined["scores"])))
+        published.append(wine_tables.published(joined["verdicts"]))
+    for stem, made in [*joined.items(), *(one for part in parts for one in part.csvs.items())]:
         digits = None if stem == "tables/seeds" else "%.10g"
         write_atomically(out / f"{stem}.csv", to_csv(made, float_format=digits))
     warnings = [*missing, *count_warnings(trials), *(line for part in parts for line in part.warnings)]
@@ -204,74 +178,61 @@ def _write_tables(
         "warnings": warnings, "n_failed_fits": len(joined["failures"]),
         "seconds_of_estimators": seconds.to_dict("records"),
     }  # fmt: skip
-    captioned = {stem: one for part in parts for stem, one in part.tables.items()}
-    found = [sentence(line) for part in parts for line in part.found]
-    shown = [one for own in captioned.values() for one in own]
-    files = [*FILES, *(line for part in parts for line in part.files)]
+    captioned = {stem: own for part in parts for stem, own in part.tables.items()}
+    found, told = [line for part in parts for line in part.found], list(map(sentence, warnings))
     body = [
-        *sections(found, describe(facts), [sentence(line) for line in warnings], shown),
+        *sections(list(map(sentence, found)), describe(facts), told, itertools.chain(*captioned.values())),
         _failures(joined["failures"]),
-        *([wine_tables.published(joined["verdicts"])] if is_report else []),
+        *published,
         Section("How to read the numbers", [bullets(HOW_TO_READ)]),
-        Section("Files", [bullets([sentence(line) for line in files])]),
     ]
     return facts, Report("Comparison of learning algorithms", body, captioned)
 
 
-def _prefixed(data: str, lines: Sequence[str], n: int) -> list[str]:
-    """Return sentences on one data set; with several each begins with its name."""
-    return [f"{data}: {line}" if n > 1 else line for line in lines]
-
-
 def _ranks(scores: DataFrame, facts: Mapping[str, Any]) -> Part:
     made = rank_estimators(scores, **{name: facts[name] for name in ("scorer", "baseline", "alpha")})
-    csvs = {"mean_scores": made.means.reset_index()}
-    csvs |= {} if made.ranks is None else {"ranks": made.ranks}
-    return Part({"ranks": made.parts}, csvs, made.findings, made.warnings, FILES_OF_RANKS)
+    csvs = {"tables/mean_scores": made.means.reset_index()}
+    csvs |= {} if made.ranks is None else {"tables/ranks": made.ranks}
+    return Part({"ranks": made.parts}, csvs, made.findings, made.warnings)
 
 
-def _shown(kept: Mapping[str, Mapping[str, DataFrame]], seconds: DataFrame, facts: Mapping[str, Any]) -> Part:
+def _shown(joined: Mapping[str, DataFrame], seconds: DataFrame, facts: Mapping[str, Any]) -> Part:
     """Return tables 4, 5 and 6, and what the tests found."""
-    scorer, n, found = facts["scorer"], len(kept), []
-    rates = {name: tables.table_of_scores(own["scores"]) for name, own in kept.items()}
-    verdicts = {name: tables.table_of_verdicts(own["rejections"]) for name, own in kept.items()}
-    if wine_tables.is_wine_report(list(kept), scorer):
-        rates = {"wine": wine_tables.add_published_rates(rates["wine"])}
-        verdicts = {"wine": wine_tables.add_published_verdicts(verdicts["wine"], kept["wine"]["rejections"])}
-    for name, own in kept.items():
-        found += _prefixed(name, findings(own["rejections"], own["verdicts"], facts["alpha"]), n)
-    csvs = {"table4": join_data_sets(rates, n), "table5": join_data_sets(verdicts, n)}
+    rejections, scorer = joined["rejections"], facts["scorer"]
+    rates, verdicts = tables.table_of_scores(joined["scores"]), tables.table_of_verdicts(rejections)
+    if wine_tables.is_wine_report([one["name"] for one in facts["data"]], scorer):
+        rates = wine_tables.add_published_rates(rates)
+        verdicts = wine_tables.add_published_verdicts(verdicts, rejections)
     words = "Error rates" if scorer == ERROR else f"Scores ({scorer})"
-    captions = {
-        "table4": f"Table 4. {words} on the hold-out and in 5x2cv, over the seeds.",
-        "table5": "Table 5. Does the test reject, for each pair?",
-        "table6": SECONDS,
+    shown = {
+        "table4": [(f"Table 4. {words} on the hold-out and in 5x2cv, over the seeds.", rates)],
+        "table5": [("Table 5. Does the test reject, for each pair?", verdicts)],
+        "table6": [(SECONDS, seconds)],
     }
-    shown = csvs | {"table6": seconds}
-    return Part({stem: [(captions[stem], shown[stem])] for stem in shown}, csvs, found)
+    csvs = {"tables/table4": rates, "tables/table5": verdicts}
+    return Part(shown, csvs, findings(rejections, joined["verdicts"], facts["alpha"]))
 
 
 def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[str]:
     """Return what was found, one sentence a pair and one on what the hold-out can show."""
     found = []
-    for (a, b), part in rejections.groupby(["a", "b"], sort=False):
-        known = part[part["n_seeds"] > part["n_missing"]].to_dict("records")
+    keys = [key for key in ("data", "a", "b") if key in rejections]
+    for (*data, a, b), part in rejections.groupby(keys, sort=False):
         shares = [
             f"{TESTS[row['test']].label} {100 * row['rate']:.1f} % "
             f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
-            for row in known
+            for row in records(part.dropna(subset="rate"))
         ]
-        if not shares:
-            found.append(f"{a} - {b}: no verdict, every seed failed")
-            continue
-        found.append(f"{a} - {b}: seeds that reject: {', '.join(shares)}; {_verdict(part)}")
+        told = f"seeds that reject: {', '.join(shares)}; {_verdict(part)}"
+        told = told if shares else "no verdict, every seed failed"
+        found.append(": ".join([*data, f"{a} - {b}", told]))
     few = fewest_discordant(alpha, "corrected")
-    cells = verdicts[(verdicts["test"] == "mcnemar") & verdicts["pvalue"].notna()]
+    cells = pick(verdicts, test="mcnemar").dropna(subset="pvalue")
     if len(cells):
         m = (cells["only_a_wrong"] + cells["only_b_wrong"]).astype(int)
         found.append(
             f"McNemar's corrected test needs {few} discordant samples to reject; "
-            f"{100 * (m >= few).mean():.1f} % of the hold-outs (all pairs and seeds) have as many, and "
+            f"{100 * (m >= few).mean():.1f} % of all hold-outs and pairs have as many, and "
             f"{100 * (m == 0).mean():.1f} % have none; the median is {m.median():g}"
         )
     return found
@@ -296,48 +257,43 @@ def fewest_discordant(alpha: float, variant: str) -> int:
     return int(np.argmax(mcnemar(counts, variant).pvalue <= alpha))
 
 
-def _seeds(kept: Mapping[str, Mapping[str, DataFrame]], facts: Mapping[str, Any]) -> Part:
+def _seeds(trials: DataFrame, facts: Mapping[str, Any]) -> Part:
     """Return the table of seeds, of every data set where two estimators have scores for it."""
     made, baselines, warnings = {}, {}, []
     for sizes in facts["data"]:
-        name, trials = sizes["name"], kept[sizes["name"]]["trials"]
-        scores = trials.pivot(index="seed", columns="estimator", values="hold_out")[facts["estimators"]]
+        name, own = sizes["name"], tables.of_data_set(trials, sizes["name"])
+        scores = own.pivot(index="seed", columns="estimator", values="hold_out")[facts["estimators"]]
         scores = scores.loc[:, scores.count() >= 2]
         if scores.shape[1] < 2 or len(scores.dropna()) < 2:
             continue
-        baseline = str(facts["baseline"] if facts["baseline"] in scores else scores.columns[0])
-        if facts["baseline"] not in (None, baseline):
+        baselines[name] = str(facts["baseline"] if facts["baseline"] in scores else scores.columns[0])
+        if facts["baseline"] not in (None, baselines[name]):
             warnings.append(
-                f"{facts['baseline']} has no scores on the hold-outs of {name}; {baseline} stands in for the "
-                "baseline there"
+                f"{facts['baseline']} has no scores on the hold-outs of {name}; {baselines[name]} stands in "
+                "for the baseline there"
             )
-        baselines[name] = baseline
         made[name] = seeds_table(
-            scores, baseline, higher_is_better=facts["scorer"] != ERROR, alpha=facts["alpha"],
+            scores, baselines[name], higher_is_better=facts["scorer"] != ERROR, alpha=facts["alpha"],
             splits=(sizes["n_train"], sizes["n_test"]),
         )  # fmt: skip
     if not made:
         return Part(warnings=warnings)
-    table, words = join_data_sets(made, len(kept)), score_words(facts["scorer"])
-    own = list(dict.fromkeys(baselines.values()))
-    told = own if len(own) == 1 else [f"{baseline} on {name}" for name, baseline in baselines.items()]
+    table, words = join_data_sets(made, len(facts["data"])), score_words(facts["scorer"])
+    told = list(dict.fromkeys(baselines.values()))
+    if len(told) > 1:
+        told = [f"{baseline} on {name}" for name, baseline in baselines.items()]
     named = table.assign(algorithm=table["algorithm"] + " on " + table["data"]) if "data" in table else table
-    caption = (
-        f"{words[0].upper()}{words[1:]} on the hold-outs of all seeds; baseline {', '.join(told)}. "
-        f"{' '.join(seeds_notes(named))}"
-    )
-    return Part({"seeds": [(caption, display_table(table))]}, {"seeds": table}, warnings=warnings)
+    heading = f"{words[0].upper()}{words[1:]} on the hold-outs of all seeds; baseline {', '.join(told)}."
+    caption = " ".join([heading, *seeds_notes(named)])
+    return Part({"seeds": [(caption, display_table(table))]}, {"tables/seeds": table}, warnings=warnings)
 
 
-def _variance(spread: Mapping[str, DataFrame], estimators: Mapping[str, Any], scorer: str) -> Part:
+def _variance(scores: DataFrame, estimators: Mapping[str, Any], scorer: str) -> Part:
     """Return the variance by source of the scores of each data set."""
-    n, split = len(spread), {name: split_variance(scores, estimators) for name, scores in spread.items()}
-    csvs, shown = tabulate_variance(split, score_words(scorer), describe_design(next(iter(spread.values()))))
-    found, warnings = (
-        [line for name, own in split.items() for line in _prefixed(name, getattr(own, kind), n)]
-        for kind in ("findings", "warnings")
-    )
-    return Part({"variance": shown} if shown else {}, csvs, found, warnings, FILES_OF_VARIANCE)
+    made = split_variance(scores, estimators)
+    shown = captioned_variance(made.tables, score_words(scorer), describe_design(scores))
+    csvs = {"variance": scores} | {f"tables/{stem}": table for stem, table in made.tables.items()}
+    return Part({"variance": shown} if shown else {}, csvs, made.findings, made.warnings)
 
 
 def _failures(failures: DataFrame) -> Section:

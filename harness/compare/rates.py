@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.compare.learner_tests import TESTS
+from harness.compare.learner_tests import TESTS, Experiment
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TABLE = "algorithm_size_power.csv"
+STEM = "algorithm_size_power"
+TABLE = f"{STEM}.csv"
 """Sizes and powers of the tests of learning algorithms, of either study of them."""
 COLUMNS = (
     "study", "setting", "method", "test", "kind", "alpha", "difference", "difference_se", "n_examples",
@@ -28,56 +29,29 @@ STANDARD_ERRORS = 3.5
 BARS = "Bars: 95 % Clopper-Pearson intervals of the share of data sets."
 
 
-def by_point(parts: Sequence[Mapping[str, NDArray[Any]]], n_points: int) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield what the units of each point counted, summed, and their `truth`, joined."""
-    n_units = len(parts) // n_points
-    for start in range(0, len(parts), n_units):
-        own = parts[start : start + n_units]
-        found = {name: [part[name] for part in own] for name in own[0]}
-        yield {
-            name: np.concatenate(values) if name == "truth" else np.sum(values, axis=0)
-            for name, values in found.items()
-        }
-
-
 def rows(
+    experiment: Experiment,
     key: Mapping[str, Any],
-    tests: Sequence[str],
-    alphas: Sequence[float],
     counts: Mapping[str, NDArray[Any]],
-    n_trials: int | None,
     power: bool,
+    exact: bool,
 ) -> list[dict[str, Any]]:
-    """Return a row for each test and level of one point.
+    """Return a row for each test and level of one point, whose own columns are `key`.
 
-    Parameters
-    ----------
-    key : mapping
-        The point's own columns.
-    tests, alphas : sequence
-    counts : mapping
-        Of :func:`harness.compare.learner_tests.count_rejections`.
-    n_trials : int or None
-        None where `counts` holds enumerated probabilities, whose intervals are points.
-    power : bool
-        Whether A is better than B; then only rejections in which A showed the smaller error count.
-
-    Examples
-    --------
-    >>> counts = {"rejected": np.array([[5]]), "for_a": np.array([[3]]), "degenerate": np.array([0])}
-    >>> [row] = rows({}, ["five_by_two_t"], [0.05], counts, 100, power=True)
-    >>> row["kind"], row["rate"], row["wrong_direction_rate"]
-    ('power', 0.03, 0.02)
+    Where A is better (`power`) only rejections count in which A showed the smaller error count. `exact`
+    counts are enumerated probabilities, whose intervals are points.
     """
     made = []
-    for (i, test), (j, alpha) in itertools.product(enumerate(tests), enumerate(alphas)):
+    n = 1 if exact else experiment.n_trials
+    for (i, test), (j, alpha) in itertools.product(enumerate(experiment.tests), enumerate(experiment.alphas)):
         n_all, n_for_a = counts["rejected"][i, j], counts["for_a"][i, j]
-        k, n = n_for_a if power else n_all, n_trials or 1
-        low, high = map(float, clopper_pearson(k, n_trials) if n_trials else (k, k))
+        k = n_for_a if power else n_all
+        low, high = map(float, (k, k) if exact else clopper_pearson(k, n))
         made.append({
-            **key, "method": "simulation" if n_trials else "enumeration", "test": test,
+            **key, "method": "enumeration" if exact else "simulation", "test": test,
             "kind": "power" if power else "size", "alpha": alpha, "rate": float(k / n), "mc_low": low,
-            "mc_high": high, "n_trials": n_trials, "degenerate_share": float(counts["degenerate"][i] / n),
+            "mc_high": high, "n_trials": None if exact else n,
+            "degenerate_share": float(counts["degenerate"][i] / n),
             "wrong_direction_rate": float((n_all - n_for_a) / n) if power else np.nan,
             "verdict": "" if power else verdict(low, high, alpha),
         })  # fmt: skip
@@ -125,7 +99,7 @@ def with_interval(row: Mapping[str, Any]) -> str:
 
 
 def wide_table(rows: DataFrame, column: str, head: str) -> DataFrame:
-    """Return rates with intervals: a row for each test, a column for each value of `column`, as `head` has it."""
+    """Return rates with intervals: a row for each test, a column for each value of `column`."""
     cells = rows.assign(cell=rows.apply(with_interval, axis=1))
     wide = cells.pivot(index="test", columns=column, values="cell").fillna("")
     wide = wide.loc[[test for test in TESTS if test in wide.index], list(dict.fromkeys(rows[column]))]
@@ -133,17 +107,26 @@ def wide_table(rows: DataFrame, column: str, head: str) -> DataFrame:
     return wide.rename_axis(columns=None).reset_index()
 
 
-def name_rates(rows: DataFrame, digits: int) -> str:
-    """Return tests by their labels with their rates."""
-    pairs = zip(rows["test"], rows["rate"], strict=True)
-    return ", ".join(f"{TESTS[test].label} {rate:.{digits}f}" for test, rate in pairs)
+def setting_findings(level: DataFrame) -> list[str]:
+    """Return what each test did in each setting over its points, a sentence a setting and kind."""
+    lines = []
+    for (name, kind), own in level.groupby(["setting", "kind"], sort=False):
+        told = []
+        for test, points in own.groupby("test", sort=False):
+            low, high = f"{points['rate'].min():.3f}", f"{points['rate'].max():.3f}"
+            words = f" ({', '.join(dict.fromkeys(points['verdict']))})" if kind == "size" else ""
+            told.append(f"{TESTS[str(test)].label} {low if low == high else f'{low} to {high}'}{words}")
+        head = "Type I errors" if kind == "size" else "power"
+        sizes = " to ".join(str(n) for n in sorted({own["n_examples"].min(), own["n_examples"].max()}))
+        lines.append(f"{name}, {head} at {main_alpha(own):g}, {sizes} examples: {'; '.join(told)}.")
+    return lines
 
 
-def degenerate_finding(level: DataFrame, where: str) -> str:
-    """Return how often a test had no verdict, at the point where that was most; `where` names its columns."""
+def degenerate_finding(level: DataFrame) -> str:
+    """Return how often a test had no verdict, at the point where that was most."""
     worst = level.sort_values("degenerate_share", kind="stable").iloc[-1]
     return (
         "Data sets on which a test has no verdict of its own (counted as not rejected): at most "
-        f"{100 * worst['degenerate_share']:.2g} % of a point's "
-        f"({TESTS[worst['test']].label}{where.format_map(worst)})."
+        f"{100 * worst['degenerate_share']:.2g} % of a point's ({TESTS[worst['test']].label}, "
+        f"{worst['n_examples']} examples, {worst['setting']})."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ def pick(table: DataFrame, **equal: Any) -> DataFrame:
 
 
 def sections(
-    found: Sequence[str], about: Sequence[str], warnings: Sequence[str], tables: Sequence[Captioned]
+    found: Sequence[str], about: Sequence[str], warnings: Sequence[str], tables: Iterable[Captioned]
 ) -> list[Section]:
     """Return the sections with which every report of a comparison begins."""
     return [

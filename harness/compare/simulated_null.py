@@ -10,6 +10,7 @@ from scipy.stats import binom, hypergeom
 from harness.compare.learner_tests import (
     N_HALVINGS,
     Differences,
+    Experiment,
     Floats,
     Ints,
     check_design,
@@ -201,13 +202,11 @@ def as_outcomes(cells: Ints, n_documents: int) -> Ints:
     return counts
 
 
-def simulate_block(
-    point: Point, tests: Sequence[str], alphas: Sequence[float], seed: int, block: int, n_trials: int
-) -> dict[str, NDArray[Any]]:
-    """Return the rejections on the first `n_trials` data sets of a block of 1000."""
-    generator = rng(seed, "simulated null", *point, block)
-    seen = draw_differences(point, BLOCK, generator)
-    return count_rejections(first_trials(seen, n_trials), tests, alphas)
+def simulate_block(point: Point, experiment: Experiment, start: int, stop: int) -> dict[str, NDArray[Any]]:
+    """Return the rejections on the data sets `start` to `stop` - 1, all of one block of 1000."""
+    generator = rng(experiment.seed, "simulated null", *point, start // BLOCK)
+    seen = first_trials(draw_differences(point, BLOCK, generator), stop - start)
+    return count_rejections(seen, experiment.tests, experiment.alphas)
 
 
 def enumerate_hold_out(point: Point, tests: Sequence[str], alphas: Sequence[float]) -> dict[str, Floats]:

@@ -8,28 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.compare import figure_rates as draw
-from harness.compare.learner_tests import HOLD_OUT, TESTS, check_tests
-from harness.compare.rates import (
-    BARS,
-    TABLE,
-    by_point,
-    degenerate_finding,
-    main_alpha,
-    name_rates,
-    rows,
-    tabulate,
-    wide_table,
-    with_interval,
-)
+from harness.compare import rates
+from harness.compare import simulated_null as null
+from harness.compare.learner_tests import HOLD_OUT, TESTS, Experiment
 from harness.compare.report_parts import Figures, pick, read_table, records, sections
-from harness.compare.simulated_null import (
-    BLOCK,
-    Point,
-    check_point,
-    enumerate_hold_out,
-    reference,
-    simulate_block,
-)
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.runtime.parallel import Run
@@ -54,7 +36,7 @@ REFERENCE = (
 )
 
 
-def list_points(setting: Mapping[str, Any]) -> list[Point]:
+def list_points(setting: Mapping[str, Any]) -> list[null.Point]:
     """Return what is simulated: every kind of halves at `n_examples` and every difference, then other sizes.
 
     Raises
@@ -70,45 +52,40 @@ def list_points(setting: Mapping[str, Any]) -> list[Point]:
     grid = [(kind, difference, n_examples) for kind in halves for difference in apart]
     grid += [(halves[0], 0.0, n) for n in setting["sizes"] if n != n_examples]
     design: list[Any] = [setting[name] for name in ("test_share", "n_resamples", "n_folds")]
-    points = [Point(kind, low, high, difference, n, *design) for kind, difference, n in grid]
+    points = [null.Point(kind, low, high, difference, n, *design) for kind, difference, n in grid]
     for point in points:
-        check_point(point)
+        null.check_point(point)
     return points
 
 
-def measure(
-    points: Sequence[Point], tests: Sequence[str], alphas: Sequence[float], n_trials: int, seed: int, run: Run
-) -> DataFrame:
+def measure(points: Sequence[null.Point], experiment: Experiment, run: Run) -> DataFrame:
     """Return the table of sizes and powers at the points."""
-    blocks = [(start // BLOCK, min(BLOCK, n_trials - start)) for start in range(0, n_trials, BLOCK)]
-    units = [(point, tuple(tests), tuple(alphas), seed, *block) for point in points for block in blocks]
-    names = [f"{tuple(point)} block {block}, {n} trials" for point in points for block, n in blocks]
-    parts = run(simulate_block, units, names, threads=False, description="simulated data sets")
+    step, words = null.BLOCK, "simulated data sets"
+    counted = experiment.count_at(points, step, run, null.simulate_block, description=words)
     made: list[dict[str, Any]] = []
-    for point, counts in zip(points, by_point(parts, len(points)), strict=True):
-        made += _rows_of_point(point, tests, alphas, counts, n_trials)
-    return tabulate(made)
+    for point, counts in zip(points, counted, strict=True):
+        made += _rows_of_point(point, experiment, counts)
+    return rates.tabulate(made)
 
 
 def _rows_of_point(
-    point: Point, tests: Sequence[str], alphas: Sequence[float], counts: Mapping[str, Any], n_trials: int
+    point: null.Point, experiment: Experiment, counts: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     key = {
         "study": "simulated_null", "setting": f"{point.halves} halves", "n_examples": point.n_examples,
         "difference": 0.0 - point.difference, "difference_se": 0.0,  # A minus B; no negative zero
     }  # fmt: skip
     power = point.difference > 0
-    held = [test for test in tests if test in HOLD_OUT]
-    chances = enumerate_hold_out(point, held, alphas) if held else {}
-    exact = rows(key, held, alphas, chances, None, power)
+    held = experiment._replace(tests=[test for test in experiment.tests if test in HOLD_OUT])
+    chances = null.enumerate_hold_out(point, held.tests, held.alphas) if held.tests else {}
+    exact = rates.rows(held, key, chances, power, exact=True)
     truth = {(row["test"], row["alpha"]): (row["rate"], 0.0) for row in exact}
-    made = rows(key, tests, alphas, counts, n_trials, power)
+    made = rates.rows(experiment, key, counts, power, exact=False) + exact
     for row in made:
-        place = row["test"], row["alpha"]
-        row["reference"], row["reference_se"] = truth.get(place) or reference(point, *place, False)
-    for row in exact:
-        row["reference"], row["reference_se"] = reference(point, row["test"], row["alpha"], True)
-    return made + exact
+        place, is_exact = (row["test"], row["alpha"]), row["method"] == "enumeration"
+        known = None if is_exact else truth.get(place)
+        row["reference"], row["reference_se"] = known or null.reference(point, *place, is_exact)
+    return made
 
 
 def simulated_null(
@@ -122,35 +99,35 @@ def simulated_null(
     **setting: Any,
 ) -> tuple[dict[str, Any], Report]:
     """Run the study and write its table; return facts for ``provenance.json`` and the report."""
-    check_tests(tests)
+    experiment = Experiment(tests, alphas, n_trials, seed)
+    experiment.check()
     points = list_points(setting)
-    units = stage_run("simulated null", seed, list(tests), list(alphas))
     with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
-        table = measure(points, tests, alphas, n_trials, seed, units)
-    write_table(table, run.out / TABLE)
+        table = measure(points, experiment, stage_run("simulated null", seed, tests, alphas))
+    write_table(table, run.out / rates.TABLE)
     about = [SOURCE.format(*setting["errors"]), NO_LEARNING, REFERENCE]
-    n, parts = setting["n_examples"], captioned_tables(table, setting)
-    front = sections(findings(table, n, main_alpha(table)), about, [], parts)
+    parts = captioned_tables(table, setting)
+    front = sections(findings(table, setting["n_examples"]), about, [], parts)
     title = "Size and power of tests of learning algorithms: simulated data sets"
-    return {"n_trials": n_trials, "n_points": len(points)}, Report(title, front, {Path(TABLE).stem: parts})
+    return {"n_trials": n_trials, "n_points": len(points)}, Report(title, front, {rates.STEM: parts})
 
 
 def captioned_tables(table: DataFrame, setting: Mapping[str, Any]) -> list[Captioned]:
     """Return the tables of the report: sizes beside references, sizes by level and by N, power."""
-    n, alpha, first = setting["n_examples"], main_alpha(table), f"{setting['halves'][0]} halves"
+    n, alpha, first = setting["n_examples"], rates.main_alpha(table), f"{setting['halves'][0]} halves"
     simulated = pick(table, method="simulation", setting=first)
-    by_level = wide_table(pick(simulated, n_examples=n, kind="size"), "alpha", "level {:g}")
+    by_level = rates.wide_table(pick(simulated, n_examples=n, kind="size"), "alpha", "level {:g}")
     parts = [
         (f"Type I errors at level {alpha:g}, {n} examples, beside references", sizes_table(table, n, alpha)),
         (f"Type I errors at every level, {first}, {n} examples", by_level),
     ]
     by_n = pick(simulated, alpha=alpha, kind="size").sort_values("n_examples", kind="stable")
     if by_n["n_examples"].nunique() > 1:
-        wide = wide_table(by_n, "n_examples", "{} examples")
+        wide = rates.wide_table(by_n, "n_examples", "{} examples")
         parts.append((f"Type I errors at level {alpha:g}, {first}", wide))
     power = pick(simulated, n_examples=n, kind="power", alpha=alpha)
     if len(power):
-        wide = wide_table(power.assign(excess=-power["difference"]), "excess", "{:g}")
+        wide = rates.wide_table(power.assign(excess=-power["difference"]), "excess", "{:g}")
         parts.append((f"Power at level {alpha:g}, {first}, {n} examples, by B's excess error rate", wide))
     return parts
 
@@ -162,7 +139,7 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
     shown = [
         {
             "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
-            "Type I error": f"{row['rate']:.4f}" if row["method"] == "enumeration" else with_interval(row),
+            "Type I error": f"{row['rate']:.4f}" if row["method"] == "enumeration" else rates.with_interval(row),
             "reference": "" if row["reference"] != row["reference"] else f"{row['reference']:.4f}",
             "met": row["reference_met"], "degenerate": f"{row['degenerate_share']:.4f}",
             "verdict": row["verdict"],
@@ -172,52 +149,46 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
     return pd.DataFrame(shown)
 
 
-def findings(table: DataFrame, n_examples: int, alpha: float) -> list[str]:
+def findings(table: DataFrame, n_examples: int) -> list[str]:
     """Return in sentences which tests hold their level, which references are met, and who has most power."""
-    simulated = pick(table, alpha=alpha, n_examples=n_examples, method="simulation")
-    lines = []
-    for setting in dict.fromkeys(simulated["setting"]):
-        for word in ("holds", "liberal", "conservative", "undecided"):
-            chosen = pick(simulated, kind="size", setting=setting, verdict=word)
-            if len(chosen):
-                lines.append(f"{setting}, level {alpha:g}, {word}: {name_rates(chosen, 3)}.")
+    simulated = pick(table, alpha=rates.main_alpha(table), n_examples=n_examples, method="simulation")
+    lines = rates.setting_findings(pick(simulated, kind="size"))
     judged = table[table["reference_met"] != ""]
     if len(judged):
-        missed = records(judged[judged["reference_met"] == "no"])
-        text = f"{len(judged) - len(missed)} of {len(judged)} references are met"
-        named = [
+        missed = [
             f"{TESTS[row['test']].label}, {row['setting']}, {row['method']}, {row['kind']} at level "
             f"{row['alpha']:g}, {row['n_examples']} examples, true difference {row['difference']:g}: "
             f"{row['rate']:.4f} against {row['reference']:.4f}"
-            for row in missed
+            for row in records(pick(judged, reference_met="no"))
         ]
-        lines.append(text + (": all but " + "; ".join(named) if named else "") + ".")
-    return [*lines, *_power_finding(simulated), degenerate_finding(simulated, "")]
+        text = f"{len(judged) - len(missed)} of {len(judged)} references are met"
+        lines.append(text + ": all but " * bool(missed) + "; ".join(missed) + ".")
+    power = pick(simulated, kind="power")
+    if len(power):
+        lines.append(_power_finding(power, pick(simulated, kind="size", verdict="liberal")))
+    return [*lines, rates.degenerate_finding(simulated)]
 
 
-def _power_finding(simulated: DataFrame) -> list[str]:
-    power = simulated[simulated["kind"] == "power"]
-    if power.empty:
-        return []
-    middle = sorted(-power["difference"].unique())[power["difference"].nunique() // 2]
-    setting = power["setting"].iloc[0]
-    liberal = set(pick(simulated, kind="size", setting=setting, verdict="liberal")["test"])
+def _power_finding(power: DataFrame, liberal: DataFrame) -> str:
+    apart = sorted(-power["difference"].unique())
+    middle, setting = apart[len(apart) // 2], power["setting"].iloc[0]
+    left_out = sorted(pick(liberal, setting=setting)["test"])
     fair = pick(power, difference=-middle, setting=setting)
-    fair = fair[~fair["test"].isin(liberal)].sort_values("rate", ascending=False, kind="stable")
-    left_out = ", ".join(TESTS[test].label for test in sorted(liberal)) or "none"
-    return [
-        f"Power where B's error rate is {middle:g} higher ({setting}; liberal tests, {left_out}, left out): "
-        f"{name_rates(fair, 2)}."
-    ]
+    fair = fair[~fair["test"].isin(left_out)].sort_values("rate", ascending=False, kind="stable")
+    told = [f"{TESTS[row['test']].label} {row['rate']:.2f}" for row in records(fair)]
+    return (
+        f"Power where B's error rate is {middle:g} higher ({setting}; liberal tests, "
+        f"{', '.join(TESTS[test].label for test in left_out) or 'none'}, left out): {', '.join(told)}."
+    )
 
 
 def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
     """Return the figures of a finished study, from its table."""
-    table, setting = read_table(out / TABLE), facts["config"]["simulated_null"]
-    alpha, n, first = main_alpha(table), int(setting["n_examples"]), f"{setting['halves'][0]} halves"
+    table, setting = read_table(out / rates.TABLE), facts["config"]["simulated_null"]
+    alpha, n, first = rates.main_alpha(table), int(setting["n_examples"]), f"{setting['halves'][0]} halves"
     level = pick(table, method="simulation", alpha=alpha)
     source = SOURCE.format(*setting["errors"])
-    trials = f"{int(level['n_trials'].max()):,} data sets a point. {BARS}"
+    trials = f"{int(level['n_trials'].max()):,} data sets a point. {rates.BARS}"
     sizes = pick(level, kind="size", n_examples=n)
     heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}

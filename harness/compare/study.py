@@ -75,7 +75,7 @@ def compare(
         run.note(**facts)
         with run.clock.stage("figures and summary"):
             drawn = draw_figures(out, run.facts, **figure)
-            files = sorted(f"figures/{path.name}" for path in drawn if path.suffix == ".png")
+            files = [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
             look = Section(
                 "What to look at", [bullets(["figures/captions.md says what each figure shows", *files])]
             )

@@ -11,6 +11,7 @@ from harness.compare.learner_tests import (
     N_HALVINGS,
     Bools,
     Differences,
+    Experiment,
     Floats,
     Ints,
     check_design,
@@ -67,7 +68,8 @@ def naive_bayes(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Flo
 def linear_svm(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Floats]:
     """Train a linear support vector machine (squared hinge loss, C = 1) on each sample.
 
-    Arguments and results are those of :func:`naive_bayes`. Fan et al. (2008), LIBLINEAR, JMLR 9, 1871-1874; the solver of ``LinearSVC(dual=False)``.
+    Arguments and results are those of :func:`naive_bayes`; the solver is that of ``LinearSVC(dual=False)``,
+    Fan et al. (2008), LIBLINEAR, JMLR 9, 1871-1874.
     """
     from sklearn import config_context
     from sklearn.svm import LinearSVC
@@ -228,26 +230,18 @@ class Problem(NamedTuple):
 
 def make_problem(population: Population, setting: str, seed: int) -> Problem:
     """Return the problem of a setting; where B is handicapped, the terms it may read are drawn once."""
-    labels, n_truth = population.labels, population.n_truth
-    if setting == "bootstrap":
-        return Problem(population.whole, population.whole, labels, n_truth)
-    if setting == "views":
-        return Problem(population.views, population.views, labels, n_truth)
-    n_terms = population.views.shape[1]
+    read = population.whole if setting == "bootstrap" else population.views
+    if setting in NULLS:
+        return Problem(read, read, population.labels, population.n_truth)
+    n_terms = read.shape[1]
     n_kept = max(1, round(float(setting) * n_terms))
     kept = np.sort(rng(seed, "kept terms").permutation(n_terms)[:n_kept])
-    fewer = normalise(sparse.csr_array(population.views[:, kept]))
-    return Problem(population.views, fewer, labels, n_truth)
+    fewer = normalise(sparse.csr_array(read[:, kept]))
+    return Problem(read, fewer, population.labels, population.n_truth)
 
 
 def run_trials(
-    problem: Problem,
-    point: Point,
-    tests: Sequence[str],
-    alphas: Sequence[float],
-    seed: int,
-    first: int,
-    last: int,
+    problem: Problem, point: Point, experiment: Experiment, first: int, last: int
 ) -> dict[str, NDArray[Any]]:
     """Return what is rejected on trials `first` to `last` - 1, and `truth`, shape (n_trials, 3).
 
@@ -255,11 +249,12 @@ def run_trials(
     """
     shown, truth = [], []
     for trial in range(first, last):
-        generator = rng(seed, "training sets", *point, trial)
+        generator = rng(experiment.seed, "training sets", *point, trial)
         seen, apart = run_trial(problem, point, generator)
         shown.append(seen)
         truth.append(apart)
-    return {**count_rejections(join_trials(shown), tests, alphas), "truth": np.array(truth)}
+    counts = count_rejections(join_trials(shown), experiment.tests, experiment.alphas)
+    return {**counts, "truth": np.array(truth)}
 
 
 def run_trial(problem: Problem, point: Point, generator: np.random.Generator) -> tuple[Differences, Floats]:
@@ -280,32 +275,22 @@ def run_trial(problem: Problem, point: Point, generator: np.random.Generator) ->
         wrong.append(((read @ coef + intercept > 0) != y[:, None]).T)  # (samples, examples)
         machines.append((coef, intercept))
     apart = ((wrong[0].astype(np.int64) - wrong[1]) * tested).sum(axis=1) / tested.sum(axis=1)
-    r, k = point.n_resamples, point.n_folds
+    ends = np.cumsum([point.n_resamples, point.n_folds])
+    resamples, folds, halves = np.split(apart[None], ends, axis=1)
     a, b, held = wrong[0][0], wrong[1][0], tested[0]
-    cells = [[(a & ~b & held).sum(), (b & ~a & held).sum(), (a & b & held).sum()]]
-    seen = Differences(
-        apart[None, :r],
-        apart[None, r : r + k],
-        apart[r + k :].reshape(1, N_HALVINGS, 2),
-        as_outcomes(np.array(cells), n_test),
-        n_train,
-        n_test,
-    )
-    return seen, _true_difference(problem, machines, [0, r, r + k])
+    cells = np.array([[(a & ~b & held).sum(), (b & ~a & held).sum(), (a & b & held).sum()]])
+    hold_out = as_outcomes(cells, n_test)
+    seen = Differences(resamples, folds, halves.reshape(1, N_HALVINGS, 2), hold_out, n_train, n_test)
+    return seen, _true_difference(problem, machines, [0, *ends])
 
 
 def _places(
-    problem: Problem,
-    point: Point,
-    document: Ints,
-    trained: Bools,
-    generator: np.random.Generator,
+    problem: Problem, point: Point, document: Ints, trained: Bools, generator: np.random.Generator
 ) -> tuple[list[Ints], list[Ints]]:
     """Return the rows that A and B read, and how often each training set holds each example."""
     plain = trained.astype(np.int64)
     if point.setting != "bootstrap":
-        swapped = generator.integers(0, 2, len(document))
-        n_documents = len(problem.labels)
+        swapped, n_documents = generator.integers(0, 2, len(document)), len(problem.labels)
         return [document + swapped * n_documents, document + (1 - swapped) * n_documents], [plain, plain]
     sizes = plain.sum(axis=1)
     chances = plain / sizes[:, None]
@@ -316,14 +301,11 @@ def _true_difference(
     problem: Problem, machines: Sequence[tuple[Floats, Floats]], samples: Sequence[int]
 ) -> Floats:
     """Return the difference of the error rates of A and B on the documents kept for the truth."""
-    n_documents = len(problem.labels)
-    y = problem.labels[: problem.n_truth, None]
-    errors = []
+    errors, y = [], problem.labels[: problem.n_truth, None]
     for x, (coef, intercept) in zip((problem.a, problem.b), machines, strict=True):
-        versions = range(0, x.shape[0], n_documents)
         wrong = [
             (x[start : start + problem.n_truth] @ coef[:, samples] + intercept[samples] > 0) != y
-            for start in versions
+            for start in range(0, x.shape[0], len(problem.labels))
         ]
         errors.append(np.mean(wrong, axis=(0, 1)))
-    return errors[0] - errors[1]
+    return np.asarray(errors[0] - errors[1])

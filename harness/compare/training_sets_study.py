@@ -9,30 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.compare import rates
+from harness.compare import training_sets as drawn
 from harness.compare.figure_rates import FLOORED, curve_figure
-from harness.compare.learner_tests import TESTS, check_tests
-from harness.compare.rates import (
-    BARS,
-    TABLE,
-    by_point,
-    degenerate_finding,
-    main_alpha,
-    rows,
-    tabulate,
-    wide_table,
-)
+from harness.compare.learner_tests import TESTS, Experiment
 from harness.compare.report_parts import Figures, pick, read_table, records, sections
-from harness.compare.training_sets import (
-    NULLS,
-    TRAINED_ON,
-    Point,
-    Population,
-    check_point,
-    choose_topic,
-    make_population,
-    make_problem,
-    run_trials,
-)
 from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
@@ -48,7 +29,7 @@ TRUTH = "true_differences.csv"
 TRIALS_PER_UNIT = 50
 MOST_OF_POOL = 0.05
 """A data set that holds a larger share of the documents it is drawn from is warned of."""
-NULLS_TEXT = (
+NULLS = (
     "Two nulls hold exactly, for every training size, because A and B can change places. Two views: each "
     "term of a document is in one of two views (drawn once), a coin for each document of a data set says "
     "which view A reads, B reads the other, and both train the same learner; their errors differ by "
@@ -69,10 +50,9 @@ CONDITIONAL = (
     "bootstrap samples."
 )
 SETTINGS = {"views": "null: two views", "bootstrap": "null: own bootstrap samples"}
-TITLE = "Size and power of tests of learning algorithms: training sets drawn from a corpus"
 
 
-def list_points(setting: Mapping[str, Any], n_pool: int) -> list[Point]:
+def list_points(setting: Mapping[str, Any], n_pool: int) -> list[drawn.Point]:
     """Return every setting at every size of a data set.
 
     Raises
@@ -82,85 +62,57 @@ def list_points(setting: Mapping[str, Any], n_pool: int) -> list[Point]:
     """
     names = [*setting["nulls"], *(f"{share:g}" for share in setting["kept_terms"])]
     design = [setting[name] for name in ("learner", "test_share", "n_resamples", "n_folds")]
-    points = [Point(name, n, *design) for name in names for n in setting["sizes"]]
+    points = [drawn.Point(name, n, *design) for name in names for n in setting["sizes"]]
     if not points:
         raise UserError("nulls, kept_terms: both are empty; at least one setting is needed")
     for point in points:
-        check_point(point, n_pool)
+        drawn.check_point(point, n_pool)
     return points
 
 
 def measure(
-    points: Sequence[Point],
-    population: Population,
-    tests: Sequence[str],
-    alphas: Sequence[float],
-    n_trials: int,
-    seed: int,
-    run: Run,
+    points: Sequence[drawn.Point], population: drawn.Population, experiment: Experiment, run: Run
 ) -> tuple[DataFrame, DataFrame]:
     """Return the table of sizes and powers, and that of the true differences."""
     import pandas as pd
 
-    made, truths = [], []
+    made: list[dict[str, Any]] = []
+    truths: list[dict[str, Any]] = []
     for setting in dict.fromkeys(point.setting for point in points):
         own = [point for point in points if point.setting == setting]
-        units = [
-            (point, tuple(tests), tuple(alphas), seed, start, min(start + TRIALS_PER_UNIT, n_trials))
-            for point in own
-            for start in range(0, n_trials, TRIALS_PER_UNIT)
-        ]
-        parts = run(
-            run_trials,
-            units,
-            [f"{tuple(point)} trials {start}-{stop}" for point, _, _, _, start, stop in units],
-            shared=partial(make_problem, population, setting, seed),
-            threads=False,
-            description=f"training sets: {setting}",
-        )
-        for point, counts in zip(own, by_point(parts, len(own)), strict=True):
+        counted = experiment.count_at(
+            own, TRIALS_PER_UNIT, run, drawn.run_trials, description=f"training sets: {setting}",
+            shared=partial(drawn.make_problem, population, setting, experiment.seed),
+        )  # fmt: skip
+        power = setting not in drawn.NULLS
+        key: dict[str, Any] = {"study": "training_sets", "setting": describe(setting)}
+        for point, counts in zip(own, counted, strict=True):
+            key["n_examples"] = point.n_examples
             known = _truth_rows(point, counts["truth"])
-            truths += known
-            made += _rows_of_point(point, tests, alphas, counts, known)
-    return tabulate(made), pd.DataFrame(truths)
+            truths += known.values()
+            for row in rates.rows(experiment, key, counts, power, exact=False):
+                truth = known[TESTS[row["test"]].trains_on]
+                columns = ("difference", "difference_se")
+                made.append(row | {name: truth[name] if power else 0.0 for name in columns})
+    return rates.tabulate(made), pd.DataFrame(truths)
 
 
-def _truth_rows(point: Point, truth: Any) -> list[dict[str, Any]]:
+def _truth_rows(point: drawn.Point, truth: Any) -> dict[str, dict[str, Any]]:
     shares = (1 - point.test_share, 1 - 1 / point.n_folds, 0.5)
     n = len(truth)
-    return [
-        {
+    return {
+        name: {
             "setting": describe(point.setting), "n_examples": point.n_examples, "trained_on": name,
             "n_train": round(share * point.n_examples), "difference": float(own.mean()),
             "difference_se": float(own.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan, "n_trials": n,
         }
-        for name, share, own in zip(TRAINED_ON, shares, truth.T, strict=True)
-    ]  # fmt: skip
+        for name, share, own in zip(drawn.TRAINED_ON, shares, truth.T, strict=True)
+    }  # fmt: skip
 
 
 def describe(setting: str) -> str:
-    """Return a setting's name in tables.
-
-    >>> describe("views"), describe("0.5")
-    ('null: two views', 'B reads 0.5 of the terms')
-    """
+    """Return a setting's name in tables."""
     return SETTINGS.get(setting, f"B reads {setting} of the terms")
-
-
-def _rows_of_point(
-    point: Point,
-    tests: Sequence[str],
-    alphas: Sequence[float],
-    counts: Mapping[str, Any],
-    known: Sequence[Mapping[str, Any]],
-) -> list[dict[str, Any]]:
-    power = point.setting not in NULLS
-    key = {"study": "training_sets", "setting": describe(point.setting), "n_examples": point.n_examples}
-    made = rows(key, tests, alphas, counts, len(counts["truth"]), power)
-    by_design = {row["trained_on"]: row for row in known}
-    for row, column in ((row, column) for row in made for column in ("difference", "difference_se")):
-        row[column] = by_design[TESTS[row["test"]].trains_on][column] if power else 0.0
-    return made
 
 
 def training_sets(
@@ -175,30 +127,31 @@ def training_sets(
     **setting: Any,
 ) -> tuple[dict[str, Any], Report]:
     """Run the study and write its tables; return facts for ``provenance.json`` and the report."""
-    check_tests(tests)
-    n_truth, sizes = setting["n_truth"], {name: setting[name] for name in ("n_terms", "n_truth")}
+    experiment = Experiment(tests, alphas, n_trials, seed)
+    experiment.check()
+    sizes = {name: setting[name] for name in ("n_terms", "n_truth")}
     with run.clock.stage("corpus and population"):
         corpus = load_corpus()
-        column = choose_topic(corpus, setting["topic"])
-        population = make_population(corpus, column, **sizes, seed=seed)
-    n_pool = corpus.n_documents - n_truth
+        column = drawn.choose_topic(corpus, setting["topic"])
+        population = drawn.make_population(corpus, column, **sizes, seed=seed)
+    n_pool = corpus.n_documents - setting["n_truth"]
     points = list_points(setting, n_pool)
     facts = _facts(corpus, column, population) | {"n_trials": n_trials, "n_points": len(points)}
     facts["warnings"] = _warnings(points, n_pool)
-    inputs = (facts["corpus"]["fingerprint"], column, *sizes.values(), seed, list(tests), list(alphas))
+    inputs = (facts["corpus"]["fingerprint"], column, *sizes.values(), seed, tests, alphas)
     with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
-        units = stage_run("training sets", *inputs)
-        table, truth = measure(points, population, tests, alphas, n_trials, seed, units)
-    write_table(table, run.out / TABLE)
+        table, truth = measure(points, population, experiment, stage_run("training sets", *inputs))
+    write_table(table, run.out / rates.TABLE)
     write_table(truth, run.out / TRUTH)
-    about = [_about(facts, setting), NULLS_TEXT, ALTERNATIVE, CONDITIONAL, *facts["corpus"]["notes"]]
-    alpha = main_alpha(table)
-    parts = captioned_tables(pick(table, alpha=alpha), truth, alpha)
-    front = sections(findings(pick(table, alpha=alpha), truth, alpha), about, facts["warnings"], parts)
-    return facts, Report(TITLE, front, {Path(TABLE).stem: parts})
+    about = [_about(facts, setting), NULLS, ALTERNATIVE, CONDITIONAL, *facts["corpus"]["notes"]]
+    level = pick(table, alpha=rates.main_alpha(table))
+    parts = captioned_tables(level, truth)
+    front = sections(findings(level, truth), about, facts["warnings"], parts)
+    title = "Size and power of tests of learning algorithms: training sets drawn from a corpus"
+    return facts, Report(title, front, {rates.STEM: parts})
 
 
-def _warnings(points: Sequence[Point], n_pool: int) -> list[str]:
+def _warnings(points: Sequence[drawn.Point], n_pool: int) -> list[str]:
     share = max(point.n_examples for point in points) / n_pool
     if share <= MOST_OF_POOL:
         return []
@@ -208,7 +161,7 @@ def _warnings(points: Sequence[Point], n_pool: int) -> list[str]:
     ]
 
 
-def _facts(corpus: Corpus, column: int, population: Population) -> dict[str, Any]:
+def _facts(corpus: Corpus, column: int, population: drawn.Population) -> dict[str, Any]:
     return {
         "corpus": {
             "name": corpus.name, "n_documents": corpus.n_documents, "n_terms": population.whole.shape[1],
@@ -230,13 +183,12 @@ def _about(facts: Mapping[str, Any], setting: Mapping[str, Any]) -> str:
     )
 
 
-def captioned_tables(level: DataFrame, truth: DataFrame, alpha: float) -> list[Captioned]:
+def captioned_tables(level: DataFrame, truth: DataFrame) -> list[Captioned]:
     """Return the tables of the report: sizes or power of each setting by N, and the true differences."""
     parts = []
-    for name in dict.fromkeys(level["setting"]):
-        rows = pick(level, setting=name)
-        word = "Type I errors" if rows["kind"].iloc[0] == "size" else "Power"
-        parts.append((f"{word} at level {alpha:g}; {name}", wide_table(rows, "n_examples", "{} examples")))
+    for (name, kind), own in level.groupby(["setting", "kind"], sort=False):
+        head = f"{'Type I errors' if kind == 'size' else 'Power'} at level {rates.main_alpha(own):g}; {name}"
+        parts.append((head, rates.wide_table(own, "n_examples", "{} examples")))
     words = {"resample": "a random split", "fold": "all folds but one", "half": "a half"}
     shown = truth.assign(
         trained_on=truth["trained_on"].map(words),
@@ -249,21 +201,9 @@ def captioned_tables(level: DataFrame, truth: DataFrame, alpha: float) -> list[C
     return [*parts, ("True differences of the error rates, A minus B", shown)]
 
 
-def findings(level: DataFrame, truth: DataFrame, alpha: float) -> list[str]:
+def findings(level: DataFrame, truth: DataFrame) -> list[str]:
     """Return in sentences which tests hold their level under each null, and how power grows."""
-    lines = []
-    for name in dict.fromkeys(level["setting"]):
-        rows = pick(level, setting=name).sort_values("n_examples", kind="stable")
-        is_size = rows["kind"].iloc[0] == "size"
-        spans = []
-        for test in dict.fromkeys(level["test"]):
-            own = pick(rows, test=test)
-            low, high = f"{own['rate'].min():.3f}", f"{own['rate'].max():.3f}"
-            text = f"{TESTS[test].label} {low if low == high else f'{low} to {high}'}"
-            spans.append(text + (f" ({', '.join(dict.fromkeys(own['verdict']))})" if is_size else ""))
-        head = "Type I errors" if is_size else "power"
-        smallest, largest = rows["n_examples"].min(), rows["n_examples"].max()
-        lines.append(f"{name}, {head} at {alpha:g}, {smallest} to {largest} examples: {'; '.join(spans)}.")
+    lines = rates.setting_findings(level)
     null = truth[truth["setting"].str.startswith("null")]
     if len(null) and null["difference_se"].notna().all():
         scores = (null["difference"] / null["difference_se"].where(null["difference_se"] > 0, np.inf)).abs()
@@ -271,22 +211,22 @@ def findings(level: DataFrame, truth: DataFrame, alpha: float) -> list[str]:
             f"The nulls' true differences, measured, lie within {scores.max():.1f} standard errors of 0 "
             f"({len(null)} of them)."
         )
-    return [*lines, degenerate_finding(level, ", {n_examples} examples, {setting}")]
+    return [*lines, rates.degenerate_finding(level)]
 
 
 def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
     """Return the figures of a finished study, from its table."""
-    table = read_table(out / TABLE)
-    alpha = main_alpha(table)
+    table = read_table(out / rates.TABLE)
+    alpha = rates.main_alpha(table)
     level = pick(table, alpha=alpha)
     heads = {
         "size": f"Type I errors at level {alpha:g} against the number of examples of a data set, where A "
-        f"and B are the same learner. {NULLS_TEXT} {FLOORED}",
+        f"and B are the same learner. {NULLS} {FLOORED}",
         "power": f"Power at level {alpha:g} against the number of examples of a data set: rejections in "
         f"which A showed fewer errors. {ALTERNATIVE} A test whose Type I error is above the level gains "
         "nothing by its power.",
     }
-    trials = f"{int(level['n_trials'].min()):,} data sets a point. {BARS}"
+    trials = f"{int(level['n_trials'].min()):,} data sets a point. {rates.BARS}"
     about = _about(facts, facts["config"]["training_sets"])
     notes = [sentence(note) for note in (*facts["corpus"]["notes"], *facts["warnings"])]
     return {

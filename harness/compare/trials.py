@@ -191,7 +191,7 @@ def check_scorer(scorer: str, data: Dataset) -> None:
 
 
 def run_trials(
-    data: Dataset, estimators: Mapping[str, Any], *, make_run: MakeRun, n_seeds: int, scoring: Scoring
+    data: Dataset, estimators: Mapping[str, Any], make_run: MakeRun, n_seeds: int, scoring: Scoring
 ) -> dict[str, Trials]:
     """Run every trial of every estimator, on the same splits whatever else is compared."""
     places = range(n_seeds)
@@ -290,11 +290,11 @@ def run_variance(
     data: Dataset,
     estimators: Mapping[str, Any],
     settings: Mapping[str, Settings],
-    *,
     make_run: MakeRun,
+    scoring: Scoring,
+    *,
     n_splits: int,
     n_initialisations: int,
-    scoring: Scoring,
 ) -> DataFrame:
     """Train every estimator with every split, random state and setting, all crossed; return a row a score.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.compare.learner_tables import bounds, join_data_sets
+from harness.compare.learner_tables import bounds
 from harness.compare.trials import open_random_states
 from harness.compare.variance_sources import variance_by_source, variance_components, variance_notes
 from harness.writing.report import Captioned
@@ -22,7 +22,7 @@ READING = (
 
 
 class Variance(NamedTuple):
-    """What one data set says of the sources of variance; no tables where every estimator failed.
+    """What trainings say of the sources of variance; no tables where every estimator failed.
 
     ``variance`` holds the components of every estimator, ``variance_alone`` the variance of one source while
     the others are fixed.
@@ -34,13 +34,14 @@ class Variance(NamedTuple):
 
 
 def split_variance(scores: DataFrame, estimators: Mapping[str, Any]) -> Variance:
-    """Return the variance by source of every estimator on one data set, from its row a training."""
+    """Return the variance by source of every estimator on every data set, from its row a training."""
     import pandas as pd
 
     made: dict[str, list[DataFrame]] = {"variance": [], "variance_alone": []}
     warnings, findings = [], []
-    for name, part in scores.groupby("estimator", sort=False):
-        failed, warned = part["score"].isna(), int((part["n_warnings"] > 0).sum())
+    keys = [key for key in ("data", "estimator") if key in scores]
+    for names, part in scores.groupby(keys, sort=False):
+        name, failed, warned = ": ".join(names), part["score"].isna(), int((part["n_warnings"] > 0).sum())
         if failed.any():
             warnings.append(
                 f"{name}: {failed.sum()} of {len(part)} trainings failed ({part['reason'][failed].iloc[0]}); "
@@ -50,36 +51,28 @@ def split_variance(scores: DataFrame, estimators: Mapping[str, Any]) -> Variance
         if warned:
             warnings.append(f"{name}: {warned} of {len(part)} trainings for the variance by source warned")
         sources = [source for source in SOURCES if part[source].nunique() > 1]
-        table = variance_components(part, sources)
-        made["variance"].append(table.assign(estimator=name))
-        alone = variance_by_source(_one_at_a_time(part, sources))
-        made["variance_alone"].append(alone.assign(estimator=name))
-        findings.append(f"{name}: {_shares(table)}{_idle(part, estimators[str(name)])}")
+        components = variance_components(part, sources)
+        found = components, variance_by_source(_one_at_a_time(part, sources))
+        for tables, table in zip(made.values(), found, strict=True):
+            tables.append(table.assign(**dict(zip(keys, names, strict=True))))
+        findings.append(f"{name}: {_shares(components)}{_idle(part, estimators[names[-1]])}")
     known = {stem: pd.concat(tables, ignore_index=True) for stem, tables in made.items() if tables}
-    ordered = {stem: table[["estimator", *table.columns[:-1]]] for stem, table in known.items()}
+    ordered = {stem: table[keys + table.columns.drop(keys).tolist()] for stem, table in known.items()}
     return Variance(ordered, warnings, findings)
 
 
-def tabulate_variance(
-    found: Mapping[str, Variance], score: str, design: str
-) -> tuple[dict[str, DataFrame], list[Captioned]]:
-    """Return the tables of all data sets by file, and for print; nothing where every estimator failed."""
-    known = {name: one.tables for name, one in found.items() if one.tables}
-    if not known:
-        return {}, []
-    tables = {
-        stem: join_data_sets({name: own[stem] for name, own in known.items()}, len(found))
-        for stem in ("variance", "variance_alone")
-    }
-    components, alone = tables.values()
+def captioned_variance(tables: Mapping[str, DataFrame], score: str, design: str) -> list[Captioned]:
+    """Return the tables for print; nothing where every estimator failed."""
+    if not tables:
+        return []
+    components, alone = tables["variance"], tables["variance_alone"]
     own = components["estimator"] + (" on " + components["data"] if "data" in components else "")
     notes = variance_notes(components.assign(source=own + ", " + components["source"]))
     heading = f"Variance of the {score} on the hold-out, by source. {design}"
-    parts = [
+    return [
         (" ".join([heading, *notes, READING]), _shown(components)),
         (" ".join(["The same with one source at a time.", *variance_notes(alone)]), _shown(alone)),
     ]
-    return tables, parts
 
 
 def describe_design(scores: DataFrame) -> str:
