@@ -11,16 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.tables import labels as words
 from harness.tables.files import Part, open_table
-from harness.tables.labels import (
-    Column,
-    check_labels,
-    check_spellings,
-    is_number,
-    missing_words,
-    read_labels,
-    same_as_truth,
-)
 
 SHIPPED = ("wine", "iris", "digits", "breast_cancer")
 
@@ -48,10 +40,8 @@ class Dataset(NamedTuple):
 
     def fingerprint(self) -> str:
         """Return a hash of all that is in the data set."""
-        header = repr((self.x.shape, self.classes)).encode()
-        return hashlib.sha256(
-            header + self.x.astype("<f8").tobytes() + self.y.astype("<i8").tobytes()
-        ).hexdigest()
+        parts = repr((self.x.shape, self.classes)).encode(), self.x.astype("<f8"), self.y.astype("<i8")
+        return hashlib.sha256(b"".join(bytes(part) for part in parts)).hexdigest()
 
 
 def load_shipped(name: str) -> Dataset:
@@ -101,13 +91,13 @@ def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
     if str(target) not in table.names:
         raise UserError(f"target: {target!r} is no column of {path}; it has {', '.join(table.names[:20])}")
     features = [name for name in table.names if name != str(target)]
-    absent = missing_words(missing)
+    absent = words.missing_words(missing)
     labels, blocks, n = [], [], table.first_row
     for part in table.parts:
-        own = read_labels(part[str(target)], absent)
+        own = words.read_labels(part[str(target)], absent)
         found = None if absent or (own.places < 0).any() else _plain_numbers(part, features)
         if found is None:
-            columns = {name: read_labels(part[name], absent) for name in table.names}
+            columns = {name: words.read_labels(part[name], absent) for name in table.names}
             _check_missing(path, columns, n)
             found = [_numbers(path, name, columns[name], n) for name in features]
         labels.append(own.text())
@@ -124,14 +114,14 @@ def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
 def _classes(where: str, labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return the place of each sample's class among the classes, and these."""
     sizes = Counter(labels.tolist())
-    check_labels(where, sizes)
-    check_spellings(where, sizes)
-    same = same_as_truth(sizes)
+    words.check_labels(where, sizes)
+    words.check_spellings(where, sizes)
+    same = words.same_as_truth(sizes)
     classes, y = np.unique([same.get(label, label) for label in labels.tolist()], return_inverse=True)
     return y.astype(np.int64), tuple(str(label) for label in classes)
 
 
-def _check_missing(path: str, columns: Mapping[str, Column], first_row: int) -> None:
+def _check_missing(path: str, columns: Mapping[str, words.Column], first_row: int) -> None:
     missing = np.stack([column.places < 0 for column in columns.values()], axis=1)
     if missing.any():
         row, column = (int(place) for place in np.argwhere(missing)[0])
@@ -151,9 +141,9 @@ def _plain_numbers(part: Part, features: Sequence[str]) -> list[NDArray[np.float
     return found if all(np.isfinite(column).all() for column in found) else None
 
 
-def _numbers(path: str, name: str, column: Column, first_row: int) -> NDArray[np.float64]:
+def _numbers(path: str, name: str, column: words.Column, first_row: int) -> NDArray[np.float64]:
     """Return a column as finite floats."""
-    values = np.array([float(label) if is_number(label) else np.nan for label in column.labels])
+    values = np.array([float(label) if words.is_number(label) else np.nan for label in column.labels])
     bad = ~np.isfinite(values)
     if bad.any():
         label = int(np.argmax(bad))
@@ -240,11 +230,7 @@ def facts_of_data(data: Dataset, test_share: float) -> dict[str, object]:
     n_test = count_held_out(len(data.y), test_share)
     sizes = np.bincount(data.y, minlength=len(data.classes)).tolist()
     return {
-        "name": data.name,
-        "n_samples": len(data.y),
-        "n_features": data.x.shape[1],
-        "classes": dict(zip(data.classes, sizes, strict=True)),
-        "n_train": len(data.y) - n_test,
-        "n_test": n_test,
-        "fingerprint": data.fingerprint(),
-    }
+        "name": data.name, "n_samples": len(data.y), "n_features": data.x.shape[1],
+        "classes": dict(zip(data.classes, sizes, strict=True)), "n_train": len(data.y) - n_test,
+        "n_test": n_test, "fingerprint": data.fingerprint(),
+    }  # fmt: skip

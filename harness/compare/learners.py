@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from harness.compare.learner_figures import describe
 from harness.compare.learner_tables import join_data_sets
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
-from harness.compare.report_parts import pick, records, sections
+from harness.compare.report_parts import Part, pick, records, sections
 from harness.compare.seeds import display_table, seeds_notes, seeds_table
 from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
-from harness.compare.variance_report import captioned_variance, describe_design, split_variance
+from harness.compare.variance_report import split_variance
 from harness.results.captions import sentence
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
@@ -126,8 +126,9 @@ def compare_learners(
         **{name: setting[name] for name in ("n_seeds", "alpha", "scorer", "baseline")},
     }  # fmt: skip
     with run.clock.stage("tables"):
-        parts = [_variance(join_data_sets(spread, len(data)), estimators, facts["scorer"])] if spread else []
-        return _write_tables(run.out, facts, trials, missing, parts)
+        words = score_words(scoring.scorer)
+        more = [split_variance(join_data_sets(spread, len(data)), estimators, words)] if spread else []
+        return _write_tables(run.out, facts, trials, missing, more)
 
 
 def _xgboost(description: object) -> str | None:
@@ -138,15 +139,6 @@ def _xgboost(description: object) -> str | None:
 def version_of(module: str) -> str:
     """Return what a module says of its version: its distribution may have another name, as xgboost-cpu."""
     return str(getattr(import_module(module), "__version__", "unknown"))
-
-
-class Part(NamedTuple):
-    """What one question adds: captioned tables by their file in ``tables/``, CSVs, findings, warnings."""
-
-    tables: Mapping[str, Sequence[Captioned]] = {}
-    csvs: Mapping[str, DataFrame] = {}
-    found: Sequence[str] = ()
-    warnings: Sequence[str] = ()
 
 
 def _write_tables(
@@ -164,7 +156,8 @@ def _write_tables(
         for stem, own in ((stem, [one[stem] for one in kept]) for stem in kept[0])
     }
     seconds = join_data_sets({name: tables.tabulate_seconds(own) for name, own in trials.items()}, n)
-    first = [_ranks(joined["scores"], facts)] if n > 1 else []
+    options = {name: facts[name] for name in ("scorer", "baseline", "alpha")}
+    first = [rank_estimators(joined["scores"], **options)] if n > 1 else []
     parts = [*first, _shown(joined, seconds, facts), _seeds(joined["trials"], facts), *more]
     published = []
     if wine_tables.is_wine_report(list(trials), scorer):
@@ -189,13 +182,6 @@ def _write_tables(
     return facts, Report("Comparison of learning algorithms", body, captioned)
 
 
-def _ranks(scores: DataFrame, facts: Mapping[str, Any]) -> Part:
-    made = rank_estimators(scores, **{name: facts[name] for name in ("scorer", "baseline", "alpha")})
-    csvs = {"tables/mean_scores": made.means.reset_index()}
-    csvs |= {} if made.ranks is None else {"tables/ranks": made.ranks}
-    return Part({"ranks": made.parts}, csvs, made.findings, made.warnings)
-
-
 def _shown(joined: Mapping[str, DataFrame], seconds: DataFrame, facts: Mapping[str, Any]) -> Part:
     """Return tables 4, 5 and 6, and what the tests found."""
     rejections, scorer = joined["rejections"], facts["scorer"]
@@ -217,7 +203,8 @@ def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[s
     """Return what was found, one sentence a pair and one on what the hold-out can show."""
     found = []
     keys = [key for key in ("data", "a", "b") if key in rejections]
-    for (*data, a, b), part in rejections.groupby(keys, sort=False):
+    for names, part in rejections.groupby(keys, sort=False):
+        *data, a, b = map(str, names)
         shares = [
             f"{TESTS[row['test']].label} {100 * row['rate']:.1f} % "
             f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
@@ -286,14 +273,6 @@ def _seeds(trials: DataFrame, facts: Mapping[str, Any]) -> Part:
     heading = f"{words[0].upper()}{words[1:]} on the hold-outs of all seeds; baseline {', '.join(told)}."
     caption = " ".join([heading, *seeds_notes(named)])
     return Part({"seeds": [(caption, display_table(table))]}, {"tables/seeds": table}, warnings=warnings)
-
-
-def _variance(scores: DataFrame, estimators: Mapping[str, Any], scorer: str) -> Part:
-    """Return the variance by source of the scores of each data set."""
-    made = split_variance(scores, estimators)
-    shown = captioned_variance(made.tables, score_words(scorer), describe_design(scores))
-    csvs = {"variance": scores} | {f"tables/{stem}": table for stem, table in made.tables.items()}
-    return Part({"variance": shown} if shown else {}, csvs, made.findings, made.warnings)
 
 
 def _failures(failures: DataFrame) -> Section:

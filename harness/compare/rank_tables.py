@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from harness.compare.report_parts import Part
 from harness.compare.seeds import BASELINE, BETTER, OPEN, WORSE
 from harness.compare.trials import ERROR
 from harness.significance.ranks import Friedman, friedman, holm, nemenyi
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 DIGITS = 10  # as in the CSV: what is equal there ties
 MANY_DATA_SETS, MANY_ALGORITHMS = 10, 5  # Demsar (2006), section 3.2.2
+SHOWN = {
+    "algorithm": "estimator", "average_rank": "average rank", "mean_score": "mean of the means",
+    "rank_difference": "rank difference", "z": "z", "pvalue": "p", "pvalue_holm": "p (Holm)",
+    "pvalue_nemenyi": "p (Nemenyi)", "verdict": "verdict",
+}  # fmt: skip
 WHY_MEANS = (
     "The means of 5x2cv are ranked, not those of the hold-outs, because each halving tests every sample "
     "once: they hang less on the seed. The estimators are judged as trained on half of the samples."
@@ -106,26 +112,24 @@ def rank_tables(
     overall = friedman(values, higher_is_better=higher_is_better, degenerate=degenerate)
     after = nemenyi(values, alpha, higher_is_better=higher_is_better, degenerate=degenerate)
     n, k = values.shape
-    ranks = pd.DataFrame(
-        {
-            "algorithm": names, "average_rank": overall.average_ranks, "mean_score": values.mean(axis=0),
-            "n_datasets": n, "n_algorithms": k, "alpha": alpha,
-            "critical_difference": float(after.critical_difference), "friedman_pvalue": overall.pvalue_f,
-        }
-    )  # fmt: skip
-    i, j = _places(names, baseline)
+    ranks = pd.DataFrame({
+        "algorithm": names, "average_rank": overall.average_ranks, "mean_score": values.mean(axis=0),
+        "n_datasets": n, "n_algorithms": k, "alpha": alpha,
+        "critical_difference": float(after.critical_difference), "friedman_pvalue": overall.pvalue_f,
+    })  # fmt: skip
+    i, j = np.triu_indices(k, 1)
+    if baseline is not None:
+        i = np.array([place for place, name in enumerate(names) if name != baseline])
+        j = np.full(len(i), names.index(baseline))
     gap = overall.average_ranks[i] - overall.average_ranks[j]
     z = gap / np.sqrt(k * (k + 1) / (6 * n))
     pvalue = 2 * ndtr(-np.abs(z))
     if degenerate == "reject":
         pvalue = np.where((values[:, i] == values[:, j]).all(axis=0), 0.0, pvalue)
-    pairs = pd.DataFrame(
-        {
-            "algorithm_a": np.array(names)[i], "algorithm_b": np.array(names)[j],
-            "rank_difference": gap, "z": z, "pvalue": pvalue, "pvalue_holm": holm(pvalue),
-            "pvalue_nemenyi": after.pvalues[i, j],
-        }
-    )  # fmt: skip
+    pairs = pd.DataFrame({
+        "algorithm_a": np.array(names)[i], "algorithm_b": np.array(names)[j], "rank_difference": gap, "z": z,
+        "pvalue": pvalue, "pvalue_holm": holm(pvalue), "pvalue_nemenyi": after.pvalues[i, j],
+    })  # fmt: skip
     pairs["differs"] = pairs["pvalue_nemenyi" if baseline is None else "pvalue_holm"] <= alpha
     ordered = ranks.sort_values("average_rank", kind="stable", ignore_index=True)
     return RankTables(ordered, pairs, overall)
@@ -143,36 +147,6 @@ def friedman_table(result: Friedman) -> DataFrame:
     return pd.DataFrame(rows, columns=["form", "statistic", "pvalue"])
 
 
-def _places(names: list[str], baseline: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of both algorithms of each pair."""
-    if baseline is None:
-        return np.triu_indices(len(names), 1)
-    other = np.array([place for place, name in enumerate(names) if name != baseline])
-    return other, np.full(len(other), names.index(baseline))
-
-
-class Ranks(NamedTuple):
-    """What several data sets say of the estimators.
-
-    Attributes
-    ----------
-    means : DataFrame
-        A row a data set, a column an estimator: the mean score in 5x2cv; missing where every seed failed.
-    ranks : DataFrame or None
-        A row an estimator, best first, with all forms of Friedman's test and the comparison with the
-        baseline; None where fewer than two data sets or estimators are left.
-    parts : list of (caption, table)
-        For print.
-    findings, warnings : list of str
-    """
-
-    means: DataFrame
-    ranks: DataFrame | None
-    parts: list[Captioned]
-    findings: list[str]
-    warnings: list[str]
-
-
 def score_words(scorer: str) -> str:
     """Return what a score is called."""
     return "error rate" if scorer == ERROR else f"score ({scorer})"
@@ -180,7 +154,7 @@ def score_words(scorer: str) -> str:
 
 def rank_estimators(
     scores: DataFrame, *, scorer: str, baseline: str | None = None, alpha: float = 0.05
-) -> Ranks:
+) -> Part:
     """Return average ranks over the data sets of ``scores.csv``, and Holm's comparisons with the baseline.
 
     An estimator without a mean on any data set is left out, then every data set on which one has none. The
@@ -189,21 +163,36 @@ def rank_estimators(
     means, warnings = mean_scores(scores)
     kept, left_out = _complete(means)
     warnings += left_out
-    title = (
-        f"Mean {score_words(scorer)} in 5x2cv over all seeds, of each estimator on each data set. {WHY_MEANS}"
-    )
-    parts: list[Captioned] = [(title, means.reset_index())]
-    if min(kept.shape) < 2:
+    words, csvs = score_words(scorer), {"tables/mean_scores": means.reset_index()}
+    title = f"Mean {words} in 5x2cv over all seeds, of each estimator on each data set. {WHY_MEANS}"
+    shown: list[Captioned] = [(title, csvs["tables/mean_scores"])]
+    n, k = kept.shape
+    if min(n, k) < 2:
         warnings.append("There are no ranks: at least two data sets and two estimators with means are needed")
-        return Ranks(means, None, parts, [], warnings)
+        return Part({"ranks": shown}, csvs, (), warnings)
     chosen = str(baseline if baseline in kept else kept.columns[0])
     if baseline not in (None, chosen):
         warnings.append(f"{baseline} has no ranks; {chosen} stands in for the baseline over the data sets")
+    if n <= MANY_DATA_SETS or k <= MANY_ALGORITHMS:
+        warnings.append(
+            f"{n} data sets and {k} estimators are few: Friedman's chi-square is trusted for more than "
+            f"{MANY_DATA_SETS} data sets and more than {MANY_ALGORITHMS} algorithms (Demsar 2006), and "
+            "Nemenyi's and Holm's p-values rest on the same approximation"
+        )
     tables = rank_tables(kept, baseline=chosen, higher_is_better=scorer != ERROR, alpha=alpha)
-    ranks = _with_comparisons(tables, chosen)
-    warnings += _few(*kept.shape)
-    parts += [(_caption(ranks, chosen), _shown(ranks)), ("Friedman's test", friedman_table(tables.friedman))]
-    return Ranks(means, ranks, parts, [_finding(ranks, chosen, scorer)], warnings)
+    ranks = csvs["tables/ranks"] = _with_comparisons(tables, chosen)
+    first = ranks.iloc[0]
+    caption = (
+        f"Average ranks over {n} data sets, 1 is best. Two estimators differ by Nemenyi's test where their "
+        f"ranks are at least {first['critical_difference']:.3f} apart (level {alpha:g}); p by Holm and p by "
+        f"Nemenyi are of the comparison with {chosen}, the verdict is Holm's. Ranks depend on which estimators "
+        "take part."
+    )
+    shown += [
+        (caption, ranks[list(SHOWN)].rename(columns=SHOWN)),
+        ("Friedman's test", friedman_table(tables.friedman)),
+    ]
+    return Part({"ranks": shown}, csvs, [_finding(ranks, chosen, words)], warnings)
 
 
 def mean_scores(scores: DataFrame) -> tuple[DataFrame, list[str]]:
@@ -245,55 +234,20 @@ def _with_comparisons(tables: RankTables, baseline: str) -> DataFrame:
     return ranks.drop(columns="differs")
 
 
-def _few(n: int, k: int) -> list[str]:
-    if n > MANY_DATA_SETS and k > MANY_ALGORITHMS:
-        return []
-    return [
-        f"{n} data sets and {k} estimators are few: Friedman's chi-square is trusted for more than "
-        f"{MANY_DATA_SETS} data sets and more than {MANY_ALGORITHMS} algorithms (Demsar 2006), and Nemenyi's "
-        "and Holm's p-values rest on the same approximation"
-    ]
-
-
-def _caption(ranks: DataFrame, baseline: str) -> str:
+def _finding(ranks: DataFrame, baseline: str, words: str) -> str:
     first = ranks.iloc[0]
-    return (
-        f"Average ranks over {first['n_datasets']} data sets, 1 is best. Two estimators differ by Nemenyi's "
-        f"test where their ranks are at least {first['critical_difference']:.3f} apart (level "
-        f"{first['alpha']:g}); p by Holm and p by Nemenyi are of the comparison with {baseline}, the verdict "
-        "is Holm's. Ranks depend on which estimators take part."
-    )
-
-
-def _shown(ranks: DataFrame) -> DataFrame:
-    names = {
-        "algorithm": "estimator", "average_rank": "average rank", "mean_score": "mean of the means",
-        "rank_difference": "rank difference", "z": "z", "pvalue": "p", "pvalue_holm": "p (Holm)",
-        "pvalue_nemenyi": "p (Nemenyi)", "verdict": "verdict",
-    }  # fmt: skip
-    return ranks[list(names)].rename(columns=names)
-
-
-def _finding(ranks: DataFrame, baseline: str, scorer: str) -> str:
-    first = ranks.iloc[0]
-    names = ranks["algorithm"]
-    listed = ", ".join(f"{name} {rank:.2f}" for name, rank in zip(names, ranks["average_rank"], strict=True))
+    places = list(zip(ranks["algorithm"], ranks["average_rank"], strict=True))
+    critical, verdicts = first["critical_difference"], zip(ranks["algorithm"], ranks["verdict"], strict=True)
     verdict = "the estimators differ" if first["friedman_pvalue"] <= first["alpha"] else "no difference shown"
-    apart = [
-        f"{name} is {word}"
-        for name, word in zip(names, ranks["verdict"], strict=True)
-        if word in (BETTER, WORSE)
-    ]
-    places = list(zip(names, ranks["average_rank"], strict=True))
-    critical = first["critical_difference"]
-    parted = [
-        f"{a} and {b}" for (a, low), (b, high) in itertools.combinations(places, 2) if high - low >= critical
-    ]
+    apart = [f"{name} is {word}" for name, word in verdicts if word in (BETTER, WORSE)]
+    pairs = itertools.combinations(places, 2)
+    parted = [f"{a} and {b}" for (a, low), (b, high) in pairs if high - low >= critical]
     f = "infinite" if np.isinf(first["friedman_f"]) else f"{first['friedman_f']:.2f}"
     return (
-        f"Over {first['n_datasets']} data sets (mean {score_words(scorer)} in 5x2cv) the average ranks are "
-        f"{listed}; Friedman's chi-square {first['chi_square']:.2f} (p = {first['chi_square_pvalue']:.3g}), "
-        f"Iman and Davenport's F {f} (p = {first['friedman_pvalue']:.3g}): {verdict}; Nemenyi's critical "
-        f"difference {critical:.2f} parts {', '.join(parted) or 'no pair'}; "
-        f"against {baseline}, after Holm, {', '.join(apart) or 'none differs'}"
+        f"Over {first['n_datasets']} data sets (mean {words} in 5x2cv) the average ranks are "
+        f"{', '.join(f'{name} {rank:.2f}' for name, rank in places)}; Friedman's chi-square "
+        f"{first['chi_square']:.2f} (p = {first['chi_square_pvalue']:.3g}), Iman and Davenport's F {f} "
+        f"(p = {first['friedman_pvalue']:.3g}): {verdict}; Nemenyi's critical difference {critical:.2f} parts "
+        f"{', '.join(parted) or 'no pair'}; against {baseline}, after Holm, "
+        f"{', '.join(apart) or 'none differs'}"
     )

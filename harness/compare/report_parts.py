@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.runtime.store import read_regular
 from harness.writing.report import Captioned, Section, bullets, table, warnings_section
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 NAMES = dict.fromkeys(("data", "estimator", "algorithm", "a", "b", "test"), str)
+
+
+class Part(NamedTuple):
+    """What one question adds to a report: captioned tables by their file in ``tables/``, CSVs, sentences."""
+
+    tables: Mapping[str, Sequence[Captioned]] = {}
+    csvs: Mapping[str, DataFrame] = {}
+    found: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
 
 Figures = Mapping[str, tuple[Callable[[str], Any], str]]
 """Stem of each file to (function from the caption to the figure, caption)."""

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.significance import effect_size as effects
 from harness.significance.cross_validation import corrected_resampled_t
-from harness.significance.effect_size import (
-    cohens_d,
-    cohens_d_unpaired,
-    mean_difference_unpaired,
-    mean_interval,
-)
 from harness.significance.ranks import holm
 from harness.significance.result import check_choice
 from harness.significance.t_tests import Floats, paired_differences, paired_t, unpaired_t
@@ -27,11 +22,7 @@ TIDY = ("algorithm", "seed", "score")
 PAIRINGS = ("auto", "paired", "unpaired")
 BASELINE, BETTER, WORSE, OPEN = "baseline", "better", "worse", "no difference shown"
 FEW_SEEDS = 5
-NAMES = {
-    "paired_t": "paired t",
-    "welch_t": "Welch's t",
-    "corrected_resampled_t": "corrected resampled t",
-}
+NAMES = {"paired_t": "paired t", "welch_t": "Welch's t", "corrected_resampled_t": "corrected resampled t"}
 CORRECTED = (
     "The corrected resampled t test allows for the samples that the seeds' splits share; the intervals of "
     "means and of Cohen's d do not."
@@ -196,13 +187,8 @@ def _stacked(wide: DataFrame) -> DataFrame:
         if labels.has_duplicates:
             name = labels[labels.duplicated()][0]
             raise ValueError(f"scores: {what} {name} is there twice; each {what} once is allowed")
-    return pd.concat(
-        [
-            pd.DataFrame({"algorithm": str(name), "seed": wide.index, "score": wide[name].to_numpy()})
-            for name in wide.columns
-        ]
-        or [pd.DataFrame(columns=list(TIDY))]
-    )
+    algorithms, seeds = wide.columns.astype(str).repeat(len(wide)), np.tile(wide.index, wide.shape[1])
+    return pd.DataFrame(dict(zip(TIDY, (algorithms, seeds, wide.to_numpy().T.ravel()), strict=True)))
 
 
 def _check_values(frame: DataFrame) -> None:
@@ -222,7 +208,7 @@ def _check_values(frame: DataFrame) -> None:
 
 def _summary(name: str, part: Any, higher_is_better: bool, confidence: float) -> dict[str, Any]:
     kept, missing = part.dropna(), part.index[part.isna()]
-    mean = mean_interval(kept.to_numpy(), confidence)
+    mean = effects.mean_interval(kept.to_numpy(), confidence)
     worst = kept.idxmin() if higher_is_better else kept.idxmax()
     return {
         "algorithm": name, "n_seeds": len(kept), "n_missing": len(missing),
@@ -244,7 +230,12 @@ def _against(
     part, reference = pair.values()
     if _is_paired(pair, pairing):
         d = _shared_differences(pair)
-        name, n, gap, effect = "paired_t", len(d), mean_interval(d, confidence), cohens_d(d, confidence)
+        name, n, gap, effect = (
+            "paired_t",
+            len(d),
+            effects.mean_interval(d, confidence),
+            effects.cohens_d(d, confidence),
+        )
         result = paired_t(d, degenerate=degenerate)
         if splits is not None:
             name, result = "corrected_resampled_t", corrected_resampled_t(d, *splits, degenerate=degenerate)
@@ -257,7 +248,10 @@ def _against(
     else:
         a, b = part.dropna().to_numpy(), reference.dropna().to_numpy()
         name, n, result = "welch_t", len(a), unpaired_t(a, b, degenerate=degenerate)
-        gap, effect = mean_difference_unpaired(a, b, confidence), cohens_d_unpaired(a, b, confidence)
+        gap, effect = (
+            effects.mean_difference_unpaired(a, b, confidence),
+            effects.cohens_d_unpaired(a, b, confidence),
+        )
     return {
         "test": name, "n_tested": n,
         "difference": float(gap.value), "difference_low": float(gap.low), "difference_high": float(gap.high),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from harness.compare.learner_tables import bounds
+from harness.compare.report_parts import Part
 from harness.compare.trials import open_random_states
 from harness.compare.variance_sources import variance_by_source, variance_components, variance_notes
-from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -21,26 +21,15 @@ READING = (
 )
 
 
-class Variance(NamedTuple):
-    """What trainings say of the sources of variance; no tables where every estimator failed.
-
-    ``variance`` holds the components of every estimator, ``variance_alone`` the variance of one source while
-    the others are fixed.
-    """
-
-    tables: dict[str, DataFrame]
-    warnings: list[str]
-    findings: list[str]
-
-
-def split_variance(scores: DataFrame, estimators: Mapping[str, Any]) -> Variance:
+def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str) -> Part:
     """Return the variance by source of every estimator on every data set, from its row a training."""
     import pandas as pd
 
     made: dict[str, list[DataFrame]] = {"variance": [], "variance_alone": []}
     warnings, findings = [], []
     keys = [key for key in ("data", "estimator") if key in scores]
-    for names, part in scores.groupby(keys, sort=False):
+    for own, part in scores.groupby(keys, sort=False):
+        names = list(map(str, own))
         name, failed, warned = ": ".join(names), part["score"].isna(), int((part["n_warnings"] > 0).sum())
         if failed.any():
             warnings.append(
@@ -56,23 +45,24 @@ def split_variance(scores: DataFrame, estimators: Mapping[str, Any]) -> Variance
         for tables, table in zip(made.values(), found, strict=True):
             tables.append(table.assign(**dict(zip(keys, names, strict=True))))
         findings.append(f"{name}: {_shares(components)}{_idle(part, estimators[names[-1]])}")
-    known = {stem: pd.concat(tables, ignore_index=True) for stem, tables in made.items() if tables}
-    ordered = {stem: table[keys + table.columns.drop(keys).tolist()] for stem, table in known.items()}
-    return Variance(ordered, warnings, findings)
+    csvs = {"variance": scores}
+    if not made["variance"]:
+        return Part({}, csvs, (), warnings)
+    shown = []
+    for stem, own in made.items():
+        table = pd.concat(own, ignore_index=True)
+        table = csvs[f"tables/{stem}"] = table[keys + table.columns.drop(keys).tolist()]
+        shown.append((" ".join(_caption(table, score, scores)), _shown(table)))
+    return Part({"variance": shown}, csvs, findings, warnings)
 
 
-def captioned_variance(tables: Mapping[str, DataFrame], score: str, design: str) -> list[Captioned]:
-    """Return the tables for print; nothing where every estimator failed."""
-    if not tables:
-        return []
-    components, alone = tables["variance"], tables["variance_alone"]
-    own = components["estimator"] + (" on " + components["data"] if "data" in components else "")
-    notes = variance_notes(components.assign(source=own + ", " + components["source"]))
-    heading = f"Variance of the {score} on the hold-out, by source. {design}"
-    return [
-        (" ".join([heading, *notes, READING]), _shown(components)),
-        (" ".join(["The same with one source at a time.", *variance_notes(alone)]), _shown(alone)),
-    ]
+def _caption(table: DataFrame, score: str, scores: DataFrame) -> list[str]:
+    if "negative" not in table:
+        return ["The same with one source at a time.", *variance_notes(table)]
+    own = table["estimator"] + (" on " + table["data"] if "data" in table else "")
+    notes = variance_notes(table.assign(source=own + ", " + table["source"]))
+    heading = f"Variance of the {score} on the hold-out, by source. {describe_design(scores)}"
+    return [heading, *notes, READING]
 
 
 def describe_design(scores: DataFrame) -> str:
