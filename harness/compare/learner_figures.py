@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.compare.datasets import file_stem
-from harness.compare.figure_critical_difference import critical_difference_figure
+from harness.compare.figure_algorithms import critical_difference_figure
 from harness.compare.learner_tables import DESIGNS, TESTED, of_data_set
 from harness.compare.learner_tests import TESTS
 from harness.compare.report_parts import Figures, pick, read_table

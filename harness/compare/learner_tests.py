@@ -115,6 +115,18 @@ def held_out(n_examples: int, n_resamples: int, n_test: int, n_folds: int, rng: 
     return rows
 
 
+def as_outcomes(cells: Ints, n_documents: int) -> Ints:
+    """Return joint outcomes e1..e8 of sets of negatives, from (only A, only B, both wrong).
+
+    >>> as_outcomes(np.array([[3, 1, 2]]), 10).tolist()
+    [[0, 0, 0, 0, 2, 1, 3, 4]]
+    """
+    counts = np.zeros((*cells.shape[:-1], 8), dtype=np.int64)
+    counts[..., 4:7] = cells[..., ::-1]
+    counts[..., 7] = n_documents - cells.sum(axis=-1)
+    return counts
+
+
 class LearnerTest(NamedTuple):
     """A test of two learning algorithms.
 

@@ -21,13 +21,13 @@ from harness.compare.rank_tables import rank_estimators, score_words
 from harness.compare.report_parts import Part, pick, records, sections
 from harness.compare.seeds import display_table, seeds_notes, seeds_table
 from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
-from harness.compare.variance_report import split_variance
+from harness.compare.variance_sources import split_variance
 from harness.results.captions import sentence
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically
 from harness.significance.mcnemar import mcnemar
-from harness.writing.report import Captioned, Report, Section, bullets, table, text
+from harness.writing.report import Report, Section, bullets, table, text
 from harness.writing.table_text import to_csv
 
 if TYPE_CHECKING:

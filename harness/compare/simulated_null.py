@@ -1,31 +1,51 @@
-"""Dietterich's simulated data sets: two algorithms whose errors are fixed with the data set."""
+"""``study=simulated_null``: size and power of the tests on the simulated data sets of Dietterich (1998).
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+Two algorithms whose errors are fixed with the data set: nothing is trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, hypergeom
 
-from harness.compare.learner_tests import (
-    N_HALVINGS,
-    Differences,
-    Experiment,
-    Floats,
-    Ints,
-    check_design,
-    count_rejections,
-    first_trials,
-    fold_sizes,
-    split_sizes,
-)
+from harness.compare import learner_tests as lt
+from harness.compare import rates
+from harness.compare.figure_rates import FLOORED, curve_figure, reference_figure
+from harness.compare.learner_tests import HOLD_OUT, TESTS, Differences, Experiment, Floats, Ints
+from harness.compare.report_parts import Figures, pick, read_table, records, sections
 from harness.errors import UserError
+from harness.evaluation.rates import write_table
+from harness.runtime.parallel import Run
+from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
+from harness.writing.report import Captioned, Report
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 BLOCK = 1000
 """Trials that share a generator; a block is always drawn whole, so that more trials extend fewer."""
 HALVES = ("exact", "random")
 NEGLIGIBLE = 1e-14
+SOURCE = (
+    "Simulated data sets of Dietterich (1998): A errs with probability {:g} on one half of the examples "
+    "and {:g} on the other, B the other way round; which examples either gets wrong is drawn once for a "
+    "data set and does not depend on what was trained on."
+)
+NO_LEARNING = (
+    "Nothing is trained: the training sets' own variation, which real learners have, is absent, so that "
+    "these are sizes under variation of the test sets alone. study=training_sets has both."
+)
+REFERENCE = (
+    "References: another program's shares of 20,000 data sets, and for tests of one hold-out the enumerated "
+    "probabilities; a reference is met when the difference is at most 3.5 of its standard errors."
+)
 
 
 class Point(NamedTuple):
@@ -105,7 +125,7 @@ def check_point(point: Point) -> None:
             f"difference: {point.difference!r} is not allowed with error probabilities {low!r} and {high!r}; "
             f"0 to {most:g} is"
         )
-    check_design(*point[4:])
+    lt.check_design(*point[4:])
 
 
 def region_errors(point: Point) -> Floats:
@@ -170,17 +190,17 @@ def draw_differences(point: Point, n_trials: int, generator: np.random.Generator
     of the discordant examples fall into a test set matters.
     """
     n = point.n_examples
-    n_train, n_test = split_sizes(n, point.test_share)
+    n_train, n_test = lt.split_sizes(n, point.test_share)
     cells = draw_data_sets(point, n_trials, generator)
     alone = cells[:, :2]
     resamples = [deal(alone, n, [n_test], generator)[:, 0] for _ in range(point.n_resamples)]
-    folds = fold_sizes(n, point.n_folds)
-    halves = [deal(alone, n, [n // 2, n // 2], generator) for _ in range(N_HALVINGS)]
+    folds = lt.fold_sizes(n, point.n_folds)
+    halves = [deal(alone, n, [n // 2, n // 2], generator) for _ in range(lt.N_HALVINGS)]
     return Differences(
         _apart(np.stack(resamples, axis=1)) / n_test,
         _apart(deal(alone, n, folds, generator)) / np.array(folds),
         _apart(np.stack(halves, axis=1)) / (n // 2),
-        as_outcomes(deal(cells, n, [n_test], generator)[:, 0], n_test),
+        lt.as_outcomes(deal(cells, n, [n_test], generator)[:, 0], n_test),
         n_train,
         n_test,
     )
@@ -190,23 +210,11 @@ def _apart(alone: Ints) -> Ints:
     return alone[..., 0] - alone[..., 1]
 
 
-def as_outcomes(cells: Ints, n_documents: int) -> Ints:
-    """Return joint outcomes e1..e8 of sets of negatives, from (only A, only B, both wrong).
-
-    >>> as_outcomes(np.array([[3, 1, 2]]), 10).tolist()
-    [[0, 0, 0, 0, 2, 1, 3, 4]]
-    """
-    counts = np.zeros((*cells.shape[:-1], 8), dtype=np.int64)
-    counts[..., 6], counts[..., 5], counts[..., 4] = cells[..., 0], cells[..., 1], cells[..., 2]
-    counts[..., 7] = n_documents - cells.sum(axis=-1)
-    return counts
-
-
 def simulate_block(point: Point, experiment: Experiment, start: int, stop: int) -> dict[str, NDArray[Any]]:
     """Return the rejections on the data sets `start` to `stop` - 1, all of one block of 1000."""
     generator = rng(experiment.seed, "simulated null", *point, start // BLOCK)
-    seen = first_trials(draw_differences(point, BLOCK, generator), stop - start)
-    return count_rejections(seen, experiment.tests, experiment.alphas)
+    seen = lt.first_trials(draw_differences(point, BLOCK, generator), stop - start)
+    return lt.count_rejections(seen, experiment.tests, experiment.alphas)
 
 
 def enumerate_hold_out(point: Point, tests: Sequence[str], alphas: Sequence[float]) -> dict[str, Floats]:
@@ -217,10 +225,10 @@ def enumerate_hold_out(point: Point, tests: Sequence[str], alphas: Sequence[floa
     [[0.0257], [0.0462]]
     """
     cells, weight = hold_out_law(point)
-    n_train, n_test = split_sizes(point.n_examples, point.test_share)
+    n_train, n_test = lt.split_sizes(point.n_examples, point.test_share)
     nothing = np.zeros((len(cells), 0))
-    seen = Differences(nothing, nothing, nothing, as_outcomes(cells, n_test), n_train, n_test)
-    return count_rejections(seen, tests, alphas, weight)
+    seen = Differences(nothing, nothing, nothing, lt.as_outcomes(cells, n_test), n_train, n_test)
+    return lt.count_rejections(seen, tests, alphas, weight)
 
 
 def hold_out_law(point: Point) -> tuple[Ints, Floats]:
@@ -230,7 +238,7 @@ def hold_out_law(point: Point) -> tuple[Ints, Floats]:
     the first region and g the generating function of one example of a region; its values at roots of
     unity are Fourier transformed.
     """
-    n = split_sizes(point.n_examples, point.test_share)[1]
+    n = lt.split_sizes(point.n_examples, point.test_share)[1]
     a, b = region_errors(point)
     chances = np.stack([a * (1 - b), b * (1 - a), a * b], axis=-1)  # (regions, cells)
     reach = (binom.isf(NEGLIGIBLE, n, chances.max(axis=0)).astype(int) + 2).clip(max=n + 1)
@@ -247,3 +255,184 @@ def hold_out_law(point: Point) -> tuple[Ints, Floats]:
     law = np.fft.ifftn(transform).real
     cells = np.argwhere(law > NEGLIGIBLE)
     return cells, law[tuple(cells.T)]
+
+
+def list_points(setting: Mapping[str, Any]) -> list[Point]:
+    """Return what is simulated: every kind of halves at `n_examples` and every difference, then other sizes.
+
+    Raises
+    ------
+    UserError
+        If a point is impossible; one sentence.
+    """
+    halves, n_examples = setting["halves"], setting["n_examples"]
+    if len(setting["errors"]) != 2:
+        raise UserError(f"errors: {list(setting['errors'])!r} is not allowed; two error probabilities are")
+    low, high = setting["errors"]
+    apart = dict.fromkeys((0.0, *setting["differences"]))
+    grid = [(kind, difference, n_examples) for kind in halves for difference in apart]
+    grid += [(halves[0], 0.0, n) for n in setting["sizes"] if n != n_examples]
+    design: list[Any] = [setting[name] for name in ("test_share", "n_resamples", "n_folds")]
+    points = [Point(kind, low, high, difference, n, *design) for kind, difference, n in grid]
+    for point in points:
+        check_point(point)
+    return points
+
+
+def measure(points: Sequence[Point], experiment: Experiment, run: Run) -> DataFrame:
+    """Return the table of sizes and powers at the points."""
+    step, words = BLOCK, "simulated data sets"
+    counted = experiment.count_at(points, step, run, simulate_block, description=words)
+    made: list[dict[str, Any]] = []
+    for point, counts in zip(points, counted, strict=True):
+        made += _rows_of_point(point, experiment, counts)
+    return rates.tabulate(made)
+
+
+def _rows_of_point(point: Point, experiment: Experiment, counts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    key = {
+        "study": "simulated_null", "setting": f"{point.halves} halves", "n_examples": point.n_examples,
+        "difference": 0.0 - point.difference, "difference_se": 0.0,  # A minus B; no negative zero
+    }  # fmt: skip
+    power = point.difference > 0
+    held = experiment._replace(tests=[test for test in experiment.tests if test in HOLD_OUT])
+    chances = enumerate_hold_out(point, held.tests, held.alphas) if held.tests else {}
+    exact = rates.rows(held, key, chances, power, exact=True)
+    truth = {(row["test"], row["alpha"]): (row["rate"], 0.0) for row in exact}
+    made = rates.rows(experiment, key, counts, power, exact=False) + exact
+    for row in made:
+        place, is_exact = (row["test"], row["alpha"]), row["method"] == "enumeration"
+        known = None if is_exact else truth.get(place)
+        row["reference"], row["reference_se"] = known or reference(point, *place, is_exact)
+    return made
+
+
+def simulated_null(
+    run: RunFolder,
+    stage_run: Callable[..., Run],
+    seed: int,
+    *,
+    tests: Sequence[str],
+    alphas: Sequence[float],
+    n_trials: int,
+    **setting: Any,
+) -> tuple[dict[str, Any], Report]:
+    """Run the study and write its table; return facts for ``provenance.json`` and the report."""
+    experiment = Experiment(tests, alphas, n_trials, seed)
+    experiment.check()
+    points = list_points(setting)
+    with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
+        table = measure(points, experiment, stage_run("simulated null", seed, tests, alphas))
+    write_table(table, run.out / rates.TABLE)
+    about = [SOURCE.format(*setting["errors"]), NO_LEARNING, REFERENCE]
+    parts = captioned_tables(table, setting)
+    front = sections(findings(table, setting["n_examples"]), about, [], parts)
+    title = "Size and power of tests of learning algorithms: simulated data sets"
+    return {"n_trials": n_trials, "n_points": len(points)}, Report(title, front, {rates.STEM: parts})
+
+
+def captioned_tables(table: DataFrame, setting: Mapping[str, Any]) -> list[Captioned]:
+    """Return the tables of the report: sizes beside references, sizes by level and by N, power."""
+    n, alpha, first = setting["n_examples"], rates.main_alpha(table), f"{setting['halves'][0]} halves"
+    simulated = pick(table, method="simulation", setting=first)
+    by_level = rates.wide_table(pick(simulated, n_examples=n, kind="size"), "alpha", "level {:g}")
+    parts = [
+        (f"Type I errors at level {alpha:g}, {n} examples, beside references", sizes_table(table, n, alpha)),
+        (f"Type I errors at every level, {first}, {n} examples", by_level),
+    ]
+    by_n = pick(simulated, alpha=alpha, kind="size").sort_values("n_examples", kind="stable")
+    if by_n["n_examples"].nunique() > 1:
+        wide = rates.wide_table(by_n, "n_examples", "{} examples")
+        parts.append((f"Type I errors at level {alpha:g}, {first}", wide))
+    power = pick(simulated, n_examples=n, kind="power", alpha=alpha)
+    if len(power):
+        wide = rates.wide_table(power.assign(excess=-power["difference"]), "excess", "{:g}")
+        parts.append((f"Power at level {alpha:g}, {first}, {n} examples, by B's excess error rate", wide))
+    return parts
+
+
+def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
+    """Return the Type I errors beside their references, a row for each test and kind of halves."""
+    import pandas as pd
+
+    shown = [
+        {
+            "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
+            "Type I error": f"{row['rate']:.4f}" if row["method"] == "enumeration" else rates.with_interval(row),
+            "reference": "" if row["reference"] != row["reference"] else f"{row['reference']:.4f}",
+            "met": row["reference_met"], "degenerate": f"{row['degenerate_share']:.4f}",
+            "verdict": row["verdict"],
+        }
+        for row in records(pick(table, kind="size", alpha=alpha, n_examples=n_examples))
+    ]  # fmt: skip
+    return pd.DataFrame(shown)
+
+
+def findings(table: DataFrame, n_examples: int) -> list[str]:
+    """Return in sentences which tests hold their level, which references are met, and who has most power."""
+    simulated = pick(table, alpha=rates.main_alpha(table), n_examples=n_examples, method="simulation")
+    lines = rates.setting_findings(pick(simulated, kind="size"))
+    judged = table[table["reference_met"] != ""]
+    if len(judged):
+        missed = [
+            f"{TESTS[row['test']].label}, {row['setting']}, {row['method']}, {row['kind']} at level "
+            f"{row['alpha']:g}, {row['n_examples']} examples, true difference {row['difference']:g}: "
+            f"{row['rate']:.4f} against {row['reference']:.4f}"
+            for row in records(pick(judged, reference_met="no"))
+        ]
+        text = f"{len(judged) - len(missed)} of {len(judged)} references are met"
+        lines.append(text + ": all but " * bool(missed) + "; ".join(missed) + ".")
+    power = pick(simulated, kind="power")
+    if len(power):
+        lines.append(_power_finding(power, pick(simulated, kind="size", verdict="liberal")))
+    return [*lines, rates.degenerate_finding(simulated)]
+
+
+def _power_finding(power: DataFrame, liberal: DataFrame) -> str:
+    apart = sorted(-power["difference"].unique())
+    middle, setting = apart[len(apart) // 2], power["setting"].iloc[0]
+    left_out = sorted(pick(liberal, setting=setting)["test"])
+    fair = pick(power, difference=-middle, setting=setting)
+    fair = fair[~fair["test"].isin(left_out)].sort_values("rate", ascending=False, kind="stable")
+    told = [f"{TESTS[row['test']].label} {row['rate']:.2f}" for row in records(fair)]
+    return (
+        f"Power where B's error rate is {middle:g} higher ({setting}; liberal tests, "
+        f"{', '.join(TESTS[test].label for test in left_out) or 'none'}, left out): {', '.join(told)}."
+    )
+
+
+def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+    """Return the figures of a finished study, from its table."""
+    table, setting = read_table(out / rates.TABLE), facts["config"]["simulated_null"]
+    alpha, n, first = rates.main_alpha(table), int(setting["n_examples"]), f"{setting['halves'][0]} halves"
+    level = pick(table, method="simulation", alpha=alpha)
+    source = SOURCE.format(*setting["errors"])
+    trials = f"{int(level['n_trials'].max()):,} data sets a point. {rates.BARS}"
+    sizes = pick(level, kind="size", n_examples=n)
+    heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
+    titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
+    made: dict[str, tuple[Callable[[str], Any], str]] = {
+        "type_i_errors": (
+            partial(reference_figure, sizes, titles, width),
+            f"Type I errors of two-sided tests of learning algorithms at level {alpha:g}, beside references "
+            f"(their bars: 1.96 standard errors). {source} {setting['n_resamples']} random splits, "
+            f"{setting['n_folds']} folds, five halvings, one hold-out. {trials} {REFERENCE}",
+        )
+    }
+    at_n = pick(level, n_examples=n, setting=first)
+    if (at_n["kind"] == "power").any():
+        at_n = at_n.assign(excess=0.0 - at_n["difference"])
+        made["power"] = (
+            partial(curve_figure, at_n, "power", "excess", width),
+            f"Power at level {alpha:g} against the excess of B's true error rate, {n} examples, {first}. "
+            "Hollow, at 0: the Type I error; beyond it rejections count in which A showed fewer errors. A "
+            f"test that is liberal at 0 gains nothing by its power. {source} {trials} {NO_LEARNING}",
+        )
+    by_n = pick(level, kind="size", setting=first)
+    if by_n["n_examples"].nunique() > 1:
+        made["type_i_errors_by_examples"] = (
+            partial(curve_figure, by_n, "size", "n_examples", width),
+            f"Type I errors at level {alpha:g} against the number of examples of a data set, {first}. "
+            f"{FLOORED} {source} {trials}",
+        )
+    return made

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.compare import learner_figures, learners, simulated_null_study, training_sets_study
+from harness.compare import learner_figures, learners, simulated_null, training_sets
 from harness.compare.report_parts import Figures
 from harness.drawing.style import figure_style, plain_options, save_figure
 from harness.runtime.parallel import Workers, make_run
@@ -18,14 +18,14 @@ from harness.writing.report import Report, Section, bullets, write_report
 # study -> function(run, stage_run, seed, **options) -> (facts for provenance.json, report)
 STUDIES: dict[str, Callable[..., tuple[Mapping[str, Any], Report]]] = {
     "learners": learners.compare_learners,
-    "simulated_null": simulated_null_study.simulated_null,
-    "training_sets": training_sets_study.training_sets,
+    "simulated_null": simulated_null.simulated_null,
+    "training_sets": training_sets.training_sets,
 }
 # study -> function(folder, what provenance.json holds, width) -> the figures
 FIGURES: dict[str, Callable[[Path, Mapping[str, Any], float], Figures]] = {
     "learners": learner_figures.figures,
-    "simulated_null": simulated_null_study.figures,
-    "training_sets": training_sets_study.figures,
+    "simulated_null": simulated_null.figures,
+    "training_sets": training_sets.figures,
 }
 
 
