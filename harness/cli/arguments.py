@@ -220,7 +220,7 @@ def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[st
 
 
 def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.compare.learners.compare_learners`."""
+    """Return the keywords of :func:`harness.compare.learners.run_study`."""
     from harness.compare.trials import check_estimator
 
     data = _data_sets(cfg, checked, overrides)
@@ -304,12 +304,12 @@ def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict
 
 
 def _simulated(cfg: DictConfig, checked: settings.SimulatedNullStudy, _: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.compare.simulated_null_study.simulated_null`."""
+    """Return the keywords of :func:`harness.compare.simulated_null.run_study`."""
     return _trials(checked) | checked.simulated_null.given()
 
 
 def _training(cfg: DictConfig, checked: settings.TrainingSetsStudy, _: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.compare.training_sets_study.training_sets`."""
+    """Return the keywords of :func:`harness.compare.training_sets.run_study`."""
     load = functools.partial(build_corpus, cfg)
     return _trials(checked) | checked.training_sets.given() | {"load_corpus": load}
 

@@ -225,7 +225,7 @@ class Experiment(NamedTuple):
     def count_at(
         self, points: Sequence[Any], step: int, run: Run, function: Callable[..., Arrays], **options: Any
     ) -> list[dict[str, NDArray[Any]]]:
-        """Return what `function` counted at each point, summed over units of `step` trials, `truth` joined."""
+        """Return what `function` counted at each point, summed over units of `step` trials, truth joined."""
         ends = [(start, min(start + step, self.n_trials)) for start in range(0, self.n_trials, step)]
         units = [(point, self, *pair) for point in points for pair in ends]
         names = [f"{tuple(point)} trials {start} to {stop}" for point, _, start, stop in units]

@@ -15,6 +15,7 @@ from harness.compare import learner_tables as tables
 from harness.compare import wine_tables
 from harness.compare.datasets import Dataset, facts_of_data
 from harness.compare.learner_figures import describe
+from harness.compare.learner_figures import figures as figures
 from harness.compare.learner_tables import join_data_sets
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
@@ -64,7 +65,7 @@ VERDICTS: tuple[tuple[Callable[[float, float], bool], str], ...] = (
 )
 
 
-def compare_learners(
+def run_study(
     run: RunFolder,
     stage_run: Callable[..., Run],
     seed: int,
@@ -101,13 +102,16 @@ def compare_learners(
     """
     for note in missing:
         run.say(f"note: {note}")
-    libraries = {name: _xgboost(descriptions[name]) for name in estimators}
+    theirs = {name for name in estimators if "xgboost." in str(descriptions[name])}  # itself or a step of it
+    xgboost = version_of("xgboost") if theirs else None
     scoring = Scoring(seed, setting["scorer"], setting["test_share"])
 
     def runs(stage: str, one: Dataset) -> Callable[[str], Run]:
         """Return what gives each estimator the run of its units on one data set."""
         made_from = [one.fingerprint(), *scoring, version_of("sklearn")]
-        return lambda name: stage_run(stage, *made_from, libraries[name], name, descriptions[name])
+        return lambda name: stage_run(
+            stage, *made_from, xgboost if name in theirs else None, name, descriptions[name]
+        )
 
     trials, spread = {}, {}
     sizes = {name: setting[name] for name in ("n_splits", "n_initialisations")}
@@ -122,18 +126,13 @@ def compare_learners(
                 spread[one.name] = run_variance(one, estimators, setting["settings"], units, scoring, **sizes)
     facts = {
         "data": [facts_of_data(one, scoring.test_share) for one in data], "estimators": list(estimators),
-        "xgboost": next((found for found in libraries.values() if found), None), "seed": seed,
+        "xgboost": xgboost, "seed": seed,
         **{name: setting[name] for name in ("n_seeds", "alpha", "scorer", "baseline")},
     }  # fmt: skip
     with run.clock.stage("tables"):
         words = score_words(scoring.scorer)
         more = [split_variance(join_data_sets(spread, len(data)), estimators, words)] if spread else []
         return _write_tables(run.out, facts, trials, missing, more)
-
-
-def _xgboost(description: object) -> str | None:
-    """Return the version of xgboost where an estimator, or a step of it, comes from there."""
-    return version_of("xgboost") if "xgboost." in str(description) else None
 
 
 def version_of(module: str) -> str:
@@ -152,8 +151,8 @@ def _write_tables(
     n, alpha, scorer = len(trials), facts["alpha"], facts["scorer"]
     kept = [tables.tabulate_comparison(own, alpha, scorer) for own in trials.values()]
     joined = {
-        stem: join_data_sets(dict(zip(trials, own, strict=True)), n)
-        for stem, own in ((stem, [one[stem] for one in kept]) for stem in kept[0])
+        stem: join_data_sets(dict(zip(trials, (one[stem] for one in kept), strict=True)), n)
+        for stem in kept[0]
     }
     seconds = join_data_sets({name: tables.tabulate_seconds(own) for name, own in trials.items()}, n)
     options = {name: facts[name] for name in ("scorer", "baseline", "alpha")}

@@ -185,8 +185,8 @@ def rank_estimators(
     caption = (
         f"Average ranks over {n} data sets, 1 is best. Two estimators differ by Nemenyi's test where their "
         f"ranks are at least {first['critical_difference']:.3f} apart (level {alpha:g}); p by Holm and p by "
-        f"Nemenyi are of the comparison with {chosen}, the verdict is Holm's. Ranks depend on which estimators "
-        "take part."
+        f"Nemenyi are of the comparison with {chosen}, the verdict is Holm's. Ranks depend on which "
+        "estimators take part."
     )
     shown += [
         (caption, ranks[list(SHOWN)].rename(columns=SHOWN)),
@@ -247,7 +247,7 @@ def _finding(ranks: DataFrame, baseline: str, words: str) -> str:
         f"Over {first['n_datasets']} data sets (mean {words} in 5x2cv) the average ranks are "
         f"{', '.join(f'{name} {rank:.2f}' for name, rank in places)}; Friedman's chi-square "
         f"{first['chi_square']:.2f} (p = {first['chi_square_pvalue']:.3g}), Iman and Davenport's F {f} "
-        f"(p = {first['friedman_pvalue']:.3g}): {verdict}; Nemenyi's critical difference {critical:.2f} parts "
-        f"{', '.join(parted) or 'no pair'}; against {baseline}, after Holm, "
+        f"(p = {first['friedman_pvalue']:.3g}): {verdict}; Nemenyi's critical difference {critical:.2f} "
+        f"parts {', '.join(parted) or 'no pair'}; against {baseline}, after Holm, "
         f"{', '.join(apart) or 'none differs'}"
     )

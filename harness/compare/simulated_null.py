@@ -25,6 +25,7 @@ from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
 from harness.writing.report import Captioned, Report
+from harness.writing.table_text import show
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -193,21 +194,13 @@ def draw_differences(point: Point, n_trials: int, generator: np.random.Generator
     n_train, n_test = lt.split_sizes(n, point.test_share)
     cells = draw_data_sets(point, n_trials, generator)
     alone = cells[:, :2]
-    resamples = [deal(alone, n, [n_test], generator)[:, 0] for _ in range(point.n_resamples)]
-    folds = lt.fold_sizes(n, point.n_folds)
-    halves = [deal(alone, n, [n // 2, n // 2], generator) for _ in range(lt.N_HALVINGS)]
-    return Differences(
-        _apart(np.stack(resamples, axis=1)) / n_test,
-        _apart(deal(alone, n, folds, generator)) / np.array(folds),
-        _apart(np.stack(halves, axis=1)) / (n // 2),
-        lt.as_outcomes(deal(cells, n, [n_test], generator)[:, 0], n_test),
-        n_train,
-        n_test,
-    )
-
-
-def _apart(alone: Ints) -> Ints:
-    return alone[..., 0] - alone[..., 1]
+    halves_of, folds = [n // 2, n // 2], lt.fold_sizes(n, point.n_folds)
+    resamples = np.stack([deal(alone, n, [n_test], generator)[:, 0] for _ in range(point.n_resamples)], 1)
+    halves = np.stack([deal(alone, n, halves_of, generator) for _ in range(lt.N_HALVINGS)], 1)
+    dealt = ((resamples, n_test), (deal(alone, n, folds, generator), np.array(folds)), (halves, n // 2))
+    hold_out = lt.as_outcomes(deal(cells, n, [n_test], generator)[:, 0], n_test)
+    one, two, three = ((x[..., 0] - x[..., 1]) / size for x, size in dealt)
+    return Differences(one, two, three, hold_out, n_train, n_test)
 
 
 def simulate_block(point: Point, experiment: Experiment, start: int, stop: int) -> dict[str, NDArray[Any]]:
@@ -307,7 +300,7 @@ def _rows_of_point(point: Point, experiment: Experiment, counts: Mapping[str, An
     return made
 
 
-def simulated_null(
+def run_study(
     run: RunFolder,
     stage_run: Callable[..., Run],
     seed: int,
@@ -358,8 +351,8 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
     shown = [
         {
             "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
-            "Type I error": f"{row['rate']:.4f}" if row["method"] == "enumeration" else rates.with_interval(row),
-            "reference": "" if row["reference"] != row["reference"] else f"{row['reference']:.4f}",
+            "Type I error": rates.with_interval(row) if row["method"] == "simulation" else show(row["rate"], 4),
+            "reference": show(row["reference"], 4),
             "met": row["reference_met"], "degenerate": f"{row['degenerate_share']:.4f}",
             "verdict": row["verdict"],
         }

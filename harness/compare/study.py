@@ -1,11 +1,12 @@
 """The command ``harness compare``: one function a study, in a common shell."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.compare import learner_figures, learners, simulated_null, training_sets
+from harness.compare import learners, simulated_null, training_sets
 from harness.compare.report_parts import Figures
 from harness.drawing.style import figure_style, plain_options, save_figure
 from harness.runtime.parallel import Workers, make_run
@@ -13,20 +14,13 @@ from harness.runtime.provenance import check_finished, read_provenance
 from harness.runtime.run_folder import Say, open_run
 from harness.runtime.store import Store
 from harness.writing.captions import write_captions
-from harness.writing.report import Report, Section, bullets, write_report
+from harness.writing.report import Section, bullets, write_report
 
-# study -> function(run, stage_run, seed, **options) -> (facts for provenance.json, report)
-STUDIES: dict[str, Callable[..., tuple[Mapping[str, Any], Report]]] = {
-    "learners": learners.compare_learners,
-    "simulated_null": simulated_null.simulated_null,
-    "training_sets": training_sets.training_sets,
-}
-# study -> function(folder, what provenance.json holds, width) -> the figures
-FIGURES: dict[str, Callable[[Path, Mapping[str, Any], float], Figures]] = {
-    "learners": learner_figures.figures,
-    "simulated_null": simulated_null.figures,
-    "training_sets": training_sets.figures,
-}
+# a module has `run_study` (run, stage_run, seed, **options) -> (facts for provenance.json, report), and
+# `figures` (folder, what provenance.json holds, width)
+STUDIES: dict[str, Any] = {
+    "learners": learners, "simulated_null": simulated_null, "training_sets": training_sets,
+}  # fmt: skip
 
 
 def compare(
@@ -79,10 +73,8 @@ def compare(
             look = Section(
                 "What to look at", [bullets(["figures/captions.md says what each figure shows", *files])]
             )
-            report = Report(report.title, [*report.sections, look], report.tables)
-            write_report(out, report, run.facts)
-        found = report.sections[0].blocks[0].lines
-        run.tell(drawn, found)
+            write_report(out, replace(report, sections=[*report.sections, look]), run.facts)
+        run.tell(drawn, report.sections[0].blocks[0].lines)
 
 
 def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
@@ -96,7 +88,7 @@ def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
         If the comparison is not finished.
     """
     facts = read_provenance(folder)
-    if facts is None or facts.get("study") not in FIGURES:
+    if facts is None or facts.get("study") not in STUDIES:
         return None
     check_finished(folder, facts)
     return draw_figures(folder, facts, **plain_options(figure))
@@ -106,7 +98,8 @@ def draw_figures(
     out: Path, facts: Mapping[str, Any], *, formats: Sequence[str], dpi: float, width: float
 ) -> list[Path]:
     """Draw the figures of a study from the tables in its folder, and write their captions."""
-    figures, paths = FIGURES[facts["study"]](out, facts, float(width)), []
+    figures: Figures = STUDIES[facts["study"]].figures(out, facts, float(width))
+    paths = []
     for stem, (make, caption) in figures.items():
         with figure_style():
             paths += save_figure(make(caption), out / "figures", stem, formats, dpi)

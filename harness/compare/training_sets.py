@@ -405,7 +405,7 @@ def describe(setting: str) -> str:
     return SETTINGS.get(setting, f"B reads {setting} of the terms")
 
 
-def training_sets(
+def run_study(
     run: RunFolder,
     stage_run: Callable[..., Run],
     seed: int,
@@ -426,8 +426,19 @@ def training_sets(
         population = make_population(corpus, column, **sizes, seed=seed)
     n_pool = corpus.n_documents - setting["n_truth"]
     points = list_points(setting, n_pool)
-    facts = _facts(corpus, column, population) | {"n_trials": n_trials, "n_points": len(points)}
-    facts["warnings"] = _warnings(points, n_pool)
+    share = max(point.n_examples for point in points) / n_pool
+    warnings = [
+        f"The largest data sets hold {100 * share:.0f} % of the {n_pool:,} documents that they are drawn "
+        "from: they resemble each other, and rates come out lower than on a larger corpus."
+    ] * (share > MOST_OF_POOL)
+    facts: dict[str, Any] = {
+        "corpus": {
+            "name": corpus.name, "n_documents": corpus.n_documents, "n_terms": population.whole.shape[1],
+            "fingerprint": corpus.fingerprint(), "notes": list(corpus.notes),
+        },
+        "topic": corpus.topic_names[column], "prevalence": float(population.labels.mean()),
+        "n_truth": population.n_truth, "n_trials": n_trials, "n_points": len(points), "warnings": warnings,
+    }  # fmt: skip
     inputs = (facts["corpus"]["fingerprint"], column, *sizes.values(), seed, tests, alphas)
     with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
         table, truth = measure(points, population, experiment, stage_run("training sets", *inputs))
@@ -436,30 +447,9 @@ def training_sets(
     about = [_about(facts, setting), NULLS_TEXT, ALTERNATIVE, CONDITIONAL, *facts["corpus"]["notes"]]
     level = pick(table, alpha=rates.main_alpha(table))
     parts = captioned_tables(level, truth)
-    front = sections(findings(level, truth), about, facts["warnings"], parts)
+    front = sections(findings(level, truth), about, warnings, parts)
     title = "Size and power of tests of learning algorithms: training sets drawn from a corpus"
     return facts, Report(title, front, {rates.STEM: parts})
-
-
-def _warnings(points: Sequence[Point], n_pool: int) -> list[str]:
-    share = max(point.n_examples for point in points) / n_pool
-    if share <= MOST_OF_POOL:
-        return []
-    return [
-        f"The largest data sets hold {100 * share:.0f} % of the {n_pool:,} documents that they are drawn "
-        "from: they resemble each other, and rates come out lower than on a larger corpus."
-    ]
-
-
-def _facts(corpus: Corpus, column: int, population: Population) -> dict[str, Any]:
-    return {
-        "corpus": {
-            "name": corpus.name, "n_documents": corpus.n_documents, "n_terms": population.whole.shape[1],
-            "fingerprint": corpus.fingerprint(), "notes": list(corpus.notes),
-        },
-        "topic": corpus.topic_names[column], "prevalence": float(population.labels.mean()),
-        "n_truth": population.n_truth,
-    }  # fmt: skip
 
 
 def _about(facts: Mapping[str, Any], setting: Mapping[str, Any]) -> str:

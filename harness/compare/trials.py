@@ -27,7 +27,6 @@ Settings = list[dict[str, Any]]
 Message = tuple[int, str, str]
 MakeRun = Callable[[str], Run]
 """From an estimator's name to the `run` of its units."""
-_NOTHING: tuple[float, float, NDArray[np.int8] | None] = (np.nan, 0.0, None)
 
 
 class Scoring(NamedTuple):
@@ -39,22 +38,12 @@ class Scoring(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """What one estimator did, a row a seed. NaN (and no verdict) where it failed.
+    """What one estimator did, a row a seed; NaN, and no verdict, where it failed.
 
-    Attributes
-    ----------
-    right : int array, shape (n_seeds, n_test)
-        1 where the hold-out's sample was classified rightly, 0 where not, -1 where the estimator failed.
-    hold_out : float array, shape (n_seeds,)
-        Score on the hold-out.
-    halves : float array, shape (n_seeds, 5, 2)
-        Score on either half of each halving, trained on the other.
-    failures : list of (int, str, str)
-        Seed, where ("hold-out" or "halving 2, fold 1") and the reason.
-    warnings : list of (int, str, str)
-        The same, of fits that warned.
-    seconds : float array, shape (n_seeds, 2)
-        Training and prediction on the hold-out, and in all of 5x2cv.
+    `right` (n_seeds, n_test) is 1 where the hold-out's sample was classified rightly, 0 where not, -1 where
+    the estimator failed; `hold_out` (n_seeds,) and `halves` (n_seeds, 5, 2) are scores; `failures` and `warnings`
+    name the seed, where ("hold-out" or "halving 2, fold 1") and why; `seconds` (n_seeds, 2) are those of
+    training and prediction on the hold-out, and in all of 5x2cv.
     """
 
     right: NDArray[np.int8]
@@ -233,27 +222,21 @@ def run_trial(data: Dataset, name: str, estimator: Any, scoring: Scoring, place:
 
 def attempt(data: Dataset, estimator: Any, train: Ints, test: Ints, scorer: str) -> Attempt:
     """Train an estimator and score it; whatever it raises is its failure, not the run's."""
+    made = Attempt(np.nan, 0.0, None, "", [])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        failure, found = "", _NOTHING
         try:
-            found = _fit(data, estimator, train, test, scorer)
+            start = time.perf_counter()
+            fitted = estimator.fit(data.x[train], data.y[train])
+            right = np.asarray(fitted.predict(data.x[test])) == data.y[test]
+            seconds = time.perf_counter() - start
+            score = float(make_score(scorer)(fitted, data.x[test], data.y[test]))
+            if not np.isfinite(score):
+                raise ArithmeticError(f"the score is {score}")
+            made = Attempt(score, seconds, right.astype(np.int8), "", [])
         except Exception as error:
-            failure = _one_line(f"{type(error).__name__}: {error}")
-    return Attempt(*found, failure, sorted({_one_line(str(w.message)) for w in caught}))
-
-
-def _fit(
-    data: Dataset, estimator: Any, train: Ints, test: Ints, scorer: str
-) -> tuple[float, float, NDArray[np.int8]]:
-    start = time.perf_counter()
-    fitted = estimator.fit(data.x[train], data.y[train])
-    predicted = np.asarray(fitted.predict(data.x[test]))
-    seconds = time.perf_counter() - start
-    score = float(make_score(scorer)(fitted, data.x[test], data.y[test]))
-    if not np.isfinite(score):
-        raise ArithmeticError(f"the score is {score}")
-    return score, seconds, (predicted == data.y[test]).astype(np.int8)
+            made = made._replace(failure=_one_line(f"{type(error).__name__}: {error}"))
+    return made._replace(warned=sorted({_one_line(str(w.message)) for w in caught}))
 
 
 def _one_line(text: str) -> str:
