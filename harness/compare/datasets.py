@@ -20,16 +20,8 @@ SHIPPED = ("wine", "iris", "digits", "breast_cancer")
 class Dataset(NamedTuple):
     """Samples with numeric features and a class each.
 
-    Attributes
-    ----------
-    name : str
-    x : float array, shape (n_samples, n_features)
-    y : int array, shape (n_samples,)
-        Place of the sample's class in `classes`.
-    classes : tuple of str
-        In sorted order; with two of them, scorers take the second as positive.
-    notes : tuple of str
-        What was left out of the file.
+    `x` has shape (n_samples, n_features); `y` holds the place of each sample's class in `classes`, which are
+    sorted: with two of them, scorers take the second as positive. `notes` say what was left out of the file.
     """
 
     name: str
@@ -45,19 +37,7 @@ class Dataset(NamedTuple):
 
 
 def load_shipped(name: str) -> Dataset:
-    """Return one of the data sets that come with scikit-learn; nothing is downloaded.
-
-    Raises
-    ------
-    UserError
-        If scikit-learn does not ship `name`.
-
-    Examples
-    --------
-    >>> wine = load_shipped("wine")
-    >>> wine.x.shape, np.bincount(wine.y).tolist(), wine.classes
-    ((178, 13), [59, 71, 48], ('class_0', 'class_1', 'class_2'))
-    """
+    """Return one of the data sets that come with scikit-learn; nothing is downloaded."""
     from sklearn import datasets
 
     if name not in SHIPPED:
@@ -71,14 +51,8 @@ def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
     """Read a table in any format of `harness.tables`: the column `target` holds labels, all others numbers.
 
     Labels are those of :func:`harness.tables.labels.plain_label`. A first column of row numbers that has no
-    name is left out; in a file that is sorted by class it would tell the class.
-
-    Parameters
-    ----------
-    path : str
-    target : str
-    missing : sequence, optional
-        Words that stand for a missing value beside the empty field.
+    name is left out; in a file that is sorted by class it would tell the class. `missing` are words that
+    stand for a missing value beside the empty field.
 
     Raises
     ------
@@ -156,25 +130,12 @@ def _numbers(path: str, name: str, column: words.Column, first_row: int) -> NDAr
 
 
 def count_held_out(n_samples: int, test_share: float) -> int:
-    """Return the samples in the test set of a hold-out: the share, rounded up.
-
-    Examples
-    --------
-    >>> count_held_out(178, 0.2)
-    36
-    """
+    """Return the samples in the test set of a hold-out: the share, rounded up."""
     return int(np.ceil(n_samples * test_share - 1e-9))
 
 
 def check_dataset(data: Dataset, test_share: float) -> None:
-    """Refuse data that cannot be halved, or held out, with every class on both sides.
-
-    Raises
-    ------
-    UserError
-        If there is one class only, a class has one sample, or either side of the hold-out has fewer
-        samples than there are classes.
-    """
+    """Raise UserError unless every class can lie on both sides of a halving and of a hold-out."""
     sizes = np.bincount(data.y, minlength=len(data.classes))
     if (sizes > 0).sum() < 2:
         raise UserError(
@@ -196,13 +157,7 @@ def check_dataset(data: Dataset, test_share: float) -> None:
 
 
 def check_names(data: Sequence[Dataset]) -> None:
-    """Refuse data sets that tables and files of figures could not tell apart.
-
-    Raises
-    ------
-    UserError
-        If two have the same name, or names that differ only in signs that no file name has.
-    """
+    """Raise UserError where tables, or file names of figures, could not tell two data sets apart."""
     names = [one.name for one in data]
     for name in names:
         if names.count(name) > 1:
@@ -215,13 +170,7 @@ def check_names(data: Sequence[Dataset]) -> None:
 
 
 def file_stem(name: str) -> str:
-    """Return a data set's name as a part of file names.
-
-    Examples
-    --------
-    >>> file_stem("my data.csv")
-    'my_data_csv'
-    """
+    """Return a data set's name as a part of file names."""
     return re.sub(r"\W+", "_", name)
 
 

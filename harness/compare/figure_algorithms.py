@@ -32,9 +32,6 @@ def fit_label(name: str, end: str, width: float, size: float = 7.5, bold: bool =
     """Return `name` followed by `end`, and the size in points at which they are no wider than `width` inches.
 
     Below 5.5 points the middle of the name is left out instead.
-
-    >>> fit_label("a" * 20 + "b" * 20, " 1.5", 1)[0]
-    'aaaaaaaa…bbbbbbbb 1.5'
     """
     label = name + end
     fitting = size * width / text_width(label, size, bold)
@@ -50,15 +47,9 @@ def fit_label(name: str, end: str, width: float, size: float = 7.5, bold: bool =
 def critical_difference_figure(ranks: DataFrame, *, width: float = 7.2) -> tuple[Any, str]:
     """Return the critical-difference diagram of Demšar (2006), section 3.2.4, and its caption.
 
-    The best rank is at the left. A bar covers algorithms no two of which differ, and none that do.
-    Where ranks tie, the names lie one under the other at the same place of the line.
-
-    Parameters
-    ----------
-    ranks : DataFrame
-        As :func:`harness.compare.rank_tables.rank_tables` gives it.
-    width : float
-        Inches.
+    `ranks` is the table that :func:`harness.compare.rank_tables.rank_tables` gives, `width` in inches. The
+    best rank is at the left. A bar covers algorithms no two of which differ, and none that do. Where ranks
+    tie, the names lie one under the other at the same place of the line.
     """
     table = ranks.sort_values("average_rank", kind="stable", ignore_index=True)
     names = [str(name) for name in table["algorithm"]]
@@ -174,18 +165,8 @@ def seeds_figure(
 ) -> tuple[Any, str]:
     """Return a box plot per algorithm with a point for every seed, and the caption.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        Tidy: algorithm, seed, score, as :func:`harness.compare.seeds.tidy_scores` gives them.
-    baseline : str
-        Drawn first and in bold; the dashed line is its mean.
-    score_name : str
-        What the axis is called.
-    higher_is_better : bool
-        Which seed of an algorithm is its worst, drawn in another colour.
-    width : float
-        Inches.
+    `scores` are those of :func:`harness.compare.seeds.tidy_scores`; `width` is in inches. The baseline is
+    drawn first and in bold, with a dashed line at its mean; each algorithm's worst seed has another colour.
 
     Raises
     ------

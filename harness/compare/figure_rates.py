@@ -131,10 +131,9 @@ def _draw_points(axes: Any, points: DataFrame, x: str, kind: str) -> None:
 
 
 def reference_figure(table: DataFrame, settings: Mapping[str, str], width: float, caption: str) -> Any:
-    """Return Type I errors beside their references: a row for each test, a panel for each setting.
+    """Return Type I errors beside their references: a row a test, a panel, titled, for each of `settings`.
 
-    `table` holds simulated rows of one level and one number of examples at difference 0; `settings` gives
-    the title of each setting's panel.
+    `table` holds simulated rows of one level and one number of examples at difference 0.
     """
     from matplotlib.lines import Line2D
 

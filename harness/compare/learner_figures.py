@@ -61,11 +61,7 @@ def _describe_data(data: Mapping[str, Any]) -> str:
 
 
 def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
-    """Return the figures of a finished comparison, from its tables.
-
-    For each data set the scores of all seeds and the share of seeds that reject; over several data sets the
-    critical-difference diagram.
-    """
+    """Return the figures of a finished comparison: scores and rejections by data set, and ranks."""
     trials, rejections = read_table(out / "trials.csv"), read_table(out / "rejections.csv")
     data, scorer = data_facts(facts), facts["scorer"]
     published = ERROR_RATES if is_wine_report([one["name"] for one in data], scorer) else {}

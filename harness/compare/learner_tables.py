@@ -37,10 +37,7 @@ def tabulate_comparison(trials: Mapping[str, Trials], alpha: float, scorer: str)
 
 
 def join_data_sets(tables: Mapping[str, DataFrame], n_data_sets: int) -> DataFrame:
-    """Return tables of several data sets as one whose first column, data, names them.
-
-    Where only one data set is compared its table is returned as it is, without that column.
-    """
+    """Return tables by data set as one whose first column, data, names it; with one data set its table."""
     import pandas as pd
 
     if n_data_sets == 1:
@@ -89,9 +86,6 @@ def count_right(a: NDArray[np.int8], b: NDArray[np.int8]) -> Ints:
     With more than two classes there is no positive one. The question is put as "was the sample classified
     rightly?": its true answer is always yes, so that both right is e1, only A wrong e2, only B wrong e3, both
     wrong e4, and the four cells of negatives are empty.
-
-    >>> count_right(np.array([1, 1, 0, 0, 0]), np.array([1, 0, 1, 1, 0])).tolist()
-    [1, 2, 1, 1, 0, 0, 0, 0]
     """
     a, b = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
     none = np.zeros_like(a)
@@ -141,10 +135,7 @@ def _judge(a: Trials, b: Trials, test: str) -> DataFrame:
 
 
 def tabulate_scores(table: DataFrame, lower_is_better: bool) -> DataFrame:
-    """Return a row for each estimator and design: mean score over the seeds, t interval and quantiles.
-
-    `table` is that of :func:`tabulate_trials`; where less is better the worst score is the largest.
-    """
+    """Return a row for each estimator and design: mean score over the seeds, t interval and quantiles."""
     import pandas as pd
 
     rows = []
@@ -173,7 +164,6 @@ def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
     """Return a row for each pair and test: how many of the seeds reject, with a Clopper-Pearson interval.
 
     Seeds on which an estimator failed have no verdict and are left out of the share (`n_missing`).
-    `cohens_d` is that of the difference over the seeds.
     """
     import pandas as pd
 
@@ -198,10 +188,7 @@ def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
 
 
 def tabulate_seconds(trials: Mapping[str, Trials]) -> DataFrame:
-    """Return a row for each estimator: median seconds of training and predicting, per design.
-
-    They differ from run to run: this table is written as text only, never as a CSV.
-    """
+    """Return median seconds of every estimator; they differ from run to run and have no CSV."""
     import pandas as pd
 
     rows = [

@@ -24,18 +24,11 @@ Ints = NDArray[np.int64]
 class Differences(NamedTuple):
     """What two algorithms showed on many data sets; one data set is a trial.
 
-    Attributes
-    ----------
-    resamples : float array, shape (n_trials, n_resamples)
-        Error rate of A minus that of B on the test set of each random split.
-    folds : float array, shape (n_trials, n_folds)
-        The same on each fold of one cross-validation.
-    halves : float array, shape (n_trials, 5, 2)
-        The same on either half of five random halvings.
-    hold_out : int array, shape (n_trials, 8)
-        Joint outcomes e1..e8 on the test set of one random split; the tests read the errors alone.
-    n_train, n_test : int
-        Documents on either side of a random split.
+    Error rates of A minus those of B: `resamples` (n_trials, n_resamples) on the test set of each random
+    split, `folds` (n_trials, n_folds) of one cross-validation, `halves` (n_trials, 5, 2) on either half of
+    five random halvings. `hold_out` (n_trials, 8) are the joint outcomes on the test set of one random split,
+    of which the tests read the errors alone; `n_train` and `n_test` are the documents on either side of a
+    split.
     """
 
     resamples: Floats
@@ -70,11 +63,7 @@ def split_sizes(n_examples: int, test_share: float) -> tuple[int, int]:
 
 
 def fold_sizes(n_examples: int, n_folds: int) -> list[int]:
-    """Return the sizes of folds of n examples, which differ by one at most.
-
-    >>> fold_sizes(23, 10)
-    [3, 3, 3, 2, 2, 2, 2, 2, 2, 2]
-    """
+    """Return the sizes of folds of n examples, which differ by one at most."""
     short, n_long = divmod(n_examples, n_folds)
     return [short + 1] * n_long + [short] * (n_folds - n_long)
 
@@ -116,11 +105,7 @@ def held_out(n_examples: int, n_resamples: int, n_test: int, n_folds: int, rng: 
 
 
 def as_outcomes(cells: Ints, n_documents: int) -> Ints:
-    """Return joint outcomes e1..e8 of sets of negatives, from (only A, only B, both wrong).
-
-    >>> as_outcomes(np.array([[3, 1, 2]]), 10).tolist()
-    [[0, 0, 0, 0, 2, 1, 3, 4]]
-    """
+    """Return joint outcomes e1..e8 of sets of negatives, from (only A, only B, both wrong)."""
     counts = np.zeros((*cells.shape[:-1], 8), dtype=np.int64)
     counts[..., 4:7] = cells[..., ::-1]
     counts[..., 7] = n_documents - cells.sum(axis=-1)
@@ -190,12 +175,6 @@ def count_rejections(
 
     `rejected` and `for_a` (rejections in which A had the smaller error) have shape (n_tests, n_alphas),
     `degenerate` (n_tests,).
-
-    >>> d = np.array([[0.1, 0.2, 0.1, 0.2]])
-    >>> seen = Differences(d, d, np.zeros((1, 5, 2)), np.eye(8, dtype=int)[:1] * 9, 20, 10)
-    >>> counts = count_rejections(seen, ["resampled_t", "five_by_two_t"], [0.05])
-    >>> counts["rejected"].tolist(), counts["for_a"].tolist(), counts["degenerate"].tolist()
-    ([[1], [0]], [[0], [0]], [0, 1])
     """
     found: dict[str, list[NDArray[Any]]] = {"rejected": [], "for_a": [], "degenerate": []}
     weights = np.ones(len(seen.hold_out), dtype=np.int64) if weight is None else weight

@@ -78,27 +78,10 @@ def run_study(
 ) -> tuple[dict[str, Any], Report]:
     """Compare estimators by a hold-out and 5x2cv, over many seeds; over several data sets by ranks too.
 
-    Parameters
-    ----------
-    run, stage_run, seed
-        As every study of :func:`harness.compare.study.compare` gets them.
-    data : sequence of Dataset
-        Names differ.
-    estimators : mapping of str to estimator
-    descriptions : mapping of str to JSON types
-        What each estimator was made from: part of the key of what is kept.
-    missing : list of str
-        Sentences on estimators that are left out.
-    setting : mapping
-        `n_seeds`, `alpha`, `scorer`, `test_share`, `baseline` (None takes the first), and `n_splits`,
-        `n_initialisations` and `settings` of :func:`harness.compare.trials.run_variance`; no split, no
-        variance by source.
-
-    Returns
-    -------
-    facts : dict
-        For ``provenance.json``.
-    report : Report
+    `descriptions` say what each estimator was made from, `missing` which are left out. `setting` has
+    `n_seeds`, `alpha`, `scorer`, `test_share`, `baseline` (None takes the first), and `n_splits`,
+    `n_initialisations` and `settings` of :func:`harness.compare.trials.run_variance`; no split, no variance
+    by source. Returned are facts for ``provenance.json`` and the report.
     """
     for note in missing:
         run.say(f"note: {note}")
@@ -233,11 +216,7 @@ def _verdict(part: DataFrame) -> str:
 
 
 def fewest_discordant(alpha: float, variant: str) -> int:
-    """Return how many discordant samples, all on one side, McNemar's test needs to reject.
-
-    >>> fewest_discordant(0.05, "corrected"), fewest_discordant(0.05, "exact")
-    (6, 6)
-    """
+    """Return how many discordant samples, all on one side, McNemar's test needs to reject."""
     counts = np.zeros((2000, 8), dtype=np.int64)
     counts[:, 1], counts[:, 0] = np.arange(2000), 1
     return int(np.argmax(mcnemar(counts, variant).pvalue <= alpha))

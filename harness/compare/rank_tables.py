@@ -35,17 +35,11 @@ WHY_MEANS = (
 class RankTables(NamedTuple):
     """What the ranks of algorithms over data sets say.
 
-    Attributes
-    ----------
-    ranks : DataFrame
-        A row per algorithm, best first: algorithm, average_rank, mean_score, n_datasets, n_algorithms, alpha,
-        critical_difference and the p-value of Friedman's test (friedman_pvalue: Iman and Davenport's
-        F; the last five are the same in every row, so that a figure needs this table only).
-    pairs : DataFrame
-        A row per pair: algorithm_a, algorithm_b, rank_difference (A minus B, negative where A is better),
-        z, pvalue, pvalue_holm, pvalue_nemenyi, differs (by Nemenyi; by Holm where there is a baseline).
-    friedman : Friedman
-        All forms of Friedman's test.
+    `ranks` has a row per algorithm, best first: algorithm, average_rank, mean_score, n_datasets,
+    n_algorithms, alpha, critical_difference and friedman_pvalue (of Iman and Davenport's F). `pairs` has a
+    row per pair: algorithm_a, algorithm_b, rank_difference (A minus B, negative where A is better), z,
+    pvalue, pvalue_holm, pvalue_nemenyi, differs (by Nemenyi; by Holm where there is a baseline). `friedman`
+    has all forms of the test.
     """
 
     ranks: DataFrame
@@ -65,7 +59,7 @@ def rank_tables(
 
     With a baseline the pairs are each other algorithm against it, and Holm's procedure decides; else all
     pairs, and Nemenyi's does. ``z`` is the difference of average ranks over ``sqrt(k (k + 1) / (6 N))``. A
-    pair's ranks depend on which other algorithms take part.
+    pair's ranks depend on which other algorithms take part. Null hypothesis: all algorithms perform alike.
 
     Parameters
     ----------
@@ -87,18 +81,7 @@ def rank_tables(
 
     References
     ----------
-    Demšar (2006), JMLR 7, 1-30, section 3.2; Benavoli, Corani & Mangili (2016), JMLR 17 (5), 1-10, on ranks
-    that depend on the other algorithms.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame({"svm": [0.9, 0.8, 0.7, 0.9], "mlp": [0.8, 0.7, 0.6, 0.8]})
-    >>> tables = rank_tables(scores)
-    >>> tables.ranks[["algorithm", "average_rank"]].values.tolist()
-    [['svm', 1.0], ['mlp', 2.0]]
-    >>> round(float(tables.pairs["pvalue_nemenyi"].iloc[0]), 4)
-    0.0455
+    Demšar (2006), JMLR 7, 1-30, section 3.2; Benavoli, Corani & Mangili (2016), JMLR 17 (5), 1-10.
     """
     import pandas as pd
 

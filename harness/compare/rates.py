@@ -90,11 +90,7 @@ def main_alpha(table: DataFrame) -> float:
 
 
 def with_interval(row: Mapping[str, Any]) -> str:
-    """Return a rate with its interval.
-
-    >>> with_interval({"rate": 0.05, "mc_low": 0.04, "mc_high": 0.06})
-    '0.050 [0.040, 0.060]'
-    """
+    """Return a rate with its interval."""
     return f"{row['rate']:.3f} [{row['mc_low']:.3f}, {row['mc_high']:.3f}]"
 
 

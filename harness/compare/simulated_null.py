@@ -52,19 +52,10 @@ REFERENCE = (
 class Point(NamedTuple):
     """What the data sets of a point have in common.
 
-    Attributes
-    ----------
-    halves : {"exact", "random"}
-        Whether just half of the examples lie in either region, or each does with probability 1/2.
-    low, high : float
-        Error probabilities of the two regions at difference 0.
-    difference : float
-        True error rate of B minus that of A, >= 0.
-    n_examples : int
-        Of a data set; even.
-    test_share : float
-        Part of the examples that a random split tests on.
-    n_resamples, n_folds : int
+    `halves`: whether just half of the examples lie in either region ("exact"), or each does with probability
+    1/2 ("random"). `low` and `high` are the error probabilities of the regions at difference 0; `difference`
+    >= 0 is the true error rate of B minus that of A; a random split tests on `test_share` of the
+    `n_examples`.
     """
 
     halves: str
@@ -101,11 +92,7 @@ STANDARD = {
 
 
 def reference(point: Point, test: str, alpha: float, enumerated: bool) -> tuple[float, float]:
-    """Return what another program measured as a Type I error and its standard error; NaN where it did not.
-
-    >>> reference(STANDARD["random"], "mcnemar", 0.05, True)
-    (0.0257, 0.0)
-    """
+    """Return what another program measured as a Type I error and its standard error; NaN where it did not."""
     if alpha != 0.05 or point != STANDARD[point.halves]:
         return np.nan, np.nan
     if enumerated:
@@ -134,9 +121,6 @@ def region_errors(point: Point) -> Floats:
 
     The first region is easier for A, the second for B; half of a true difference is taken off A's
     probabilities and half is added to B's.
-
-    >>> region_errors(Point("exact", 0.05, 0.15, 0.04, 300, 1 / 3, 30, 10)).round(3).tolist()
-    [[0.03, 0.13], [0.17, 0.07]]
     """
     half = point.difference / 2
     errors = np.array([[point.low - half, point.high - half], [point.high + half, point.low + half]])
@@ -185,11 +169,7 @@ def deal(cells: Ints, n_examples: int, sizes: Sequence[int], generator: np.rando
 
 
 def draw_differences(point: Point, n_trials: int, generator: np.random.Generator) -> Differences:
-    """Draw data sets and what the tests see of each.
-
-    A split into training and test set is random; as errors do not depend on training, only how many
-    of the discordant examples fall into a test set matters.
-    """
+    """Draw data sets and what the tests see of each: how many discordant examples fall into a test set."""
     n = point.n_examples
     n_train, n_test = lt.split_sizes(n, point.test_share)
     cells = draw_data_sets(point, n_trials, generator)
@@ -211,12 +191,7 @@ def simulate_block(point: Point, experiment: Experiment, start: int, stop: int) 
 
 
 def enumerate_hold_out(point: Point, tests: Sequence[str], alphas: Sequence[float]) -> dict[str, Floats]:
-    """Return the exact rejection probabilities of `tests` that see one hold-out, as counts of rejections.
-
-    >>> point = Point("random", 0.05, 0.15, 0.0, 300, 1 / 3, 30, 10)
-    >>> enumerate_hold_out(point, ["mcnemar", "mcnemar_midp"], [0.05])["rejected"].round(4).tolist()
-    [[0.0257], [0.0462]]
-    """
+    """Return the exact rejection probabilities of `tests` that see one hold-out, as counts of rejections."""
     cells, weight = hold_out_law(point)
     n_train, n_test = lt.split_sizes(point.n_examples, point.test_share)
     nothing = np.zeros((len(cells), 0))
@@ -251,13 +226,7 @@ def hold_out_law(point: Point) -> tuple[Ints, Floats]:
 
 
 def list_points(setting: Mapping[str, Any]) -> list[Point]:
-    """Return what is simulated: every kind of halves at `n_examples` and every difference, then other sizes.
-
-    Raises
-    ------
-    UserError
-        If a point is impossible; one sentence.
-    """
+    """Return what is simulated: all halves and differences at `n_examples`, then other sizes; check them."""
     halves, n_examples = setting["halves"], setting["n_examples"]
     if len(setting["errors"]) != 2:
         raise UserError(f"errors: {list(setting['errors'])!r} is not allowed; two error probabilities are")
@@ -351,10 +320,10 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
     shown = [
         {
             "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
-            "Type I error": rates.with_interval(row) if row["method"] == "simulation" else show(row["rate"], 4),
-            "reference": show(row["reference"], 4),
-            "met": row["reference_met"], "degenerate": f"{row['degenerate_share']:.4f}",
-            "verdict": row["verdict"],
+            "Type I error": show(row["rate"], 4)
+            if row["method"] == "enumeration" else rates.with_interval(row),
+            "reference": show(row["reference"], 4), "met": row["reference_met"],
+            "degenerate": show(row["degenerate_share"], 4), "verdict": row["verdict"],
         }
         for row in records(pick(table, kind="size", alpha=alpha, n_examples=n_examples))
     ]  # fmt: skip

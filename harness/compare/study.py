@@ -36,23 +36,8 @@ def compare(
 ) -> None:
     """Run one study of learning algorithms and leave its tables, figures and summary in `out`.
 
-    Parameters
-    ----------
-    study : str
-        A key of `STUDIES`.
-    out : Path
-        Where the run writes; new, empty, or of the same configuration.
-    config : mapping
-        JSON types that make two runs the same run, with `seed`; written to ``provenance.json``.
-    figure : mapping
-        `formats`, `dpi` and `width`.
-    cache : Path or None
-        Folder of kept units of work.
-    workers : Workers
-    options : mapping
-        The study's own keywords.
-    say : callable
-        Shows a line to the user.
+    `study` is a key of `STUDIES`, and `options` are its own keywords; `config`, with `seed`, is what makes
+    two runs the same run; `figure` has `formats`, `dpi` and `width`.
 
     Raises
     ------
@@ -63,7 +48,7 @@ def compare(
         if run is None:
             return
         run.note(study=study, seed=config["seed"], config=dict(config))
-        facts, report = STUDIES[study](
+        facts, report = STUDIES[study].run_study(
             run, partial(make_run, workers, Store(cache)), config["seed"], **options
         )
         run.note(**facts)
@@ -78,15 +63,7 @@ def compare(
 
 
 def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
-    """Draw the figures of a finished comparison again, from its tables; None where `folder` holds none.
-
-    `figure` has `formats`, `dpi` and `width`; other keys are for figures of ``harness run``.
-
-    Raises
-    ------
-    UserError
-        If the comparison is not finished.
-    """
+    """Draw the figures of a finished comparison again, from its tables; None where `folder` holds none."""
     facts = read_provenance(folder)
     if facts is None or facts.get("study") not in STUDIES:
         return None

@@ -67,25 +67,12 @@ Learner = Callable[[sparse.csr_array, Bools, Ints], tuple[Floats, Floats]]
 def naive_bayes(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Floats]:
     """Train complement naive Bayes on many samples of one data set.
 
-    With two classes it is multinomial naive Bayes without class priors: the smoothed share of a
-    term's weight in either class, one added to each. All samples are trained by one matrix product;
-    the decisions are those of ``sklearn.naive_bayes.ComplementNB``. Rennie, Shih, Teevan & Karger (2003),
-    Tackling the poor assumptions of naive Bayes text classifiers, ICML, section 3.1.
+    With two classes it is multinomial naive Bayes without class priors: the smoothed share of a term's weight
+    in either class, one added to each. Rennie, Shih, Teevan & Karger (2003), ICML, section 3.1.
 
-    Parameters
-    ----------
-    x : csr_array, shape (n_examples, n_terms)
-        Weights >= 0.
-    y : bool array, shape (n_examples,)
-    times : int array, shape (n_samples, n_examples)
-        How often a sample holds each example.
-
-    Returns
-    -------
-    coef : float array, shape (n_terms, n_samples)
-    intercept : float array, shape (n_samples,)
-        An example belongs to the class where ``x @ coef + intercept > 0``. A sample with one class
-        decides for that class everywhere.
+    `x` (n_examples, n_terms) holds weights >= 0, `times` (n_samples, n_examples) how often a sample holds
+    each example. An example belongs to the class where ``x @ coef + intercept > 0``, `coef` of shape
+    (n_terms, n_samples). A sample with one class decides for that class everywhere.
     """
     weights = times.T.astype(float)
     transposed = sparse.csr_array(x.T)
@@ -131,14 +118,8 @@ LEARNERS: dict[str, Learner] = {"naive_bayes": naive_bayes, "linear_svm": linear
 class Population(NamedTuple):
     """A binary problem, each document in two views.
 
-    Attributes
-    ----------
-    views : csr_array, shape (2 n_documents, n_terms)
-        The documents' first views, then their second ones: each term of a document is in one of them.
-    whole : csr_array, shape (n_documents, n_terms)
-    labels : bool array, shape (n_documents,)
-    n_truth : int
-        The first so many documents measure the truth; data sets are drawn from the others.
+    `views` has the documents' first views, then their second ones: each term of a document is in one of them.
+    The first `n_truth` documents measure the truth; data sets are drawn from the others.
     """
 
     views: sparse.csr_array
@@ -150,16 +131,8 @@ class Population(NamedTuple):
 class Point(NamedTuple):
     """What the data sets of a point have in common.
 
-    Attributes
-    ----------
-    setting : str
-        ``"views"`` or ``"bootstrap"``, where A and B are the same learner, or the share of the terms
-        that B may read, as ``"0.5"``, where A is better.
-    n_examples : int
-        Of a data set; even.
-    learner : str
-    test_share : float
-    n_resamples, n_folds : int
+    `setting` is "views" or "bootstrap", where A and B are the same learner, or the share of the terms that B
+    may read, as "0.5", where A is better.
     """
 
     setting: str
@@ -193,11 +166,10 @@ def choose_topic(corpus: Corpus, topic: str | None, prevalence: float = 0.25) ->
 
 
 def make_population(corpus: Corpus, column: int, *, n_terms: int, n_truth: int, seed: int) -> Population:
-    """Return the problem "does a document carry this topic" in two views.
+    """Return the problem "does a document carry this topic" in two views, each vector of length 1.
 
-    The order of the documents and the view of each term of a document are drawn once. Vectors hold the
-    `n_terms` terms of the most documents, weighted by (1 + ln tf) idf where the corpus holds counts; idf is
-    that of the whole corpus, no part of what is learned. Each view has length 1.
+    Vectors hold the `n_terms` terms of the most documents, weighted by (1 + ln tf) idf where the corpus holds
+    counts; idf is that of the whole corpus, no part of what is learned.
     """
     if not 0 < n_truth < corpus.n_documents:
         raise UserError(
@@ -245,13 +217,7 @@ def normalise(x: sparse.csr_array) -> sparse.csr_array:
 
 
 class Problem(NamedTuple):
-    """What A and B read: in setting "bootstrap" whole documents, else a view each.
-
-    Attributes
-    ----------
-    a, b : csr_array, shape (n_versions n_documents, n_terms of A or of B)
-        One version of each document, or two, one after the other.
-    """
+    """What A and B read, one version of each document or two, one after the other: whole ones or views."""
 
     a: sparse.csr_array
     b: sparse.csr_array
@@ -343,13 +309,7 @@ def _true_difference(
 
 
 def list_points(setting: Mapping[str, Any], n_pool: int) -> list[Point]:
-    """Return every setting at every size of a data set.
-
-    Raises
-    ------
-    UserError
-        If a point is impossible; one sentence.
-    """
+    """Return every setting at every size of a data set, checked."""
     names = [*setting["nulls"], *(f"{share:g}" for share in setting["kept_terms"])]
     design = [setting[name] for name in ("learner", "test_share", "n_resamples", "n_folds")]
     points = [Point(name, n, *design) for name in names for n in setting["sizes"]]

@@ -41,9 +41,9 @@ class Trials(NamedTuple):
     """What one estimator did, a row a seed; NaN, and no verdict, where it failed.
 
     `right` (n_seeds, n_test) is 1 where the hold-out's sample was classified rightly, 0 where not, -1 where
-    the estimator failed; `hold_out` (n_seeds,) and `halves` (n_seeds, 5, 2) are scores; `failures` and `warnings`
-    name the seed, where ("hold-out" or "halving 2, fold 1") and why; `seconds` (n_seeds, 2) are those of
-    training and prediction on the hold-out, and in all of 5x2cv.
+    the estimator failed; `hold_out` (n_seeds,) and `halves` (n_seeds, 5, 2) are scores; `failures` and
+    `warnings` name the seed, where ("hold-out" or "halving 2, fold 1") and why; `seconds` (n_seeds, 2) are
+    those of training and prediction on the hold-out, and in all of 5x2cv.
     """
 
     right: NDArray[np.int8]
@@ -65,12 +65,7 @@ class Attempt(NamedTuple):
 
 
 def hold_out(y: Ints, n_test: int, seed: int, place: int) -> tuple[Ints, Ints]:
-    """Return the places of the training and of the test set of one stratified hold-out of this seed.
-
-    >>> train, test = hold_out(np.repeat([0, 1], 10), 4, seed=0, place=0)
-    >>> len(train), np.bincount(np.repeat([0, 1], 10)[test]).tolist()
-    (16, [2, 2])
-    """
+    """Return the places of the training and of the test set of one stratified hold-out of this seed."""
     from sklearn.model_selection import train_test_split
 
     state = _number(seed, "hold-out", place)
@@ -119,10 +114,6 @@ def fresh(estimator: Any, seed: int, *names: object) -> Any:
 
     Every parameter called ``random_state`` that is left at None gets a number made from `seed` and `names`;
     ``n_jobs`` is 1 throughout: the units of work are what runs in parallel.
-
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> fresh(DecisionTreeClassifier(random_state=3), 0, "tree").random_state
-    3
     """
     from sklearn.base import clone
 
@@ -255,13 +246,7 @@ def _join(kept: list[Arrays]) -> Trials:
 
 
 def draw_settings(grid: Mapping[str, Sequence[Any]], n: int, seed: int, estimator: str) -> Settings:
-    """Return `n` settings drawn from a grid without replacement, in the grid's order; all of a smaller one.
-
-    >>> draw_settings({"max_depth": [2, 4], "min_samples_leaf": [1]}, 5, 0, "tree")
-    [{'max_depth': 2, 'min_samples_leaf': 1}, {'max_depth': 4, 'min_samples_leaf': 1}]
-    >>> draw_settings({}, 5, 0, "tree")
-    [{}]
-    """
+    """Return `n` settings drawn from a grid without replacement, in its order; all of a smaller one."""
     every = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     if len(every) <= n:
         return every
@@ -281,8 +266,7 @@ def run_variance(
 ) -> DataFrame:
     """Train every estimator with every split, random state and setting, all crossed; return a row a score.
 
-    The splits are the hold-outs of the first seeds of :func:`run_trials`. A random state is the same number
-    on every split and with every setting.
+    The splits are the first hold-outs of :func:`run_trials`; a random state is the same everywhere.
     """
     import pandas as pd
 

@@ -33,46 +33,27 @@ Floats = NDArray[np.float64]
 def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: float = 0.95) -> DataFrame:
     """Return the variance of scores in which one source varies while the others stay fixed.
 
-    The variance of a source is the sample variance over its seeds, everything else being held at one
-    setting (Bouthillier et al. 2021, section 3). Where a column `setting` names several fixed
-    settings of the others, it is the mean of the variances within them, weighted by their degrees of
-    freedom. The interval is the chi-square one, exact for normal scores and sensitive to other
-    shapes. Interactions of a source with what is held fixed count as part of it, so that
-    the sources need not add up to the joint variance; :func:`variance_components` takes them apart.
+    The variance of a source is the sample variance over its seeds, everything else being held at one setting
+    (Bouthillier et al. 2021, MLSys 3, 747-769, section 3). Where a column `setting` names several fixed
+    settings of the others, it is the mean of the variances within them, weighted by their degrees of freedom.
+    The interval is the chi-square one, exact for normal scores and sensitive to other shapes. Interactions of
+    a source with what is held fixed count as part of it, so that the sources need not add up to the joint
+    variance; :func:`variance_components` takes them apart.
 
     Parameters
     ----------
     scores : DataFrame
         source, seed, score and possibly setting: in the rows of a source its seed varies and nothing else.
     joint : str
-        The source, if there is one, in whose rows everything varies at once.
+        The source, if there is one, in whose rows everything varies at once; shares are of its variance.
     confidence : float
         Two-sided, in (0, 1).
-
-    Returns
-    -------
-    DataFrame
-        source, n_scores, df, mean, variance, variance_low, variance_high, sd, sd_low, sd_high, and share:
-        of the joint variance where that is known, of the sum of the sources otherwise. The bounds of a
-        source without spread are missing, as is a share of nothing.
 
     Raises
     ------
     ValueError
         If a column lacks, a name or score is missing, a score is infinite, a seed occurs twice, or a
         setting has one seed only.
-
-    References
-    ----------
-    Bouthillier et al. (2021), Accounting for variance in machine learning benchmarks, MLSys 3, 747-769.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame({"source": ["split"] * 3 + ["initialisation"] * 3, "seed": [0, 1, 2] * 2,
-    ...                        "score": [0.90, 0.92, 0.94, 0.91, 0.92, 0.93]})
-    >>> variance_by_source(scores)[["source", "sd", "share"]].round(3).values.tolist()
-    [['split', 0.02, 0.8], ['initialisation', 0.01, 0.2]]
     """
     import pandas as pd
 
@@ -109,10 +90,8 @@ def variance_components(
     ``sigma_S^2 = sum over T containing S of (-1)^|T - S| MS_T``, divided by the number of scores that share
     their levels of S. The interaction of all sources cannot be told from noise and is called residual.
     **A negative estimate is set to 0 and marked**: the component is then small against its own error.
-
     The interval is the generalized one: the mean squares are divided by draws of chi-square over its
-    degrees of freedom, and the bounds are quantiles of the estimates so made, 0 at least. It is
-    approximate, for normal effects.
+    degrees of freedom, and the bounds are quantiles of the estimates so made, 0 at least.
 
     Parameters
     ----------
@@ -122,16 +101,8 @@ def variance_components(
         Two columns or more, each with at least 2 levels.
     confidence : float
         Two-sided, in (0, 1).
-    n_draws : int
-        Draws for the intervals.
-    seed : int
-        Of these draws.
-
-    Returns
-    -------
-    DataFrame
-        source (names joined by " x "; the last is residual), n_levels, df, mean_square, variance,
-        variance_low, variance_high, sd, sd_low, sd_high, negative, share (of the sum).
+    n_draws, seed : int
+        Draws for the intervals, and their seed.
 
     Raises
     ------
@@ -142,14 +113,6 @@ def variance_components(
     ----------
     Searle, Casella & McCulloch (1992), Variance components, chapter 4; Weerahandi (1995), Exact statistical
     methods for data analysis, for the interval.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame([(i, j, 0.9 + 0.02 * i + 0.01 * j) for i in range(4) for j in range(3)],
-    ...                       columns=["split", "initialisation", "score"])
-    >>> variance_components(scores, ["split", "initialisation"])[["source", "sd"]].round(4).values.tolist()
-    [['split', 0.0258], ['initialisation', 0.01], ['residual', 0.0]]
     """
     import pandas as pd
 
