@@ -68,22 +68,18 @@ def fold_sizes(n_examples: int, n_folds: int) -> list[int]:
     return [short + 1] * n_long + [short] * (n_folds - n_long)
 
 
-def check_design(n_examples: int, test_share: float, n_resamples: int, n_folds: int) -> None:
-    """Raise UserError unless data sets of `n_examples` can be split, resampled, folded and halved."""
+def check_design(n_examples: int, test_share: float, n_folds: int) -> None:
+    """Raise UserError unless data sets of `n_examples` can be split, folded and halved."""
     if n_examples < 4 or n_examples % 2:
         raise UserError(
             f"n_examples: {n_examples} is not allowed; even numbers of at least 4, which can be halved, are"
         )
-    if not 0 < test_share < 1:
-        raise UserError(f"test_share: {test_share!r} is not allowed; a number between 0 and 1 is")
     if 0 in split_sizes(n_examples, test_share):
         raise UserError(
             f"test_share: {test_share!r} is not allowed; of {n_examples} examples it leaves a side empty"
         )
-    if not 2 <= n_folds <= n_examples:
+    if n_folds > n_examples:
         raise UserError(f"n_folds: {n_folds} is not allowed; 2 to the number of examples ({n_examples}) are")
-    if n_resamples < 2:
-        raise UserError(f"n_resamples: {n_resamples} is not allowed; at least 2 are")
 
 
 def held_out(n_examples: int, n_resamples: int, n_test: int, n_folds: int, rng: np.random.Generator) -> Bools:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from harness.compare.report_parts import Part
+from harness.compare.report_parts import Part, records
 from harness.compare.seeds import BASELINE, BETTER, OPEN, WORSE
 from harness.compare.trials import ERROR
 from harness.significance.ranks import Friedman, friedman, holm, nemenyi
@@ -183,11 +183,11 @@ def mean_scores(scores: DataFrame) -> tuple[DataFrame, list[str]]:
     own = scores[scores["design"] == "five_by_two"]
     means = own.pivot(index="data", columns="estimator", values="mean").round(DIGITS)
     means = means.loc[own["data"].unique(), own["estimator"].unique()].rename_axis(columns=None)
-    columns = ["estimator", "data", "n_seeds", "n_missing"]
-    some = own.loc[(own["n_missing"] > 0) & own["mean"].notna(), columns]
     notes = [
-        f"{name} on {data}: its mean is over {n - lost} of {n} seeds; the ranks take it as it is"
-        for name, data, n, lost in some.itertuples(index=False)
+        f"{row['estimator']} on {row['data']}: its mean is over {row['n_seeds'] - row['n_missing']} of "
+        f"{row['n_seeds']} seeds; the ranks take it as it is"
+        for row in records(own.dropna(subset="mean"))
+        if row["n_missing"]
     ]
     return means, notes
 
@@ -210,10 +210,9 @@ def _with_comparisons(tables: RankTables, baseline: str) -> DataFrame:
     ranks = tables.ranks.assign(
         friedman_f=overall.f, chi_square=overall.chi_square_ties, chi_square_pvalue=overall.pvalue_ties
     ).merge(pairs, on="algorithm", how="left")
-    ranks["verdict"] = [
-        BASELINE if name == baseline else OPEN if not differs else BETTER if gap < 0 else WORSE
-        for name, gap, differs in ranks[["algorithm", "rank_difference", "differs"]].itertuples(index=False)
-    ]
+    apart = ranks["pvalue_holm"] <= ranks["alpha"]
+    cases = [ranks["algorithm"] == baseline, ~apart, ranks["rank_difference"] < 0]
+    ranks["verdict"] = np.select(cases, [BASELINE, OPEN, BETTER], WORSE)
     return ranks.drop(columns="differs")
 
 

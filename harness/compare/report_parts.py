@@ -25,7 +25,7 @@ class Part(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-Figures = Mapping[str, tuple[Callable[[str], Any], str]]
+Figures = dict[str, tuple[Callable[[str], Any], str]]
 """Stem of each file to (function from the caption to the figure, caption)."""
 
 

@@ -113,7 +113,7 @@ def check_point(point: Point) -> None:
             f"difference: {point.difference!r} is not allowed with error probabilities {low!r} and {high!r}; "
             f"0 to {most:g} is"
         )
-    lt.check_design(*point[4:])
+    lt.check_design(point.n_examples, point.test_share, point.n_folds)
 
 
 def region_errors(point: Point) -> Floats:
@@ -373,7 +373,7 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
     sizes = pick(level, kind="size", n_examples=n)
     heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
-    made: dict[str, tuple[Callable[[str], Any], str]] = {
+    made: Figures = {
         "type_i_errors": (
             partial(reference_figure, sizes, titles, width),
             f"Type I errors of two-sided tests of learning algorithms at level {alpha:g}, beside references "

@@ -145,9 +145,7 @@ class Point(NamedTuple):
 
 def check_point(point: Point, n_pool: int) -> None:
     """Raise UserError unless data sets of this kind can be drawn from `n_pool` documents."""
-    if point.setting not in NULLS and not 0 < float(point.setting) < 1:
-        raise UserError(f"kept_terms: {point.setting} is not allowed; numbers between 0 and 1 are")
-    lt.check_design(point.n_examples, *point[3:])
+    lt.check_design(point.n_examples, point.test_share, point.n_folds)
     if point.n_examples > n_pool:
         raise UserError(
             f"n_examples: {point.n_examples} is not allowed; {n_pool} documents are left beside those that "
@@ -190,16 +188,15 @@ def document_vectors(corpus: Corpus, n_terms: int) -> sparse.csr_array:
     df = np.bincount(corpus.terms.indices, minlength=corpus.terms.shape[1])
     kept = np.sort(np.argsort(-df, kind="stable")[:n_terms])
     kept = kept[df[kept] > 0]
-    if corpus.values != "counts":
-        chosen = Dictionary(kept, np.ones(kept.size, dtype=np.float32))
-        return AsStored().transform(chosen, corpus.terms).astype(np.float64)
-    idf = np.log(corpus.n_documents / df[kept]).astype(np.float32)
+    is_stored = corpus.values != "counts"
+    idf = (np.ones(kept.size) if is_stored else np.log(corpus.n_documents / df[kept])).astype(np.float32)
     kept, idf = kept[idf > 0], idf[idf > 0]
     if not kept.size:
         raise UserError(
             f"n_terms: the {n_terms} terms of the most documents are in all of them; more are needed"
         )
-    return TfIdf().transform(Dictionary(kept, idf), corpus.terms).astype(np.float64)
+    features = AsStored() if is_stored else TfIdf()
+    return features.transform(Dictionary(kept, idf), corpus.terms).astype(np.float64)
 
 
 def _masked(x: sparse.csr_array, kept: Bools) -> sparse.csr_array:
@@ -210,10 +207,9 @@ def _masked(x: sparse.csr_array, kept: Bools) -> sparse.csr_array:
 
 def normalise(x: sparse.csr_array) -> sparse.csr_array:
     """Return `x` with rows of length 1; empty rows stay 0."""
-    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-    norms = np.sqrt(np.bincount(rows, weights=x.data**2, minlength=x.shape[0]))
-    scaled = np.divide(x.data, norms[rows], out=np.zeros_like(x.data), where=norms[rows] > 0)
-    return sparse.csr_array((scaled, x.indices, x.indptr), shape=x.shape)
+    from sklearn.preprocessing import normalize
+
+    return sparse.csr_array(normalize(x))
 
 
 class Problem(NamedTuple):
