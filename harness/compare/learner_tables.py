@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,10 +27,18 @@ CELLS = ["both_right", "only_a_wrong", "only_b_wrong", "both_wrong"]
 JUDGED = ["difference", "statistic", "pvalue"]
 
 
-def tabulate_comparison(trials: Mapping[str, Trials], alpha: float, scorer: str) -> dict[str, DataFrame]:
-    """Return the tables of one data set, by the names of their files."""
-    kept = {"trials": tabulate_trials(trials), "failures": tabulate_failures(trials)}
-    kept["verdicts"] = tabulate_verdicts(trials)
+def tabulate_comparison(
+    trials: Mapping[str, Mapping[str, Trials]], alpha: float, scorer: str
+) -> dict[str, DataFrame]:
+    """Return the tables of all data sets, by the names of their files; ``seconds`` has none."""
+    functions = {
+        "trials": tabulate_trials, "failures": tabulate_failures, "verdicts": tabulate_verdicts,
+        "seconds": tabulate_seconds,
+    }  # fmt: skip
+    kept = {
+        stem: join_data_sets({name: function(own) for name, own in trials.items()}, len(trials))
+        for stem, function in functions.items()
+    }
     kept["scores"] = tabulate_scores(kept["trials"], lower_is_better=scorer == ERROR)
     kept["rejections"] = tabulate_rejections(kept["verdicts"], alpha)
     return kept
@@ -44,7 +52,14 @@ def join_data_sets(tables: Mapping[str, DataFrame], n_data_sets: int) -> DataFra
         return next(iter(tables.values()))
     named = [table.assign(data=name) for name, table in tables.items()]
     joined = pd.concat([table for table in named if len(table)] or named[:1], ignore_index=True)
-    return joined[["data", *(column for column in joined if column != "data")]]
+    return joined[["data", *joined.columns.drop("data")]]
+
+
+def by_key(table: DataFrame, *names: str) -> Iterator[tuple[dict[str, Any], DataFrame]]:
+    """Yield the rows that share a data set, where it is named, and the other `names`, with their values."""
+    keys = [*(["data"] if "data" in table else []), *names]
+    for values, part in table.groupby(keys, sort=False):
+        yield dict(zip(keys, values, strict=True)), part
 
 
 def of_data_set(table: DataFrame, name: str) -> DataFrame:
@@ -139,13 +154,13 @@ def tabulate_scores(table: DataFrame, lower_is_better: bool) -> DataFrame:
     import pandas as pd
 
     rows = []
-    for (name, part), design in itertools.product(table.groupby("estimator", sort=False), DESIGNS):
+    for (key, part), design in itertools.product(by_key(table, "estimator"), DESIGNS):
         known = part.set_index("seed")[design].dropna()
         worst = (known.idxmax() if lower_is_better else known.idxmin()) if len(known) else None
         _, low, high = _estimate(mean_interval, known.to_numpy())
         quantiles = {name: known.quantile(share) for name, share in QUANTILES.items()}
         rows.append({
-            "estimator": name, "design": design, "n_seeds": len(part), "n_missing": len(part) - len(known),
+            **key, "design": design, "n_seeds": len(part), "n_missing": len(part) - len(known),
             "mean": known.mean(), "low": low, "high": high, "sd": known.std(), **quantiles,
             "worst": known.max() if lower_is_better else known.min(), "worst_seed": worst,
         })  # fmt: skip
@@ -168,7 +183,7 @@ def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
     import pandas as pd
 
     rows = []
-    for (a, b, test), part in verdicts.groupby(["a", "b", "test"], sort=False):
+    for key, part in by_key(verdicts, "a", "b", "test"):
         known = part[part["pvalue"].notna()]
         n, k, d = len(known), int((known["pvalue"] <= alpha).sum()), known["difference"].to_numpy(float)
         low, high = (float(end) for end in clopper_pearson(k, n)) if n else (np.nan, np.nan)
@@ -176,8 +191,8 @@ def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
         effect, effect_low, effect_high = _estimate(cohens_d, d)
         first = part["pvalue"].iloc[0]
         rows.append({
-            "a": a, "b": b, "test": test, "n_seeds": len(part), "n_missing": len(part) - n,
-            "n_rejected": k, "rate": k / n if n else np.nan, "low": low, "high": high,
+            **key, "n_seeds": len(part), "n_missing": len(part) - n, "n_rejected": k,
+             "rate": k / n if n else np.nan, "low": low, "high": high,
             "n_rejected_holm": int((known["pvalue_holm"] <= alpha).sum()),
             "n_degenerate": int(known["degenerate"].sum()),
             "first_seed": "" if np.isnan(first) else str(bool(first <= alpha)),
@@ -204,9 +219,7 @@ def table_of_scores(scores: DataFrame) -> DataFrame:
     import pandas as pd
 
     rows = []
-    keys = [key for key in ("data", "estimator") if key in scores]
-    for names, part in scores.groupby(keys, sort=False):
-        row: dict[str, object] = dict(zip(keys, names, strict=True))
+    for row, part in by_key(scores, "estimator"):
         for cells in part.to_dict("records"):
             label = DESIGNS[cells["design"]]
             row[f"{label}, mean"] = cells["mean"]

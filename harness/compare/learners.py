@@ -141,12 +141,8 @@ def _write_tables(
 ) -> tuple[dict[str, Any], Report]:
     """Write every CSV; return the facts and the report."""
     n, alpha, scorer = len(trials), facts["alpha"], facts["scorer"]
-    kept = [tables.tabulate_comparison(own, alpha, scorer) for own in trials.values()]
-    joined = {
-        stem: join_data_sets(dict(zip(trials, (one[stem] for one in kept), strict=True)), n)
-        for stem in kept[0]
-    }
-    seconds = join_data_sets({name: tables.tabulate_seconds(own) for name, own in trials.items()}, n)
+    joined = tables.tabulate_comparison(trials, alpha, scorer)
+    seconds = joined.pop("seconds")
     options = {name: facts[name] for name in ("scorer", "baseline", "alpha")}
     first = [rank_estimators(joined["scores"], **options)] if n > 1 else []
     parts = [*first, _shown(joined, seconds, facts), _seeds(joined["trials"], facts), *more]
@@ -193,9 +189,8 @@ def _shown(joined: Mapping[str, DataFrame], seconds: DataFrame, facts: Mapping[s
 def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[str]:
     """Return what was found, one sentence a pair and one on what the hold-out can show."""
     found = []
-    keys = [key for key in ("data", "a", "b") if key in rejections]
-    for names, part in rejections.groupby(keys, sort=False):
-        *data, a, b = map(str, names)
+    for names, part in tables.by_key(rejections, "a", "b"):
+        *data, a, b = names.values()
         shares = [
             f"{TESTS[row['test']].label} {100 * row['rate']:.1f} % "
             f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from harness.compare.learner_tables import bounds as interval_text
+from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
 from harness.compare.trials import open_random_states
 from harness.seeding import rng
@@ -241,10 +242,8 @@ def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str)
 
     made: dict[str, list[DataFrame]] = {"variance": [], "variance_alone": []}
     warnings, findings = [], []
-    keys = [key for key in ("data", "estimator") if key in scores]
-    for own, part in scores.groupby(keys, sort=False):
-        names = list(map(str, own))
-        name, failed, warned = ": ".join(names), part["score"].isna(), int((part["n_warnings"] > 0).sum())
+    for key, part in by_key(scores, "estimator"):
+        name, failed, warned = ": ".join(key.values()), part["score"].isna(), (part["n_warnings"] > 0).sum()
         if failed.any():
             warnings.append(
                 f"{name}: {failed.sum()} of {len(part)} trainings failed ({part['reason'][failed].iloc[0]}); "
@@ -257,15 +256,15 @@ def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str)
         components = variance_components(part, sources)
         found = components, variance_by_source(_one_at_a_time(part, sources))
         for tables, table in zip(made.values(), found, strict=True):
-            tables.append(table.assign(**dict(zip(keys, names, strict=True))))
-        findings.append(f"{name}: {_shares(components)}{_idle(part, estimators[names[-1]])}")
+            tables.append(table.assign(**key))
+        findings.append(f"{name}: {_shares(components)}{_idle(part, estimators[key['estimator']])}")
     csvs = {"variance": scores}
     if not made["variance"]:
         return Part({}, csvs, (), warnings)
     shown: list[Captioned] = []
     for stem, frames in made.items():
         table = pd.concat(frames, ignore_index=True)
-        table = csvs[f"tables/{stem}"] = table[keys + table.columns.drop(keys).tolist()]
+        table = csvs[f"tables/{stem}"] = table[[*key, *table.columns.drop([*key])]]
         shown.append((" ".join(_caption(table, score, scores)), _shown(table)))
     return Part({"variance": shown}, csvs, findings, warnings)
 
