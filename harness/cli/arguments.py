@@ -315,7 +315,11 @@ def _training(cfg: DictConfig, checked: settings.TrainingSetsStudy, _: Sequence[
 
 
 def _trials(checked: settings.Trials) -> dict[str, Any]:
-    return {"n_trials": checked.n_trials, "alphas": checked.alphas, "tests": checked.tests}
+    from harness.compare.learner_tests import Experiment
+
+    experiment = Experiment(checked.tests, checked.alphas, checked.n_trials, checked.seed)
+    experiment.check()
+    return {"experiment": experiment}
 
 
 OPTIONS: dict[str, Callable[[DictConfig, Any, Sequence[str]], dict[str, Any]]] = {

@@ -52,14 +52,7 @@ def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
 
     Labels are those of :func:`harness.tables.labels.plain_label`. A first column of row numbers that has no
     name is left out; in a file that is sorted by class it would tell the class. `missing` are words that
-    stand for a missing value beside the empty field.
-
-    Raises
-    ------
-    UserError
-        If the file or the column is missing, a value is missing, infinite or no number, a row has more or
-        fewer fields than the header, two labels differ only in case or blanks, or they are all the same or
-        measurements.
+    stand for a missing value beside the empty field; a UserError names the first row and column with one.
     """
     table = open_table(path, "path")
     if str(target) not in table.names:

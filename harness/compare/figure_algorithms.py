@@ -167,11 +167,6 @@ def seeds_figure(
 
     `scores` are those of :func:`harness.compare.seeds.tidy_scores`; `width` is in inches. The baseline is
     drawn first and in bold, with a dashed line at its mean; each algorithm's worst seed has another colour.
-
-    Raises
-    ------
-    ValueError
-        If the baseline is not among the algorithms.
     """
     names = list(dict.fromkeys(scores["algorithm"]))
     check_choice("baseline", baseline, tuple(names))

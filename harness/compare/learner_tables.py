@@ -111,8 +111,7 @@ def count_right(a: NDArray[np.int8], b: NDArray[np.int8]) -> Ints:
 def tabulate_verdicts(trials: Mapping[str, Trials]) -> DataFrame:
     """Return a row for each seed, pair and test; p-values are missing where one of the two failed.
 
-    `pvalue_holm` is adjusted over the pairs of one seed and test. `difference` is A minus B: in error rate on
-    the hold-out, in the mean score of 5x2cv.
+    `pvalue_holm` is adjusted over the pairs of one seed and test; `difference` is A minus B.
     """
     import pandas as pd
 
@@ -176,10 +175,7 @@ def _estimate(function: Callable[[Floats], Estimate], values: Floats) -> tuple[f
 
 
 def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
-    """Return a row for each pair and test: how many of the seeds reject, with a Clopper-Pearson interval.
-
-    Seeds on which an estimator failed have no verdict and are left out of the share (`n_missing`).
-    """
+    """Return a row for each pair and test: how many of the seeds reject, with a Clopper-Pearson interval."""
     import pandas as pd
 
     rows = []

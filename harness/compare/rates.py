@@ -59,10 +59,7 @@ def rows(
 
 
 def meets(row: Mapping[str, Any]) -> str:
-    """Tell whether a row meets its reference: "yes", "no", or "" where there is none.
-
-    A simulated rate does within 3.5 standard errors of the difference, an enumerated one to four digits.
-    """
+    """Tell whether a row meets its reference: "yes", "no", or "" where there is none."""
     expected = row.get("reference", np.nan)
     if expected != expected:
         return ""

@@ -34,17 +34,11 @@ INDEPENDENT = (
 
 
 def tidy_scores(scores: Any) -> DataFrame:
-    """Return scores as one row per algorithm and seed, checked.
+    """Return scores as one row per algorithm and seed, checked; a ValueError says what is wrong with them.
 
     They come so; or as a DataFrame of one row a seed (named by the index) and one column an algorithm; or as
     a mapping from algorithm to its scores, all over the same seeds. A run that failed is written down as a
     missing score (NaN), not left out.
-
-    Raises
-    ------
-    ValueError
-        If names repeat, lengths differ, a score is infinite or no number, or an algorithm has fewer than 2
-        scores.
     """
     frame = _as_frame(scores)
     if not set(TIDY) <= set(frame.columns):

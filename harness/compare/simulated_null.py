@@ -1,7 +1,4 @@
-"""``study=simulated_null``: size and power of the tests on the simulated data sets of Dietterich (1998).
-
-Two algorithms whose errors are fixed with the data set: nothing is trained.
-"""
+"""``study=simulated_null``: size and power of the tests on the simulated data sets of Dietterich (1998)."""
 
 from __future__ import annotations
 
@@ -117,22 +114,14 @@ def check_point(point: Point) -> None:
 
 
 def region_errors(point: Point) -> Floats:
-    """Return the error probabilities, rows A and B, columns the two regions.
-
-    The first region is easier for A, the second for B; half of a true difference is taken off A's
-    probabilities and half is added to B's.
-    """
+    """Return the error probabilities, rows A and B, columns the two regions: the first is easier for A."""
     half = point.difference / 2
     errors = np.array([[point.low - half, point.high - half], [point.high + half, point.low + half]])
     return errors.clip(0, 1)
 
 
 def draw_data_sets(point: Point, n_trials: int, generator: np.random.Generator) -> Ints:
-    """Draw data sets, each as its numbers of examples that only A, only B, and both get wrong.
-
-    In its region an example is an error of A and, independently, of B with the region's probabilities.
-    No learning takes place: an example that is wrong stays wrong whatever is trained on.
-    """
+    """Draw data sets, each as its numbers of examples that only A, only B, and both get wrong."""
     half = point.n_examples // 2
     first = generator.binomial(point.n_examples, 0.5, n_trials) if point.halves == "random" else half
     first = np.broadcast_to(first, n_trials)
@@ -270,19 +259,11 @@ def _rows_of_point(point: Point, experiment: Experiment, counts: Mapping[str, An
 
 
 def run_study(
-    run: RunFolder,
-    stage_run: Callable[..., Run],
-    seed: int,
-    *,
-    tests: Sequence[str],
-    alphas: Sequence[float],
-    n_trials: int,
-    **setting: Any,
+    run: RunFolder, stage_run: Callable[..., Run], seed: int, *, experiment: Experiment, **setting: Any
 ) -> tuple[dict[str, Any], Report]:
     """Run the study and write its table; return facts for ``provenance.json`` and the report."""
-    experiment = Experiment(tests, alphas, n_trials, seed)
-    experiment.check()
     points = list_points(setting)
+    tests, alphas, n_trials, _ = experiment
     with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
         table = measure(points, experiment, stage_run("simulated null", seed, tests, alphas))
     write_table(table, run.out / rates.TABLE)

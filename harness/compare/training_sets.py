@@ -1,7 +1,4 @@
-"""``study=training_sets``: tests of learning algorithms on training sets drawn anew from a corpus.
-
-Two learners whose true difference is known.
-"""
+"""``study=training_sets``: tests of learning algorithms on training sets drawn anew from a corpus."""
 
 from __future__ import annotations
 
@@ -65,10 +62,7 @@ Learner = Callable[[sparse.csr_array, Bools, Ints], tuple[Floats, Floats]]
 
 
 def naive_bayes(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Floats]:
-    """Train complement naive Bayes on many samples of one data set.
-
-    With two classes it is multinomial naive Bayes without class priors: the smoothed share of a term's weight
-    in either class, one added to each. Rennie, Shih, Teevan & Karger (2003), ICML, section 3.1.
+    """Train complement naive Bayes (Rennie et al. 2003, ICML, section 3.1) on many samples of one data set.
 
     `x` (n_examples, n_terms) holds weights >= 0, `times` (n_samples, n_examples) how often a sample holds
     each example. An example belongs to the class where ``x @ coef + intercept > 0``, `coef` of shape
@@ -236,10 +230,7 @@ def make_problem(population: Population, setting: str, seed: int) -> Problem:
 def run_trials(
     problem: Problem, point: Point, experiment: Experiment, first: int, last: int
 ) -> dict[str, NDArray[Any]]:
-    """Return what is rejected on trials `first` to `last` - 1, and `truth`, shape (n_trials, 3).
-
-    That is the true error rate of A minus that of B for each of `TRAINED_ON`.
-    """
+    """Return what is rejected on trials `first` to `last` - 1, and the `truth` for each of `TRAINED_ON`."""
     shown, truth = [], []
     for trial in range(first, last):
         generator = rng(experiment.seed, "training sets", *point, trial)
@@ -367,14 +358,11 @@ def run_study(
     seed: int,
     *,
     load_corpus: Callable[[], Corpus],
-    tests: Sequence[str],
-    alphas: Sequence[float],
-    n_trials: int,
+    experiment: Experiment,
     **setting: Any,
 ) -> tuple[dict[str, Any], Report]:
     """Run the study and write its tables; return facts for ``provenance.json`` and the report."""
-    experiment = Experiment(tests, alphas, n_trials, seed)
-    experiment.check()
+    tests, alphas, n_trials, _ = experiment
     sizes = {name: setting[name] for name in ("n_terms", "n_truth")}
     with run.clock.stage("corpus and population"):
         corpus = load_corpus()

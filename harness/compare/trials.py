@@ -74,10 +74,7 @@ def hold_out(y: Ints, n_test: int, seed: int, place: int) -> tuple[Ints, Ints]:
 
 
 def halves(y: Ints, seed: int, place: int, repetition: int) -> list[tuple[Ints, Ints]]:
-    """Return the two folds of one stratified halving, each the training set of the other.
-
-    The halves differ by one sample at most, as do the samples that a class has in them.
-    """
+    """Return the two folds of one stratified halving, each the training set of the other."""
     from sklearn.model_selection import StratifiedKFold
 
     folds = StratifiedKFold(2, shuffle=True, random_state=_number(seed, "halving", place, repetition))
@@ -190,10 +187,7 @@ def run_trials(
 
 
 def run_trial(data: Dataset, name: str, estimator: Any, scoring: Scoring, place: int) -> Arrays:
-    """Train and score one estimator on the splits of one seed: eleven fits.
-
-    A fit that raises, or a score that is not finite, leaves NaN and a line in `failures`.
-    """
+    """Train and score one estimator on the splits of one seed: eleven fits, with NaN where one fails."""
     n_test, seed = count_held_out(len(data.y), scoring.test_share), scoring.seed
     tried = {
         where: attempt(data, fresh(estimator, seed, name, place, where), train, test, scoring.scorer)
@@ -264,10 +258,7 @@ def run_variance(
     n_splits: int,
     n_initialisations: int,
 ) -> DataFrame:
-    """Train every estimator with every split, random state and setting, all crossed; return a row a score.
-
-    The splits are the first hold-outs of :func:`run_trials`; a random state is the same everywhere.
-    """
+    """Train every estimator with every split, random state and setting, all crossed; return a row a score."""
     import pandas as pd
 
     frames = []

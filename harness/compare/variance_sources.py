@@ -49,12 +49,6 @@ def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: flo
         The source, if there is one, in whose rows everything varies at once; shares are of its variance.
     confidence : float
         Two-sided, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If a column lacks, a name or score is missing, a score is infinite, a seed occurs twice, or a
-        setting has one seed only.
     """
     import pandas as pd
 
