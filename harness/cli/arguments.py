@@ -151,8 +151,11 @@ def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[st
     if checked.study == "learners":
         options = _learners(cfg, checked, overrides)
     else:
-        options = {key: getattr(checked, key) for key in ("n_trials", "alphas", "tests")}
-        options |= getattr(checked, checked.study).given()
+        from harness.compare.learner_tests import Experiment
+
+        experiment = Experiment(checked.tests, checked.alphas, checked.n_trials, checked.seed)
+        experiment.check()
+        options = {"experiment": experiment, **getattr(checked, checked.study).given()}
     if checked.study == "training_sets":
         options["load_corpus"] = functools.partial(build, cfg, "corpus")
     # what the configuration does not say: whether a library is installed, what is in a file
@@ -161,12 +164,13 @@ def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[st
         found["data"] = {one.name: one.fingerprint() for one in options["data"]}
     shell = _shell(checked, cfg)
     shell["config"] |= {"found": found}
+    del shell["seed"]  # it stands in the configuration
     return {"study": checked.study, "figure": plain["figure"], "options": options, **shell}
 
 
 def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the keywords of :func:`harness.compare.comparison.compare_learners`."""
-    from harness.compare.estimators import check_estimator
+    """Return the keywords of :func:`harness.compare.learners.run_study`."""
+    from harness.compare.trials import check_estimator
 
     data = _data_sets(cfg, checked, overrides)
     nodes, missing = _installed(chosen(cfg, "estimator"), overrides)
@@ -188,15 +192,14 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
         "estimators": estimators,
         "missing": [*missing, *(f"{one.name}: {note}" for one in data for note in one.notes)],
         "descriptions": descriptions,
-        **given,
-        **_variance(checked.variance, estimators, checked.seed),
+        "setting": given | _variance(checked.variance, estimators, checked.seed),
     }
 
 
 def _data_sets(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> list[Any]:
     """Return the data sets, each fit to be split and scored."""
     from harness.compare.datasets import check_dataset, check_names
-    from harness.compare.estimators import check_scorer
+    from harness.compare.trials import check_scorer
 
     for text in overrides:  # Hydra would take one named twice as named once
         names = text.removeprefix("data=[").rstrip("] ").split(",")
@@ -212,7 +215,7 @@ def _data_sets(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[
 
 def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return splits, random states and settings for the variance by source."""
-    from harness.compare.variance_trials import draw_settings
+    from harness.compare.trials import draw_settings
 
     grids = node.hyperparameters
     _check_known("variance.hyperparameters", grids, estimators)

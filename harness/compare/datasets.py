@@ -11,16 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.tables import labels as words
 from harness.tables.files import Part, open_table
-from harness.tables.labels import (
-    Column,
-    check_labels,
-    check_spellings,
-    is_number,
-    missing_words,
-    read_labels,
-    same_as_truth,
-)
 
 SHIPPED = ("wine", "iris", "digits", "breast_cancer")
 
@@ -28,16 +20,8 @@ SHIPPED = ("wine", "iris", "digits", "breast_cancer")
 class Dataset(NamedTuple):
     """Samples with numeric features and a class each.
 
-    Attributes
-    ----------
-    name : str
-    x : float array, shape (n_samples, n_features)
-    y : int array, shape (n_samples,)
-        Place of the sample's class in `classes`.
-    classes : tuple of str
-        In sorted order; with two of them, scorers take the second as positive.
-    notes : tuple of str
-        What was left out of the file.
+    `x` has shape (n_samples, n_features); `y` holds the place of each sample's class in `classes`, which are
+    sorted: with two of them, scorers take the second as positive. `notes` say what was left out of the file.
     """
 
     name: str
@@ -48,27 +32,12 @@ class Dataset(NamedTuple):
 
     def fingerprint(self) -> str:
         """Return a hash of all that is in the data set."""
-        parts = [self.x.astype("<f8"), self.y.astype("<i8")]
-        seen = hashlib.sha256(repr((self.x.shape, self.classes)).encode())
-        for part in parts:
-            seen.update(np.ascontiguousarray(part).tobytes())
-        return seen.hexdigest()
+        parts = repr((self.x.shape, self.classes)).encode(), self.x.astype("<f8"), self.y.astype("<i8")
+        return hashlib.sha256(b"".join(bytes(part) for part in parts)).hexdigest()
 
 
 def load_shipped(name: str) -> Dataset:
-    """Return one of the data sets that come with scikit-learn; nothing is downloaded.
-
-    Raises
-    ------
-    UserError
-        If scikit-learn does not ship `name`.
-
-    Examples
-    --------
-    >>> wine = load_shipped("wine")
-    >>> wine.x.shape, np.bincount(wine.y).tolist(), wine.classes
-    ((178, 13), [59, 71, 48], ('class_0', 'class_1', 'class_2'))
-    """
+    """Return one of the data sets that come with scikit-learn; nothing is downloaded."""
     from sklearn import datasets
 
     if name not in SHIPPED:
@@ -82,33 +51,20 @@ def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
     """Read a table in any format of `harness.tables`: the column `target` holds labels, all others numbers.
 
     Labels are those of :func:`harness.tables.labels.plain_label`. A first column of row numbers that has no
-    name is left out; in a file that is sorted by class it would tell the class.
-
-    Parameters
-    ----------
-    path : str
-    target : str
-    missing : sequence, optional
-        Words that stand for a missing value beside the empty field.
-
-    Raises
-    ------
-    UserError
-        If the file or the column is missing, a value is missing, infinite or no number, a row has more or
-        fewer fields than the header, two labels differ only in case or blanks, or they are all the same or
-        measurements.
+    name is left out; in a file that is sorted by class it would tell the class. `missing` are words that
+    stand for a missing value beside the empty field; a UserError names the first row and column with one.
     """
     table = open_table(path, "path")
     if str(target) not in table.names:
         raise UserError(f"target: {target!r} is no column of {path}; it has {', '.join(table.names[:20])}")
     features = [name for name in table.names if name != str(target)]
-    absent = missing_words(missing)
+    absent = words.missing_words(missing)
     labels, blocks, n = [], [], table.first_row
     for part in table.parts:
-        own = read_labels(part[str(target)], absent)
+        own = words.read_labels(part[str(target)], absent)
         found = None if absent or (own.places < 0).any() else _plain_numbers(part, features)
         if found is None:
-            columns = {name: read_labels(part[name], absent) for name in table.names}
+            columns = {name: words.read_labels(part[name], absent) for name in table.names}
             _check_missing(path, columns, n)
             found = [_numbers(path, name, columns[name], n) for name in features]
         labels.append(own.text())
@@ -125,14 +81,14 @@ def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
 def _classes(where: str, labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return the place of each sample's class among the classes, and these."""
     sizes = Counter(labels.tolist())
-    check_labels(where, sizes)
-    check_spellings(where, sizes)
-    same = same_as_truth(sizes)
+    words.check_labels(where, sizes)
+    words.check_spellings(where, sizes)
+    same = words.same_as_truth(sizes)
     classes, y = np.unique([same.get(label, label) for label in labels.tolist()], return_inverse=True)
     return y.astype(np.int64), tuple(str(label) for label in classes)
 
 
-def _check_missing(path: str, columns: Mapping[str, Column], first_row: int) -> None:
+def _check_missing(path: str, columns: Mapping[str, words.Column], first_row: int) -> None:
     missing = np.stack([column.places < 0 for column in columns.values()], axis=1)
     if missing.any():
         row, column = (int(place) for place in np.argwhere(missing)[0])
@@ -152,9 +108,9 @@ def _plain_numbers(part: Part, features: Sequence[str]) -> list[NDArray[np.float
     return found if all(np.isfinite(column).all() for column in found) else None
 
 
-def _numbers(path: str, name: str, column: Column, first_row: int) -> NDArray[np.float64]:
+def _numbers(path: str, name: str, column: words.Column, first_row: int) -> NDArray[np.float64]:
     """Return a column as finite floats."""
-    values = np.array([float(label) if is_number(label) else np.nan for label in column.labels])
+    values = np.array([float(label) if words.is_number(label) else np.nan for label in column.labels])
     bad = ~np.isfinite(values)
     if bad.any():
         label = int(np.argmax(bad))
@@ -167,25 +123,12 @@ def _numbers(path: str, name: str, column: Column, first_row: int) -> NDArray[np
 
 
 def count_held_out(n_samples: int, test_share: float) -> int:
-    """Return the samples in the test set of a hold-out: the share, rounded up.
-
-    Examples
-    --------
-    >>> count_held_out(178, 0.2)
-    36
-    """
+    """Return the samples in the test set of a hold-out: the share, rounded up."""
     return int(np.ceil(n_samples * test_share - 1e-9))
 
 
 def check_dataset(data: Dataset, test_share: float) -> None:
-    """Refuse data that cannot be halved, or held out, with every class on both sides.
-
-    Raises
-    ------
-    UserError
-        If there is one class only, a class has one sample, or either side of the hold-out has fewer
-        samples than there are classes.
-    """
+    """Raise UserError unless every class can lie on both sides of a halving and of a hold-out."""
     sizes = np.bincount(data.y, minlength=len(data.classes))
     if (sizes > 0).sum() < 2:
         raise UserError(
@@ -207,13 +150,7 @@ def check_dataset(data: Dataset, test_share: float) -> None:
 
 
 def check_names(data: Sequence[Dataset]) -> None:
-    """Refuse data sets that tables and files of figures could not tell apart.
-
-    Raises
-    ------
-    UserError
-        If two have the same name, or names that differ only in signs that no file name has.
-    """
+    """Raise UserError where tables, or file names of figures, could not tell two data sets apart."""
     names = [one.name for one in data]
     for name in names:
         if names.count(name) > 1:
@@ -226,13 +163,7 @@ def check_names(data: Sequence[Dataset]) -> None:
 
 
 def file_stem(name: str) -> str:
-    """Return a data set's name as a part of file names.
-
-    Examples
-    --------
-    >>> file_stem("my data.csv")
-    'my_data_csv'
-    """
+    """Return a data set's name as a part of file names."""
     return re.sub(r"\W+", "_", name)
 
 
@@ -241,11 +172,7 @@ def facts_of_data(data: Dataset, test_share: float) -> dict[str, object]:
     n_test = count_held_out(len(data.y), test_share)
     sizes = np.bincount(data.y, minlength=len(data.classes)).tolist()
     return {
-        "name": data.name,
-        "n_samples": len(data.y),
-        "n_features": data.x.shape[1],
-        "classes": dict(zip(data.classes, sizes, strict=True)),
-        "n_train": len(data.y) - n_test,
-        "n_test": n_test,
-        "fingerprint": data.fingerprint(),
-    }
+        "name": data.name, "n_samples": len(data.y), "n_features": data.x.shape[1],
+        "classes": dict(zip(data.classes, sizes, strict=True)), "n_train": len(data.y) - n_test,
+        "n_test": n_test, "fingerprint": data.fingerprint(),
+    }  # fmt: skip

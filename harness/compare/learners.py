@@ -1,90 +1,421 @@
-"""Linear learners that are trained on many weighted samples of one data set at once."""
+"""``study=learners``: estimators compared on one data set, as the wine report does, or on several."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-Floats = NDArray[np.float64]
-Learner = Callable[[sparse.csr_array, NDArray[np.bool_], NDArray[np.int64]], tuple[Floats, Floats]]
+from harness.compare import learner_tables as tables
+from harness.compare import wine_tables
+from harness.compare.datasets import Dataset, facts_of_data, file_stem
+from harness.compare.figure_algorithms import critical_difference_figure
+from harness.compare.learner_tables import DESIGNS, TESTED, join_data_sets, of_data_set
+from harness.compare.learner_tests import TESTS
+from harness.compare.rank_tables import rank_estimators, score_words
+from harness.compare.report_parts import Figures, Part, pick, read_table, records, sections
+from harness.compare.seeds import display_table, seeds_notes, seeds_table
+from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
+from harness.compare.variance_sources import split_variance
+from harness.compare.wine_tables import ERROR_RATES, is_wine_report
+from harness.drawing.style import NOMINAL_LINE, PAPER_LOOKS, nominal_handle
+from harness.results.captions import sentence
+from harness.runtime.parallel import Run
+from harness.runtime.run_folder import RunFolder
+from harness.runtime.store import write_atomically
+from harness.seeding import rng
+from harness.significance.mcnemar import mcnemar
+from harness.writing.report import Report, Section, bullets, table, text
+from harness.writing.table_text import to_csv
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+RANKS = "tables/ranks.csv"
+MEAN: dict[str, Any] = {
+    "marker": "D", "linestyle": "none", "color": "white", "markeredgecolor": "0.1", "markersize": 4,
+    "markeredgewidth": 0.9,
+}  # fmt: skip
+PUBLISHED: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": "#d0103a", "markersize": 6}
+SHOWN_FAILURES = 20
+HOW_TO_READ = (
+    "Every seed cuts the same samples anew: intervals over the seeds say how sure a mean or a share is for "
+    "these samples, not for other data of the same kind.",
+    "Whether two estimators differ in truth is not known: a share of seeds that reject is neither a size nor "
+    "a power. A share well between 0 and 1 says that one study's verdict hangs on its seed.",
+    "McNemar's test judges the two trained classifiers on one hold-out; the 5x2cv tests judge the "
+    "algorithms, trained on half of the samples. Both are two-sided.",
+    "Cohen's d is the mean difference over its standard deviation over the seeds; it does not grow with the "
+    "number of seeds, as a test's statistic does.",
+    "The seeds share their samples: a t test that takes them for independent rejects true hypotheses far too "
+    "often (more than half of them for 30 resamples at the 5 % level). The table of seeds has the corrected "
+    "resampled t test, which allows for it.",
+    "Holm's adjustment is over the pairs of one seed and test.",
+    "To report the best of many seeds is to report luck: the tables give means and quantiles.",
+)
+SECONDS = (
+    "Table 6. Seconds of training and predicting, of one seed on one core. They differ from run to run, and "
+    "so this table alone has no CSV."
+)
+# the first condition that holds, on the share of seeds on which 5x2cv F rejects and its interval
+VERDICTS: tuple[tuple[Callable[[float, float], bool], str], ...] = (
+    (lambda low, high: low > 0.9, "nearly every seed shows a difference"),
+    (lambda low, high: high < 0.1, "hardly any seed shows a difference"),
+    (lambda low, high: low > 0.5, "most seeds show a difference, not all"),
+    (lambda low, high: high < 0.5, "most seeds show none, not all"),
+    (lambda low, high: high - low > 0.4, "too few seeds to tell how much the verdict hangs on them"),
+    (lambda low, high: True, "the verdict hangs on the seed"),
+)
 
 
-def naive_bayes(x: sparse.csr_array, y: NDArray[np.bool_], times: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Train complement naive Bayes on many samples of one data set.
+def run_study(
+    run: RunFolder,
+    stage_run: Callable[..., Run],
+    seed: int,
+    *,
+    data: Sequence[Dataset],
+    estimators: Mapping[str, Any],
+    descriptions: Mapping[str, Any],
+    missing: list[str],
+    setting: Mapping[str, Any],
+) -> tuple[dict[str, Any], Report]:
+    """Compare estimators by a hold-out and 5x2cv, over many seeds; over several data sets by ranks too.
 
-    With two classes it is multinomial naive Bayes without class priors: the smoothed share of a
-    term's weight in either class, one added to each. All samples are trained by one matrix product;
-    the decisions are those of ``sklearn.naive_bayes.ComplementNB``.
-
-    Parameters
-    ----------
-    x : csr_array, shape (n_examples, n_terms)
-        Weights >= 0.
-    y : bool array, shape (n_examples,)
-    times : int array, shape (n_samples, n_examples)
-        How often a sample holds each example.
-
-    Returns
-    -------
-    coef : float array, shape (n_terms, n_samples)
-    intercept : float array, shape (n_samples,)
-        An example belongs to the class where ``x @ coef + intercept > 0``. A sample with one class
-        decides for that class everywhere.
-
-    References
-    ----------
-    Rennie, Shih, Teevan & Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers,
-    ICML, section 3.1.
-
-    Examples
-    --------
-    >>> x = sparse.csr_array(np.array([[2.0, 0.0], [0.0, 1.0]]))
-    >>> coef, intercept = naive_bayes(x, np.array([True, False]), np.ones((1, 2), dtype=int))
-    >>> (x @ coef + intercept > 0).ravel().tolist()
-    [True, False]
+    `descriptions` say what each estimator was made from, `missing` which are left out. `setting` has
+    `n_seeds`, `alpha`, `scorer`, `test_share`, `baseline` (None takes the first), and `n_splits`,
+    `n_initialisations` and `settings` of :func:`harness.compare.trials.run_variance`; no split, no variance
+    by source. Returned are facts for ``provenance.json`` and the report.
     """
-    weights = times.T.astype(float)
-    transposed = sparse.csr_array(x.T)
-    logs = []
-    for member in (y, ~y):
-        smoothed = transposed @ np.where(member[:, None], weights, 0.0) + 1.0
-        logs.append(np.log(smoothed) - np.log(smoothed.sum(axis=0)))
-    return _settle_one_class(y, times, logs[0] - logs[1], np.zeros(len(times)))
+    for note in missing:
+        run.say(f"note: {note}")
+    theirs = {name for name in estimators if "xgboost." in str(descriptions[name])}  # itself or a step of it
+    xgboost = version_of("xgboost") if theirs else None
+    scoring = Scoring(seed, setting["scorer"], setting["test_share"])
+
+    def runs(stage: str, one: Dataset) -> Callable[[str], Run]:
+        """Return what gives each estimator the run of its units on one data set."""
+        made_from = [one.fingerprint(), *scoring, version_of("sklearn")]
+        return lambda name: stage_run(
+            stage, *made_from, xgboost if name in theirs else None, name, descriptions[name]
+        )
+
+    trials, spread = {}, {}
+    sizes = {name: setting[name] for name in ("n_splits", "n_initialisations")}
+    for one in data:
+        where = f" on {one.name}" if len(data) > 1 else ""
+        with run.clock.stage(f"trials{where}"):
+            units = runs("trials", one)
+            trials[one.name] = run_trials(one, estimators, units, setting["n_seeds"], scoring)
+        if setting["n_splits"]:
+            with run.clock.stage(f"variance by source{where}"):
+                units = runs("variance", one)
+                spread[one.name] = run_variance(one, estimators, setting["settings"], units, scoring, **sizes)
+    facts = {
+        "data": [facts_of_data(one, scoring.test_share) for one in data], "estimators": list(estimators),
+        "xgboost": xgboost, "seed": seed,
+        **{name: setting[name] for name in ("n_seeds", "alpha", "scorer", "baseline")},
+    }  # fmt: skip
+    with run.clock.stage("tables"):
+        words = score_words(scoring.scorer)
+        more = [split_variance(join_data_sets(spread, len(data)), estimators, words)] if spread else []
+        return _write_tables(run.out, facts, trials, missing, more)
 
 
-def linear_svm(x: sparse.csr_array, y: NDArray[np.bool_], times: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Train a linear support vector machine (squared hinge loss, C = 1) on each sample.
-
-    Parameters and Returns: as :func:`naive_bayes`.
-
-    References
-    ----------
-    Fan et al. (2008), LIBLINEAR, JMLR 9, 1871-1874; the solver of ``LinearSVC(dual=False)``.
-    """
-    from sklearn import config_context
-    from sklearn.svm import LinearSVC
-
-    coef, intercept = np.zeros((x.shape[1], len(times))), np.zeros(len(times))
-    plain = sparse.csr_matrix(x)
-    with config_context(assume_finite=True, skip_parameter_validation=True):
-        for sample, repeats in enumerate(times):
-            rows = np.repeat(np.arange(len(y)), repeats)
-            if y[rows].any() and not y[rows].all():
-                machine = LinearSVC(dual=False).fit(plain[rows], y[rows])
-                coef[:, sample], intercept[sample] = machine.coef_[0], machine.intercept_[0]
-    return _settle_one_class(y, times, coef, intercept)
+def version_of(module: str) -> str:
+    """Return what a module says of its version: its distribution may have another name, as xgboost-cpu."""
+    return str(getattr(import_module(module), "__version__", "unknown"))
 
 
-def _settle_one_class(
-    y: NDArray[np.bool_], times: NDArray[np.int64], coef: Floats, intercept: Floats
-) -> tuple[Floats, Floats]:
-    """Let samples with one class decide for it."""
-    n_positive, n = times @ y, times.sum(axis=1)
-    single = (n_positive == 0) | (n_positive == n)
-    coef = np.where(single, 0.0, coef)
-    return coef, np.where(single, np.where(n_positive > 0, 1.0, -1.0), intercept)
+def _write_tables(
+    out: Path,
+    facts: dict[str, Any],
+    trials: Mapping[str, Mapping[str, Trials]],
+    missing: Sequence[str],
+    more: Sequence[Part],
+) -> tuple[dict[str, Any], Report]:
+    """Write every CSV; return the facts and the report."""
+    n, alpha, scorer = len(trials), facts["alpha"], facts["scorer"]
+    joined = tables.tabulate_comparison(trials, alpha, scorer)
+    seconds = joined.pop("seconds")
+    options = {name: facts[name] for name in ("scorer", "baseline", "alpha")}
+    first = [rank_estimators(joined["scores"], **options)] if n > 1 else []
+    parts = [*first, _shown(joined, seconds, facts), _seeds(joined["trials"], facts), *more]
+    published = []
+    if is_wine_report(list(trials), scorer):
+        parts.append(Part(found=wine_tables.rate_sentences(joined["scores"])))
+        published.append(wine_tables.published(joined["verdicts"]))
+    for stem, made in [*joined.items(), *(one for part in parts for one in part.csvs.items())]:
+        digits = None if stem == "tables/seeds" else "%.10g"
+        write_atomically(out / f"{stem}.csv", to_csv(made, float_format=digits))
+    warnings = [*missing, *count_warnings(trials), *(line for part in parts for line in part.warnings)]
+    facts |= {
+        "warnings": warnings, "n_failed_fits": len(joined["failures"]),
+        "seconds_of_estimators": seconds.to_dict("records"),
+    }  # fmt: skip
+    captioned = {stem: own for part in parts for stem, own in part.tables.items()}
+    found, told = [line for part in parts for line in part.found], list(map(sentence, warnings))
+    body = [
+        *sections(list(map(sentence, found)), describe(facts), told, itertools.chain(*captioned.values())),
+        _failures(joined["failures"]),
+        *published,
+        Section("How to read the numbers", [bullets(HOW_TO_READ)]),
+    ]
+    return facts, Report("Comparison of learning algorithms", body, captioned)
 
 
-LEARNERS: dict[str, Learner] = {"naive_bayes": naive_bayes, "linear_svm": linear_svm}
-"""All by the names that ``learner=`` takes."""
+def _shown(joined: Mapping[str, DataFrame], seconds: DataFrame, facts: Mapping[str, Any]) -> Part:
+    """Return tables 4, 5 and 6, and what the tests found."""
+    rejections, scorer = joined["rejections"], facts["scorer"]
+    rates, verdicts = tables.table_of_scores(joined["scores"]), tables.table_of_verdicts(rejections)
+    if is_wine_report([one["name"] for one in facts["data"]], scorer):
+        rates = wine_tables.add_published_rates(rates)
+        verdicts = wine_tables.add_published_verdicts(verdicts, rejections)
+    words = "Error rates" if scorer == ERROR else f"Scores ({scorer})"
+    shown = {
+        "table4": [(f"Table 4. {words} on the hold-out and in 5x2cv, over the seeds.", rates)],
+        "table5": [("Table 5. Does the test reject, for each pair?", verdicts)],
+        "table6": [(SECONDS, seconds)],
+    }
+    csvs = {"tables/table4": rates, "tables/table5": verdicts}
+    return Part(shown, csvs, findings(rejections, joined["verdicts"], facts["alpha"]))
+
+
+def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[str]:
+    """Return what was found, one sentence a pair and one on what the hold-out can show."""
+    found = []
+    for names, part in tables.by_key(rejections, "a", "b"):
+        *data, a, b = names.values()
+        shares = [
+            f"{TESTS[row['test']].label} {100 * row['rate']:.1f} % "
+            f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+            for row in records(part.dropna(subset="rate"))
+        ]
+        told = f"seeds that reject: {', '.join(shares)}; {_verdict(part)}"
+        told = told if shares else "no verdict, every seed failed"
+        found.append(": ".join([*data, f"{a} - {b}", told]))
+    few = fewest_discordant(alpha, "corrected")
+    cells = pick(verdicts, test="mcnemar").dropna(subset="pvalue")
+    if len(cells):
+        m = (cells["only_a_wrong"] + cells["only_b_wrong"]).astype(int)
+        found.append(
+            f"McNemar's corrected test needs {few} discordant samples to reject; "
+            f"{100 * (m >= few).mean():.1f} % of all hold-outs and pairs have as many, and "
+            f"{100 * (m == 0).mean():.1f} % have none; the median is {m.median():g}"
+        )
+    return found
+
+
+def _verdict(part: DataFrame) -> str:
+    """Return a verdict on one pair from the combined F test, the best of the four at keeping its level."""
+    row = pick(part, test="five_by_two_f").iloc[0]
+    if row["n_seeds"] == row["n_missing"]:
+        return "5x2cv gave no verdict"
+    return next(words for holds, words in VERDICTS if holds(row["low"], row["high"])) + " (5x2cv F)"
+
+
+def fewest_discordant(alpha: float, variant: str) -> int:
+    """Return how many discordant samples, all on one side, McNemar's test needs to reject."""
+    counts = np.zeros((2000, 8), dtype=np.int64)
+    counts[:, 1], counts[:, 0] = np.arange(2000), 1
+    return int(np.argmax(mcnemar(counts, variant).pvalue <= alpha))
+
+
+def _seeds(trials: DataFrame, facts: Mapping[str, Any]) -> Part:
+    """Return the table of seeds, of every data set where two estimators have scores for it."""
+    made, baselines, warnings = {}, {}, []
+    for sizes in facts["data"]:
+        name, own = sizes["name"], of_data_set(trials, sizes["name"])
+        scores = own.pivot(index="seed", columns="estimator", values="hold_out")[facts["estimators"]]
+        scores = scores.loc[:, scores.count() >= 2]
+        if scores.shape[1] < 2 or len(scores.dropna()) < 2:
+            continue
+        baselines[name] = str(facts["baseline"] if facts["baseline"] in scores else scores.columns[0])
+        if facts["baseline"] not in (None, baselines[name]):
+            warnings.append(
+                f"{facts['baseline']} has no scores on the hold-outs of {name}; {baselines[name]} stands in "
+                "for the baseline there"
+            )
+        made[name] = seeds_table(
+            scores, baselines[name], higher_is_better=facts["scorer"] != ERROR, alpha=facts["alpha"],
+            splits=(sizes["n_train"], sizes["n_test"]),
+        )  # fmt: skip
+    if not made:
+        return Part(warnings=warnings)
+    table, words = join_data_sets(made, len(facts["data"])), score_words(facts["scorer"])
+    told = list(dict.fromkeys(baselines.values()))
+    if len(told) > 1:
+        told = [f"{baseline} on {name}" for name, baseline in baselines.items()]
+    named = table.assign(algorithm=table["algorithm"] + " on " + table["data"]) if "data" in table else table
+    heading = f"{words[0].upper()}{words[1:]} on the hold-outs of all seeds; baseline {', '.join(told)}."
+    caption = " ".join([heading, *seeds_notes(named)])
+    return Part({"seeds": [(caption, display_table(table))]}, {"tables/seeds": table}, warnings=warnings)
+
+
+def _failures(failures: DataFrame) -> Section:
+    if failures.empty:
+        return Section("Failures", [text("None: every fit was trained and scored.")])
+    keys = [key for key in ("data", "estimator", "reason") if key in failures]
+    counted = failures.groupby(keys, sort=False).size().reset_index(name="fits")
+    words = (
+        f"{len(failures)} fits failed; their seeds have no verdict where they were needed. All are in "
+        "failures.csv."
+    )
+    return Section("Failures", [table(counted.head(SHOWN_FAILURES), words)])
+
+
+def count_warnings(trials: Mapping[str, Mapping[str, Trials]]) -> list[str]:
+    """Return one sentence for each estimator and text of a warning, with the number of fits."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for data, found in trials.items():
+        for name, own in found.items():
+            where = f"{name} on {data}" if len(trials) > 1 else name
+            counted.update((where, text) for _, _, text in own.warnings)
+    return [f"{name}: {n} fits warned: {text}" for (name, text), n in counted.items()]
+
+
+def describe(facts: Mapping[str, Any]) -> list[str]:
+    """Return what was run, a sentence each, of what ``provenance.json`` holds."""
+    data = data_facts(facts)
+    sizes = ", ".join(
+        f"{one['n_train']} samples to train and {one['n_test']} to test on"
+        + (f" ({one['name']})" if len(data) > 1 else "")
+        for one in data
+    )
+    return [
+        *(_describe_data(one) for one in data),
+        f"Estimators: {', '.join(facts['estimators'])}.",
+        f"{facts['n_seeds']} seeds (from seed {facts['seed']}); each draws one hold-out, {sizes}, and five "
+        "halvings, all stratified by class.",
+        f"Scorer {facts['scorer']}; level {facts['alpha']:g}, two-sided.",
+        "All differences are A minus B, A the first estimator of the pair.",
+    ]
+
+
+def data_facts(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what ``provenance.json`` says of each data set; older ones hold a single one, not a list."""
+    return [facts["data"]] if isinstance(facts["data"], Mapping) else list(facts["data"])
+
+
+def _describe_data(data: Mapping[str, Any]) -> str:
+    classes = ", ".join(f"{name} ({n})" for name, n in data["classes"].items())
+    return (
+        f"Data {data['name']}: {data['n_samples']} samples, {data['n_features']} features, classes {classes}."
+    )
+
+
+def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+    """Return the figures of a finished comparison: scores and rejections by data set, and ranks."""
+    trials, rejections = read_table(out / "trials.csv"), read_table(out / "rejections.csv")
+    data, scorer = data_facts(facts), facts["scorer"]
+    published = ERROR_RATES if is_wine_report([one["name"] for one in data], scorer) else {}
+    made: Figures = {}
+    for one in data:
+        end = "" if len(data) == 1 else f"_{file_stem(one['name'])}"
+        about = " ".join(describe({**facts, "data": [one]}))
+        own, shares = of_data_set(trials, one["name"]), of_data_set(rejections, one["name"])
+        made[f"figure_scores{end}"] = (
+            partial(_draw_scores, own, scorer, published, width),
+            f"{_score_words(scorer)} of each estimator over {own['seed'].nunique()} seeds, on the hold-out "
+            "and as the mean of the ten halves of 5x2cv. Every dot is a seed (moved sideways at random "
+            "within its box's width); box: quartiles and median, whiskers: 5 and 95 %, diamond: mean. On a "
+            "hold-out of few samples only few values are possible, and dots lie in rows. "
+            + "Red cross: the value that the report on these data printed. " * bool(published)
+            + about,
+        )
+        made[f"figure_rejections{end}"] = (
+            partial(_draw_rejections, shares, facts["alpha"], width),
+            f"Share of the seeds on which each test rejects at the {facts['alpha']:g} level, two-sided, "
+            "per pair, with its Clopper-Pearson interval of 95 %. Whether the two differ in truth is not "
+            "known: the share is neither a size nor a power, but how much the verdict on these data hangs on "
+            f"the seed. {about}",
+        )
+    if (out / RANKS).is_file():
+        ranks = read_table(out / RANKS)
+        _, caption = critical_difference_figure(ranks, width=width)
+        made["figure_critical_difference"] = (
+            lambda _: critical_difference_figure(ranks, width=width)[0],
+            " ".join([caption, *describe(facts)]),
+        )
+    return made
+
+
+def _score_words(scorer: str) -> str:
+    return "Error rate" if scorer == ERROR else f"Score ({scorer})"
+
+
+def _draw_scores(
+    trials: DataFrame, scorer: str, published: Mapping[str, Sequence[float]], width: float, caption: str
+) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    names = list(dict.fromkeys(trials["estimator"]))
+    figure = Figure(figsize=(width, 0.55 * width), layout="constrained")
+    axes = figure.subplots(1, len(DESIGNS), sharey=True)
+    for column, (panel, (design, label)) in enumerate(zip(axes, DESIGNS.items(), strict=True)):
+        for place, name in enumerate(names):
+            _draw_box(panel, place, pick(trials, estimator=name)[design].dropna().to_numpy(), (design, name))
+            if name in published:
+                panel.plot(place, published[name][column], zorder=5, **PUBLISHED)
+        panel.set_title(label)
+        panel.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
+        panel.set_xlim(-0.6, len(names) - 0.4)
+        panel.grid(axis="y", color="0.9", linewidth=0.5)
+        panel.set_axisbelow(True)
+    axes[0].set_ylabel(_score_words(scorer))
+    if scorer == ERROR:
+        axes[0].set_ylim(bottom=-0.004)
+    handles = [Line2D([], [], label="mean", **MEAN)]
+    if set(published) & set(names):
+        handles.append(Line2D([], [], label="published", **PUBLISHED))
+    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False)
+    return figure
+
+
+def _draw_box(panel: Any, place: int, values: np.ndarray, names: tuple[str, str]) -> None:
+    if not len(values):
+        panel.text(place, 0.5, "no score", transform=panel.get_xaxis_transform(), ha="center", rotation=90)
+        return
+    sideways = rng(0, "figure_scores", *names).uniform(-0.25, 0.25, len(values))
+    color = PAPER_LOOKS[place % len(PAPER_LOOKS)].color
+    panel.plot(place + sideways, values, ".", color=color, markersize=3.5, alpha=0.45, markeredgewidth=0)
+    thin: Any = {"color": "0.1", "linewidth": 0.9}
+    panel.boxplot(
+        values, positions=[place], widths=0.6, whis=(5, 95), showfliers=False, manage_ticks=False,
+        boxprops=thin, whiskerprops=thin, capprops=thin, medianprops=thin | {"linewidth": 1.6},
+    )  # fmt: skip
+    panel.plot(place, values.mean(), **MEAN)
+
+
+def _draw_rejections(rejections: DataFrame, alpha: float, width: float, caption: str) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    pairs = list(dict.fromkeys(zip(rejections["a"], rejections["b"], strict=True)))
+    figure = Figure(figsize=(width, 0.8 + 0.55 * len(pairs)), layout="constrained")
+    panel = figure.subplots()
+    handles = []
+    for slot, (test, look) in enumerate(zip(TESTED, PAPER_LOOKS, strict=True)):
+        part = pick(rejections, test=test).dropna(subset="rate")
+        places = [pairs.index(pair) for pair in zip(part["a"], part["b"], strict=True)]
+        heights = np.array(places) + 0.18 * (slot - (len(TESTED) - 1) / 2)
+        bars = np.abs(part[["low", "high"]].to_numpy() - part[["rate"]].to_numpy()).T
+        style: Any = {"color": look.color, "marker": look.marker, "linestyle": "none", "markersize": 4}
+        panel.errorbar(part["rate"], heights, xerr=bars, elinewidth=1, capsize=2, **style)
+        handles.append(Line2D([], [], label=TESTS[test].label, **style))
+    panel.set_yticks(range(len(pairs)), [f"{a} – {b}".replace("_", " ") for a, b in pairs])
+    panel.set_ylim(len(pairs) - 0.45, -0.55)
+    highest = rejections["high"].max()
+    right = 1.01 if not highest < 0.85 else max(0.25, 1.15 * highest)
+    panel.set_xlim(-0.01 * right, right)
+    panel.set_xlabel("share of seeds that reject")
+    panel.axvline(alpha, color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0)
+    panel.hlines(np.arange(len(pairs) - 1) + 0.5, -0.01 * right, right, color="0.9", linewidth=0.5, zorder=0)
+    figure.legend(handles=[*handles, nominal_handle(alpha)], loc="outside upper center", ncols=5)
+    return figure

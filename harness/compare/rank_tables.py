@@ -1,32 +1,45 @@
-"""Several algorithms on several data sets: their average ranks, and which pairs differ."""
+"""Several algorithms on several data sets: their mean scores, average ranks, and which pairs differ."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
+from harness.compare.report_parts import Part, records
+from harness.compare.seeds import BASELINE, BETTER, OPEN, WORSE
+from harness.compare.trials import ERROR
 from harness.significance.ranks import Friedman, friedman, holm, nemenyi
+from harness.significance.result import check_choice
+from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+DIGITS = 10  # as in the CSV: what is equal there ties
+MANY_DATA_SETS, MANY_ALGORITHMS = 10, 5  # Demsar (2006), section 3.2.2
+SHOWN = {
+    "algorithm": "estimator", "average_rank": "average rank", "mean_score": "mean of the means",
+    "rank_difference": "rank difference", "z": "z", "pvalue": "p", "pvalue_holm": "p (Holm)",
+    "pvalue_nemenyi": "p (Nemenyi)", "verdict": "verdict",
+}  # fmt: skip
+WHY_MEANS = (
+    "The means of 5x2cv are ranked, not those of the hold-outs, because each halving tests every sample "
+    "once: they hang less on the seed. The estimators are judged as trained on half of the samples."
+)
+
+
 class RankTables(NamedTuple):
     """What the ranks of algorithms over data sets say.
 
-    Attributes
-    ----------
-    ranks : DataFrame
-        A row per algorithm, best first: algorithm, average_rank, mean_score, n_datasets, n_algorithms, alpha,
-        critical_difference and the p-value of Friedman's test (friedman_pvalue: Iman and Davenport's
-        F; the last five are the same in every row, so that a figure needs this table only).
-    pairs : DataFrame
-        A row per pair: algorithm_a, algorithm_b, rank_difference (A minus B, negative where A is better),
-        z, pvalue, pvalue_holm, pvalue_nemenyi, differs (by Nemenyi; by Holm where there is a baseline).
-    friedman : Friedman
-        All forms of Friedman's test.
+    `ranks` has a row per algorithm, best first: algorithm, average_rank, mean_score, n_datasets,
+    n_algorithms, alpha, critical_difference and friedman_pvalue (of Iman and Davenport's F). `pairs` has a
+    row per pair: algorithm_a, algorithm_b, rank_difference (A minus B, negative where A is better), z,
+    pvalue, pvalue_holm, pvalue_nemenyi, differs (by Nemenyi; by Holm where there is a baseline). `friedman`
+    has all forms of the test.
     """
 
     ranks: DataFrame
@@ -46,7 +59,7 @@ def rank_tables(
 
     With a baseline the pairs are each other algorithm against it, and Holm's procedure decides; else all
     pairs, and Nemenyi's does. ``z`` is the difference of average ranks over ``sqrt(k (k + 1) / (6 N))``. A
-    pair's ranks depend on which other algorithms take part.
+    pair's ranks depend on which other algorithms take part. Null hypothesis: all algorithms perform alike.
 
     Parameters
     ----------
@@ -68,60 +81,45 @@ def rank_tables(
 
     References
     ----------
-    Demšar (2006), JMLR 7, 1-30, section 3.2; Benavoli, Corani & Mangili (2016), JMLR 17 (5), 1-10, on ranks
-    that depend on the other algorithms.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame({"svm": [0.9, 0.8, 0.7, 0.9], "mlp": [0.8, 0.7, 0.6, 0.8]})
-    >>> tables = rank_tables(scores)
-    >>> tables.ranks[["algorithm", "average_rank"]].values.tolist()
-    [['svm', 1.0], ['mlp', 2.0]]
-    >>> round(float(tables.pairs["pvalue_nemenyi"].iloc[0]), 4)
-    0.0455
+    Demšar (2006), JMLR 7, 1-30, section 3.2; Benavoli, Corani & Mangili (2016), JMLR 17 (5), 1-10.
     """
     import pandas as pd
 
     names = [str(name) for name in scores.columns]
-    _check_names(names, baseline)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"scores: algorithm {twice[0]!r} is there twice; each algorithm once is allowed")
+    if baseline is not None:
+        check_choice("baseline", baseline, tuple(names))
     values = scores.to_numpy()
     overall = friedman(values, higher_is_better=higher_is_better, degenerate=degenerate)
     after = nemenyi(values, alpha, higher_is_better=higher_is_better, degenerate=degenerate)
     n, k = values.shape
-    ranks = pd.DataFrame(
-        {
-            "algorithm": names, "average_rank": overall.average_ranks, "mean_score": values.mean(axis=0),
-            "n_datasets": n, "n_algorithms": k, "alpha": alpha,
-            "critical_difference": float(after.critical_difference), "friedman_pvalue": overall.pvalue_f,
-        }
-    )  # fmt: skip
-    i, j = _places(names, baseline)
+    ranks = pd.DataFrame({
+        "algorithm": names, "average_rank": overall.average_ranks, "mean_score": values.mean(axis=0),
+        "n_datasets": n, "n_algorithms": k, "alpha": alpha,
+        "critical_difference": float(after.critical_difference), "friedman_pvalue": overall.pvalue_f,
+    })  # fmt: skip
+    i, j = np.triu_indices(k, 1)
+    if baseline is not None:
+        i = np.array([place for place, name in enumerate(names) if name != baseline])
+        j = np.full(len(i), names.index(baseline))
     gap = overall.average_ranks[i] - overall.average_ranks[j]
     z = gap / np.sqrt(k * (k + 1) / (6 * n))
     pvalue = 2 * ndtr(-np.abs(z))
     if degenerate == "reject":
         pvalue = np.where((values[:, i] == values[:, j]).all(axis=0), 0.0, pvalue)
-    pairs = pd.DataFrame(
-        {
-            "algorithm_a": np.array(names)[i], "algorithm_b": np.array(names)[j],
-            "rank_difference": gap, "z": z, "pvalue": pvalue, "pvalue_holm": holm(pvalue),
-            "pvalue_nemenyi": after.pvalues[i, j],
-        }
-    )  # fmt: skip
+    pairs = pd.DataFrame({
+        "algorithm_a": np.array(names)[i], "algorithm_b": np.array(names)[j], "rank_difference": gap, "z": z,
+        "pvalue": pvalue, "pvalue_holm": holm(pvalue), "pvalue_nemenyi": after.pvalues[i, j],
+    })  # fmt: skip
     pairs["differs"] = pairs["pvalue_nemenyi" if baseline is None else "pvalue_holm"] <= alpha
     ordered = ranks.sort_values("average_rank", kind="stable", ignore_index=True)
     return RankTables(ordered, pairs, overall)
 
 
 def friedman_table(result: Friedman) -> DataFrame:
-    """Return the forms of Friedman's test, a row each: form, statistic, pvalue.
-
-    Examples
-    --------
-    >>> friedman_table(friedman([[0.9, 0.8], [0.7, 0.6], [0.5, 0.4]]))["pvalue"].round(3).tolist()
-    [0.083, 0.083, 0.25]
-    """
+    """Return the forms of Friedman's test, a row each: form, statistic, pvalue."""
     import pandas as pd
 
     rows = [
@@ -132,17 +130,106 @@ def friedman_table(result: Friedman) -> DataFrame:
     return pd.DataFrame(rows, columns=["form", "statistic", "pvalue"])
 
 
-def _check_names(names: list[str], baseline: str | None) -> None:
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"scores: algorithm {twice[0]!r} is there twice; each algorithm once is allowed")
-    if baseline is not None and baseline not in names:
-        raise ValueError(f"baseline: {baseline!r} is not allowed; choose one of {', '.join(names)}")
+def score_words(scorer: str) -> str:
+    """Return what a score is called."""
+    return "error rate" if scorer == ERROR else f"score ({scorer})"
 
 
-def _places(names: list[str], baseline: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of both algorithms of each pair."""
-    if baseline is None:
-        return np.triu_indices(len(names), 1)
-    other = np.array([place for place, name in enumerate(names) if name != baseline])
-    return other, np.full(len(other), names.index(baseline))
+def rank_estimators(
+    scores: DataFrame, *, scorer: str, baseline: str | None = None, alpha: float = 0.05
+) -> Part:
+    """Return average ranks over the data sets of ``scores.csv``, and Holm's comparisons with the baseline.
+
+    An estimator without a mean on any data set is left out, then every data set on which one has none. The
+    first estimator stands in for a baseline that is not given or has no ranks.
+    """
+    means, warnings = mean_scores(scores)
+    kept, left_out = _complete(means)
+    warnings += left_out
+    words, csvs = score_words(scorer), {"tables/mean_scores": means.reset_index()}
+    title = f"Mean {words} in 5x2cv over all seeds, of each estimator on each data set. {WHY_MEANS}"
+    shown: list[Captioned] = [(title, csvs["tables/mean_scores"])]
+    n, k = kept.shape
+    if min(n, k) < 2:
+        warnings.append("There are no ranks: at least two data sets and two estimators with means are needed")
+        return Part({"ranks": shown}, csvs, (), warnings)
+    chosen = str(baseline if baseline in kept else kept.columns[0])
+    if baseline not in (None, chosen):
+        warnings.append(f"{baseline} has no ranks; {chosen} stands in for the baseline over the data sets")
+    if n <= MANY_DATA_SETS or k <= MANY_ALGORITHMS:
+        warnings.append(
+            f"{n} data sets and {k} estimators are few: Friedman's chi-square is trusted for more than "
+            f"{MANY_DATA_SETS} data sets and more than {MANY_ALGORITHMS} algorithms (Demsar 2006), and "
+            "Nemenyi's and Holm's p-values rest on the same approximation"
+        )
+    tables = rank_tables(kept, baseline=chosen, higher_is_better=scorer != ERROR, alpha=alpha)
+    ranks = csvs["tables/ranks"] = _with_comparisons(tables, chosen)
+    first = ranks.iloc[0]
+    caption = (
+        f"Average ranks over {n} data sets, 1 is best. Two estimators differ by Nemenyi's test where their "
+        f"ranks are at least {first['critical_difference']:.3f} apart (level {alpha:g}); p by Holm and p by "
+        f"Nemenyi are of the comparison with {chosen}, the verdict is Holm's. Ranks depend on which "
+        "estimators take part."
+    )
+    shown += [
+        (caption, ranks[list(SHOWN)].rename(columns=SHOWN)),
+        ("Friedman's test", friedman_table(tables.friedman)),
+    ]
+    return Part({"ranks": shown}, csvs, [_finding(ranks, chosen, words)], warnings)
+
+
+def mean_scores(scores: DataFrame) -> tuple[DataFrame, list[str]]:
+    """Return mean scores in 5x2cv, a row a data set and a column an estimator, and notes on missing seeds."""
+    own = scores[scores["design"] == "five_by_two"]
+    means = own.pivot(index="data", columns="estimator", values="mean").round(DIGITS)
+    means = means.loc[own["data"].unique(), own["estimator"].unique()].rename_axis(columns=None)
+    notes = [
+        f"{row['estimator']} on {row['data']}: its mean is over {row['n_seeds'] - row['n_missing']} of "
+        f"{row['n_seeds']} seeds; the ranks take it as it is"
+        for row in records(own.dropna(subset="mean"))
+        if row["n_missing"]
+    ]
+    return means, notes
+
+
+def _complete(means: DataFrame) -> tuple[DataFrame, list[str]]:
+    """Return the means without estimators that have none, then without data sets that lack one."""
+    nowhere = means.columns[means.isna().all()]
+    notes = [f"{name} has no score on any data set and is left out of the ranks" for name in nowhere]
+    rest = means.drop(columns=nowhere)
+    for name, row in rest[rest.isna().any(axis=1)].iterrows():
+        lacking = ", ".join(str(estimator) for estimator in row.index[row.isna()])
+        notes.append(f"{name} is left out of the ranks: no score of {lacking}")
+    return rest.dropna(), notes
+
+
+def _with_comparisons(tables: RankTables, baseline: str) -> DataFrame:
+    """Return the ranks with Friedman's test and each estimator's comparison with the baseline."""
+    overall = tables.friedman
+    pairs = tables.pairs.rename(columns={"algorithm_a": "algorithm"}).drop(columns="algorithm_b")
+    ranks = tables.ranks.assign(
+        friedman_f=overall.f, chi_square=overall.chi_square_ties, chi_square_pvalue=overall.pvalue_ties
+    ).merge(pairs, on="algorithm", how="left")
+    apart = ranks["pvalue_holm"] <= ranks["alpha"]
+    cases = [ranks["algorithm"] == baseline, ~apart, ranks["rank_difference"] < 0]
+    ranks["verdict"] = np.select(cases, [BASELINE, OPEN, BETTER], WORSE)
+    return ranks.drop(columns="differs")
+
+
+def _finding(ranks: DataFrame, baseline: str, words: str) -> str:
+    first = ranks.iloc[0]
+    places = list(zip(ranks["algorithm"], ranks["average_rank"], strict=True))
+    critical, verdicts = first["critical_difference"], zip(ranks["algorithm"], ranks["verdict"], strict=True)
+    verdict = "the estimators differ" if first["friedman_pvalue"] <= first["alpha"] else "no difference shown"
+    apart = [f"{name} is {word}" for name, word in verdicts if word in (BETTER, WORSE)]
+    pairs = itertools.combinations(places, 2)
+    parted = [f"{a} and {b}" for (a, low), (b, high) in pairs if high - low >= critical]
+    f = "infinite" if np.isinf(first["friedman_f"]) else f"{first['friedman_f']:.2f}"
+    return (
+        f"Over {first['n_datasets']} data sets (mean {words} in 5x2cv) the average ranks are "
+        f"{', '.join(f'{name} {rank:.2f}' for name, rank in places)}; Friedman's chi-square "
+        f"{first['chi_square']:.2f} (p = {first['chi_square_pvalue']:.3g}), Iman and Davenport's F {f} "
+        f"(p = {first['friedman_pvalue']:.3g}): {verdict}; Nemenyi's critical difference {critical:.2f} "
+        f"parts {', '.join(parted) or 'no pair'}; against {baseline}, after Holm, "
+        f"{', '.join(apart) or 'none differs'}"
+    )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.significance import effect_size as effects
 from harness.significance.cross_validation import corrected_resampled_t
-from harness.significance.effect_size import (
-    cohens_d,
-    cohens_d_unpaired,
-    mean_difference_unpaired,
-    mean_interval,
-)
 from harness.significance.ranks import holm
 from harness.significance.result import check_choice
 from harness.significance.t_tests import Floats, paired_differences, paired_t, unpaired_t
+from harness.writing.table_text import show
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -24,33 +21,24 @@ if TYPE_CHECKING:
 TIDY = ("algorithm", "seed", "score")
 PAIRINGS = ("auto", "paired", "unpaired")
 BASELINE, BETTER, WORSE, OPEN = "baseline", "better", "worse", "no difference shown"
+FEW_SEEDS = 5
+NAMES = {"paired_t": "paired t", "welch_t": "Welch's t", "corrected_resampled_t": "corrected resampled t"}
+CORRECTED = (
+    "The corrected resampled t test allows for the samples that the seeds' splits share; the intervals of "
+    "means and of Cohen's d do not."
+)
+INDEPENDENT = (
+    "The tests take seeds for independent. Seeds that split one data set anew share its samples: the verdict "
+    "is then on these samples, and the corrected resampled t test answers for new ones."
+)
 
 
 def tidy_scores(scores: Any) -> DataFrame:
-    """Return scores as one row per algorithm and seed, checked.
+    """Return scores as one row per algorithm and seed, checked; a ValueError says what is wrong with them.
 
-    Parameters
-    ----------
-    scores : DataFrame or mapping
-        Either tidy, with the columns algorithm, seed and score; or one row a seed (named by the index)
-        and one column an algorithm; or a mapping from algorithm to its scores, all over the same seeds.
-        A run that failed is written down as a missing score (NaN), not left out.
-
-    Returns
-    -------
-    DataFrame
-        algorithm, seed, score, in the order in which they were given.
-
-    Raises
-    ------
-    ValueError
-        If names repeat, lengths differ, a score is infinite or no number, or an algorithm has fewer than 2
-        scores.
-
-    Examples
-    --------
-    >>> tidy_scores({"svm": [0.91, 0.92], "mlp": [0.9, 0.95]})["seed"].tolist()
-    [0, 1, 0, 1]
+    They come so; or as a DataFrame of one row a seed (named by the index) and one column an algorithm; or as
+    a mapping from algorithm to its scores, all over the same seeds. A run that failed is written down as a
+    missing score (NaN), not left out.
     """
     frame = _as_frame(scores)
     if not set(TIDY) <= set(frame.columns):
@@ -77,24 +65,21 @@ def seeds_table(
     confidence: float = 0.95,
     alpha: float = 0.05,
     degenerate: str = "accept",
-    best: bool = False,
     splits: tuple[float, float] | None = None,
 ) -> DataFrame:
     """Return one row per algorithm: mean, spread, worst seed, and its difference from the baseline.
 
-    The test of each algorithm against the baseline is the paired t test over the seeds where both ran
-    with the same ones, Welch's t test where they share none. (Pairing costs degrees of freedom and is
-    never wrong; it gains where a seed means the same split or data for both.) Holm's adjustment is over
-    the comparisons with the baseline. Null hypothesis: equal mean scores over seeds that are independent.
-    Seeds that split one data set anew are not: give `splits`, and the test and the difference's interval
-    are those of :func:`harness.significance.cross_validation.corrected_resampled_t`.
+    The test of each algorithm against the baseline is the paired t test over the seeds where both ran with
+    the same ones, Welch's t test where they share none. Holm's adjustment is over the comparisons with the
+    baseline. Null hypothesis: equal mean scores over seeds that are independent. Seeds that split one data
+    set anew are not: give `splits`, and the test and the difference's interval are those of
+    :func:`harness.significance.cross_validation.corrected_resampled_t`.
 
     Parameters
     ----------
     scores
         As for :func:`tidy_scores`.
     baseline : str
-        The algorithm that the others are compared with.
     higher_is_better : bool
         False for error rates and other losses.
     pairing : {"auto", "paired", "unpaired"}
@@ -105,19 +90,8 @@ def seeds_table(
         Level of the verdict, which is Holm's.
     degenerate : {"accept", "reject"}
         Verdict where nothing varies (p = 1 or p = 0).
-    best : bool
-        Whether to report each algorithm's best seed; the larger the number of seeds, the better it is,
-        whatever the algorithm: see :func:`harness.compare.seeds_text.seeds_notes`.
     splits : (n_train, n_test), optional
         Samples in the training and in the test set of a seed, where each seed splits one data set anew.
-
-    Returns
-    -------
-    DataFrame
-        algorithm; n_seeds (with a score), n_missing and missing_seeds; mean, mean_low, mean_high
-        (t interval), sd; worst and worst_seed; where asked, best and best_seed; test, n_tested (pairs, or
-        seeds of the algorithm), difference (algorithm minus baseline, over n_tested) and its interval,
-        statistic, pvalue, pvalue_holm, cohens_d and its interval, degenerate, verdict.
 
     Raises
     ------
@@ -130,8 +104,6 @@ def seeds_table(
     >>> table = seeds_table({"svm": [0.90, 0.91, 0.92], "mlp": [0.93, 0.95, 0.94]}, "svm")
     >>> table[["algorithm", "worst_seed", "verdict"]].values.tolist()
     [['svm', 0, 'baseline'], ['mlp', 0, 'better']]
-    >>> round(float(table.loc[1, "pvalue_holm"]), 4)
-    0.0351
     """
     import pandas as pd
 
@@ -142,33 +114,35 @@ def seeds_table(
     parts = {
         str(name): part.set_index("seed")["score"] for name, part in frame.groupby("algorithm", sort=False)
     }
-    _check_baseline(baseline, parts)
+    check_choice("baseline", baseline, tuple(parts))
+    if len(parts) < 2:
+        raise ValueError(f"scores: {baseline!r} alone is not allowed; at least 2 algorithms are")
     rows = []
     for name, part in parts.items():
-        row = _summary(name, part, higher_is_better, confidence, best)
+        row = _summary(name, part, higher_is_better, confidence)
         if name != baseline:
-            names, reference = (name, baseline), parts[baseline]
-            pair = _against(part, reference, names, pairing, confidence, degenerate)
-            if splits is not None:
-                pair |= _corrected(part, reference, names, pair, splits, degenerate)
-            row |= pair
+            row |= _against({name: part, baseline: parts[baseline]}, pairing, confidence, degenerate, splits)
         rows.append(row)
     table = pd.DataFrame(rows)
     other = (table["algorithm"] != baseline).to_numpy()
     table.loc[other, "pvalue_holm"] = holm(table.loc[other, "pvalue"].to_numpy(float))
-    sign = 1 if higher_is_better else -1
-    table["verdict"] = [
-        BASELINE
-        if name == baseline
-        else OPEN
-        if p > alpha or gap == 0
-        else BETTER
-        if sign * gap > 0
-        else WORSE
-        for name, p, gap in table[["algorithm", "pvalue_holm", "difference"]].itertuples(index=False)
-    ]
+    gap = table["difference"] if higher_is_better else -table["difference"]
+    shown = other & (table["pvalue_holm"] <= alpha)
+    cases = [~other, shown & (gap > 0), shown & (gap < 0)]
+    table["verdict"] = np.select(cases, [BASELINE, BETTER, WORSE], OPEN)
     last = ["pvalue_holm", "cohens_d", "cohens_d_low", "cohens_d_high", "degenerate", "verdict"]
     return table[[name for name in table.columns if name not in last] + last]
+
+
+def best_seeds(scores: Any, *, higher_is_better: bool = True) -> DataFrame:
+    """Return the best seed of each algorithm: algorithm, best, best_seed; to merge with :func:`seeds_table`.
+
+    The more seeds, the better the best of them, whatever the algorithm: see :func:`seeds_notes`.
+    """
+    frame = tidy_scores(scores).dropna()
+    groups = frame.groupby("algorithm", sort=False)["score"]
+    best = frame.loc[groups.idxmax() if higher_is_better else groups.idxmin()]
+    return best.rename(columns={"score": "best", "seed": "best_seed"})[["algorithm", "best", "best_seed"]]
 
 
 def _as_frame(scores: Any) -> DataFrame:
@@ -191,13 +165,8 @@ def _stacked(wide: DataFrame) -> DataFrame:
         if labels.has_duplicates:
             name = labels[labels.duplicated()][0]
             raise ValueError(f"scores: {what} {name} is there twice; each {what} once is allowed")
-    return pd.concat(
-        [
-            pd.DataFrame({"algorithm": str(name), "seed": wide.index, "score": wide[name].to_numpy()})
-            for name in wide.columns
-        ]
-        or [pd.DataFrame(columns=list(TIDY))]
-    )
+    algorithms, seeds = wide.columns.astype(str).repeat(len(wide)), np.tile(wide.index, wide.shape[1])
+    return pd.DataFrame(dict(zip(TIDY, (algorithms, seeds, wide.to_numpy().T.ravel()), strict=True)))
 
 
 def _check_values(frame: DataFrame) -> None:
@@ -215,94 +184,156 @@ def _check_values(frame: DataFrame) -> None:
         )
 
 
-def _check_baseline(baseline: str, parts: Mapping[str, Any]) -> None:
-    if baseline not in parts:
-        raise ValueError(f"baseline: {baseline!r} is not allowed; choose one of {', '.join(parts)}")
-    if len(parts) < 2:
-        raise ValueError(f"scores: {baseline!r} alone is not allowed; at least 2 algorithms are")
-
-
-def _summary(name: str, part: Any, higher_is_better: bool, confidence: float, best: bool) -> dict[str, Any]:
+def _summary(name: str, part: Any, higher_is_better: bool, confidence: float) -> dict[str, Any]:
     kept, missing = part.dropna(), part.index[part.isna()]
-    mean = mean_interval(kept.to_numpy(), confidence)
-    low, high = kept.idxmin(), kept.idxmax()
-    worst, top = (low, high) if higher_is_better else (high, low)
-    row = {
+    mean = effects.mean_interval(kept.to_numpy(), confidence)
+    worst = kept.idxmin() if higher_is_better else kept.idxmax()
+    return {
         "algorithm": name, "n_seeds": len(kept), "n_missing": len(missing),
         "missing_seeds": " ".join(map(str, missing)),
         "mean": float(mean.value), "mean_low": float(mean.low), "mean_high": float(mean.high),
         "sd": 0.0 if mean.degenerate else float(kept.std(ddof=1)),
         "worst": float(kept[worst]), "worst_seed": worst,
     }  # fmt: skip
-    return row | ({"best": float(kept[top]), "best_seed": top} if best else {})
 
 
 def _against(
-    part: Any, reference: Any, names: tuple[str, str], pairing: str, confidence: float, degenerate: str
+    pair: Mapping[str, Any],
+    pairing: str,
+    confidence: float,
+    degenerate: str,
+    splits: tuple[float, float] | None,
 ) -> dict[str, Any]:
-    """Return the comparison of an algorithm with the baseline."""
-    a, b = part.dropna().to_numpy(), reference.dropna().to_numpy()
-    if _is_paired(part.index, reference.index, names, pairing):
-        d = _shared_differences(part, reference, names)
-        name, n = "paired_t", len(d)
-        result, gap, effect = (
-            paired_t(d, degenerate=degenerate),
-            mean_interval(d, confidence),
-            cohens_d(d, confidence),
+    """Return the comparison of an algorithm with the baseline, the second of the `pair` of scores by name."""
+    part, reference = pair.values()
+    if _is_paired(pair, pairing):
+        d = _shared_differences(pair)
+        name, n, gap, effect = (
+            "paired_t",
+            len(d),
+            effects.mean_interval(d, confidence),
+            effects.cohens_d(d, confidence),
         )
+        result = paired_t(d, degenerate=degenerate)
+        if splits is not None:
+            name, result = "corrected_resampled_t", corrected_resampled_t(d, *splits, degenerate=degenerate)
+            wider, middle = np.sqrt(1 + n * splits[1] / splits[0]), gap.value
+            gap = gap._replace(
+                low=middle + wider * (gap.low - middle), high=middle + wider * (gap.high - middle)
+            )
+    elif splits is not None:
+        raise ValueError("splits: two algorithms that share no seed are not allowed; the same splits are")
     else:
-        name, n = "welch_t", len(a)
-        result = unpaired_t(a, b, degenerate=degenerate)
-        gap, effect = mean_difference_unpaired(a, b, confidence), cohens_d_unpaired(a, b, confidence)
+        a, b = part.dropna().to_numpy(), reference.dropna().to_numpy()
+        name, n, result = "welch_t", len(a), unpaired_t(a, b, degenerate=degenerate)
+        gap, effect = (
+            effects.mean_difference_unpaired(a, b, confidence),
+            effects.cohens_d_unpaired(a, b, confidence),
+        )
     return {
         "test": name, "n_tested": n,
         "difference": float(gap.value), "difference_low": float(gap.low), "difference_high": float(gap.high),
         "statistic": float(result.statistic), "pvalue": float(result.pvalue),
         "cohens_d": float(effect.value), "cohens_d_low": float(effect.low),
-        "cohens_d_high": float(effect.high),
-        "degenerate": bool(result.degenerate),
+        "cohens_d_high": float(effect.high), "degenerate": bool(result.degenerate),
     }  # fmt: skip
 
 
-def _corrected(
-    part: Any,
-    reference: Any,
-    names: tuple[str, str],
-    pair: Mapping[str, Any],
-    splits: tuple[float, float],
-    degenerate: str,
-) -> dict[str, Any]:
-    """Return what changes in a paired comparison with the variance of splits that share samples."""
-    if pair["test"] != "paired_t":
-        raise ValueError("splits: two algorithms that share no seed are not allowed; the same splits are")
-    d = _shared_differences(part, reference, names)
-    result = corrected_resampled_t(d, *splits, degenerate=degenerate)
-    wider = np.sqrt(1 + len(d) * splits[1] / splits[0])
-    middle = pair["difference"]
-    ends = {
-        f"difference_{end}": middle + wider * (pair[f"difference_{end}"] - middle) for end in ("low", "high")
-    }
-    tested = {"statistic": float(result.statistic), "pvalue": float(result.pvalue)}
-    return ends | tested | {"test": "corrected_resampled_t", "degenerate": bool(result.degenerate)}
-
-
-def _is_paired(own: Any, other: Any, names: tuple[str, str], pairing: str) -> bool:
+def _is_paired(pair: Mapping[str, Any], pairing: str) -> bool:
     if pairing != "auto":
         return pairing == "paired"
+    (name, own), (other_name, other) = ((name, scores.index) for name, scores in pair.items())
     shared = len(own.intersection(other))
     if 0 < shared < max(len(own), len(other)):
         raise ValueError(
-            f"scores: {names[0]!r} and {names[1]!r} share {shared} of their {len(own)} and {len(other)} "
+            f"scores: {name!r} and {other_name!r} share {shared} of their {len(own)} and {len(other)} "
             "seeds; write failed seeds as NaN, or set pairing to 'paired' or 'unpaired'"
         )
     return shared > 0
 
 
-def _shared_differences(part: Any, reference: Any, names: tuple[str, str]) -> Floats:
+def _shared_differences(pair: Mapping[str, Any]) -> Floats:
+    part, reference = pair.values()
     both = part.dropna().index.intersection(reference.dropna().index)
     if len(both) < 2:
+        name, other = pair
         raise ValueError(
-            f"scores: {names[0]!r} and {names[1]!r} both have a score for {len(both)} seeds; "
-            "at least 2 are needed"
+            f"scores: {name!r} and {other!r} both have a score for {len(both)} seeds; at least 2 are needed"
         )
     return paired_differences(part[both].to_numpy(), reference[both].to_numpy())
+
+
+def seeds_notes(table: DataFrame, *, confidence: float = 0.95, alpha: float = 0.05) -> list[str]:
+    """Return the sentences that belong under a table of :func:`seeds_table`."""
+    notes = [
+        f"Intervals are t intervals at {100 * confidence:g} %, that of Cohen's d inverts the noncentral t; "
+        f"they are not adjusted for the number of comparisons. Verdicts: Holm-adjusted p at most {alpha:g}. "
+        "Differences are algorithm minus baseline; the d of paired tests is mean over sd of the differences.",
+        CORRECTED if "corrected_resampled_t" in set(table["test"]) else INDEPENDENT,
+    ]
+    for row in table.to_dict("records"):
+        name, n_missing = row["algorithm"], row["n_missing"]
+        if n_missing:
+            notes.append(
+                f"{name}: {n_missing} of {n_missing + row['n_seeds']} seeds have no score "
+                f"({row['missing_seeds']}). Its figures are over the others, and flatter it if it fails "
+                "where it is bad."
+            )
+        if row["sd"] == 0:
+            notes.append(f"{name}: every seed has the same score, so that its mean has no interval.")
+        if row["degenerate"] == 1:
+            notes.append(f"{name}: no spread in what is tested; the test has no verdict of its own.")
+    few = int(table["n_seeds"].min())
+    if few < FEW_SEEDS:
+        notes.append(f"{few} seeds are few: t intervals then lean on scores being normal.")
+    if "best" in table:
+        n = int(table["n_seeds"].max())
+        notes.append(
+            f"The best of several seeds is not what an algorithm reaches: of {n} normal scores the best lies "
+            f"{expected_maximum(n):.2f} standard deviations above the mean on average, and it rises with "
+            "the number of seeds. Compare means."
+        )
+    return notes
+
+
+def expected_maximum(n: int) -> float:
+    """Return the expected maximum of n independent standard normal values."""
+    from scipy.integrate import quad
+    from scipy.stats import norm
+
+    return float(quad(lambda x: x * n * norm.pdf(x) * norm.cdf(x) ** (n - 1), -10, 10, epsabs=1e-10)[0])
+
+
+def display_table(table: DataFrame) -> DataFrame:
+    """Return a table of :func:`seeds_table` for print; a column data stays first."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for one in table.to_dict("records"):
+        row: dict[str, Any] = {"data": one["data"]} if "data" in one else {}
+        missing = f" (+{one['n_missing']} missing)" if one["n_missing"] else ""
+        row |= {
+            "algorithm": str(one["algorithm"]), "seeds": f"{one['n_seeds']}{missing}",
+            "mean": _with_interval(one, "mean", 4), "sd": show(one["sd"], 4),
+        }  # fmt: skip
+        for end in ("worst", "best"):
+            if end in one:
+                row[f"{end} (seed)"] = f"{show(one[end], 4)} ({one[f'{end}_seed']})"
+        tested = one["test"] == one["test"]
+        rows.append(row | {
+            "difference": _with_interval(one, "difference", 4),
+            "test": f"{NAMES[one['test']]}, n = {one['n_tested']:g}" if tested else "",
+            "p": _probability(one["pvalue"]), "p (Holm)": _probability(one["pvalue_holm"]),
+            "Cohen's d": _with_interval(one, "cohens_d", 2), "verdict": one["verdict"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _with_interval(row: Mapping[Any, Any], name: str, digits: int) -> str:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    interval = f" [{show(low, digits)}, {show(high, digits)}]" if math.isfinite(low) else ""
+    return show(value, digits) + interval
+
+
+def _probability(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else show(value, 4)

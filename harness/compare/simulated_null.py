@@ -1,46 +1,58 @@
-"""Dietterich's simulated data sets: two algorithms whose errors are fixed with the data set."""
+"""``study=simulated_null``: size and power of the tests on the simulated data sets of Dietterich (1998)."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, hypergeom
 
-from harness.compare.designs import (
-    N_HALVINGS,
-    Differences,
-    check_even,
-    first_trials,
-    fold_sizes,
-    split_sizes,
-)
-from harness.compare.learner_tests import HOLD_OUT, TESTS, count_rejections
+from harness.compare import learner_tests as lt
+from harness.compare import rates
+from harness.compare.figure_rates import FLOORED, curve_figure, reference_figure
+from harness.compare.learner_tests import HOLD_OUT, TESTS, Differences, Experiment, Floats, Ints
+from harness.compare.report_parts import Figures, pick, read_table, records, sections
+from harness.errors import UserError
+from harness.evaluation.rates import write_table
+from harness.runtime.parallel import Run
+from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
+from harness.writing.report import Captioned, Report
+from harness.writing.table_text import show
 
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 BLOCK = 1000
 """Trials that share a generator; a block is always drawn whole, so that more trials extend fewer."""
 HALVES = ("exact", "random")
 NEGLIGIBLE = 1e-14
+SOURCE = (
+    "Simulated data sets of Dietterich (1998): A errs with probability {:g} on one half of the examples "
+    "and {:g} on the other, B the other way round; which examples either gets wrong is drawn once for a "
+    "data set and does not depend on what was trained on."
+)
+NO_LEARNING = (
+    "Nothing is trained: the training sets' own variation, which real learners have, is absent, so that "
+    "these are sizes under variation of the test sets alone. study=training_sets has both."
+)
+REFERENCE = (
+    "References: another program's shares of 20,000 data sets, and for tests of one hold-out the enumerated "
+    "probabilities; a reference is met when the difference is at most 3.5 of its standard errors."
+)
 
 
 class Point(NamedTuple):
     """What the data sets of a point have in common.
 
-    Attributes
-    ----------
-    halves : {"exact", "random"}
-        Whether just half of the examples lie in either region, or each does with probability 1/2.
-    low, high : float
-        Error probabilities of the two regions at difference 0.
-    difference : float
-        True error rate of B minus that of A, >= 0.
-    n_examples : int
-        Of a data set; even.
-    test_share : float
-        Part of the examples that a random split tests on.
-    n_resamples, n_folds : int
+    `halves`: whether just half of the examples lie in either region ("exact"), or each does with probability
+    1/2 ("random"). `low` and `high` are the error probabilities of the regions at difference 0; `difference`
+    >= 0 is the true error rate of B minus that of A; a random split tests on `test_share` of the
+    `n_examples`.
     """
 
     halves: str
@@ -53,60 +65,63 @@ class Point(NamedTuple):
     n_folds: int
 
 
-def check_point(point: Point) -> None:
-    """Raise ValueError unless data sets of this kind can be drawn.
+N_REFERENCE = 20_000
+"""Data sets behind each reference."""
+# level .05, two-sided; measured once by a program that shares no code with this one
+REFERENCES = {
+    "exact": {
+        "resampled_t": 0.612, "kfold_t": 0.046, "five_by_two_t": 0.026, "five_by_two_f": 0.030,
+        "corrected_resampled_t": 0.045,
+    },
+    "random": {
+        "resampled_t": 0.616, "kfold_t": 0.050, "five_by_two_t": 0.027, "five_by_two_f": 0.033,
+        "corrected_resampled_t": 0.050,
+    },
+}  # fmt: skip
+# one hold-out of 100 examples drawn independently, by enumeration, to four digits
+ENUMERATED = {
+    "mcnemar": 0.0257, "mcnemar_uncorrected": 0.0512, "mcnemar_exact": 0.0292, "mcnemar_midp": 0.0462,
+    "proportion": 0.0552,
+}  # fmt: skip
+STANDARD = {
+    halves: Point(halves, 0.05, 0.15, 0.0, 300, 1 / 3, n_resamples=30, n_folds=10) for halves in REFERENCES
+}
 
-    Examples
-    --------
-    >>> check_point(Point("exact", 0.05, 0.15, 0.2, 300, 1 / 3, 30, 10))
-    Traceback (most recent call last):
-    ...
-    ValueError: difference: 0.2 is not allowed with error probabilities 0.05 and 0.15; 0 to 0.1 is
-    """
-    if point.halves not in HALVES:
-        raise ValueError(f"halves: {point.halves!r} is not allowed; choose from {', '.join(HALVES)}")
+
+def reference(point: Point, test: str, alpha: float, enumerated: bool) -> tuple[float, float]:
+    """Return what another program measured as a Type I error and its standard error; NaN where it did not."""
+    if alpha != 0.05 or point != STANDARD[point.halves]:
+        return np.nan, np.nan
+    if enumerated:
+        known = point.halves == "random" and test in ENUMERATED
+        return (ENUMERATED[test], 0.0) if known else (np.nan, np.nan)
+    value = REFERENCES[point.halves].get(test, np.nan)
+    return value, float(np.sqrt(value * (1 - value) / N_REFERENCE))
+
+
+def check_point(point: Point) -> None:
+    """Raise UserError unless data sets of this kind can be drawn."""
     low, high = point.low, point.high
     if not 0 <= low <= high <= 1:
-        raise ValueError(f"errors: {low!r}, {high!r} is not allowed; 0 <= first <= second <= 1 is")
+        raise UserError(f"errors: {low!r}, {high!r} is not allowed; 0 <= first <= second <= 1 is")
     most = round(2 * min(low, 1 - high), 12)
     if not 0 <= point.difference <= most:
-        raise ValueError(
+        raise UserError(
             f"difference: {point.difference!r} is not allowed with error probabilities {low!r} and {high!r}; "
             f"0 to {most:g} is"
         )
-    check_even(point.n_examples)
-    split_sizes(point.n_examples, point.test_share)
-    fold_sizes(point.n_examples, point.n_folds)
-    if point.n_resamples < 2:
-        raise ValueError(f"n_resamples: {point.n_resamples} is not allowed; at least 2 are")
+    lt.check_design(point.n_examples, point.test_share, point.n_folds)
 
 
-def region_errors(point: Point) -> NDArray[np.float64]:
-    """Return the error probabilities, rows A and B, columns the two regions.
-
-    The first region is easier for A, the second for B; a true difference takes half of itself off A's
-    probabilities and adds half to B's, so that the mean error rates differ by just that.
-
-    Examples
-    --------
-    >>> region_errors(Point("exact", 0.05, 0.15, 0.04, 300, 1 / 3, 30, 10)).round(3).tolist()
-    [[0.03, 0.13], [0.17, 0.07]]
-    """
+def region_errors(point: Point) -> Floats:
+    """Return the error probabilities, rows A and B, columns the two regions: the first is easier for A."""
     half = point.difference / 2
     errors = np.array([[point.low - half, point.high - half], [point.high + half, point.low + half]])
     return errors.clip(0, 1)
 
 
 def draw_data_sets(point: Point, n_trials: int, generator: np.random.Generator) -> Ints:
-    """Draw data sets, each as its numbers of examples that only A, only B, and both get wrong.
-
-    In its region an example is an error of A and, independently, of B with the region's probabilities.
-    No learning takes place: an example that is wrong stays wrong whatever is trained on.
-
-    Returns
-    -------
-    int array, shape (n_trials, 3)
-    """
+    """Draw data sets, each as its numbers of examples that only A, only B, and both get wrong."""
     half = point.n_examples // 2
     first = generator.binomial(point.n_examples, 0.5, n_trials) if point.halves == "random" else half
     first = np.broadcast_to(first, n_trials)
@@ -122,24 +137,8 @@ def draw_data_sets(point: Point, n_trials: int, generator: np.random.Generator) 
 def deal(cells: Ints, n_examples: int, sizes: Sequence[int], generator: np.random.Generator) -> Ints:
     """Deal the examples of each data set at random to disjoint parts of the given sizes.
 
-    Parameters
-    ----------
-    cells : int array, shape (n_trials, n_cells)
-        How many examples are of each kind; the others are of none.
-    n_examples : int
-    sizes : sequence of int
-        Their sum is `n_examples` at most.
-
-    Returns
-    -------
-    int array, shape (n_trials, n_parts, n_cells)
-        How many of each kind a part got: multivariate hypergeometric.
-
-    Examples
-    --------
-    >>> dealt = deal(np.array([[4, 2]]), 10, [5, 5], np.random.default_rng(0))
-    >>> dealt.sum(axis=1).tolist()
-    [[4, 2]]
+    `cells`, shape (n_trials, n_cells), counts those of each kind, the others being of none; returned is how
+    many of each kind a part got, shape (n_trials, n_parts, n_cells): multivariate hypergeometric.
     """
     left = np.concatenate([cells, n_examples - cells.sum(axis=-1, keepdims=True)], axis=-1)
     dealt = np.zeros((len(cells), len(sizes), cells.shape[-1]), dtype=np.int64)
@@ -159,107 +158,44 @@ def deal(cells: Ints, n_examples: int, sizes: Sequence[int], generator: np.rando
 
 
 def draw_differences(point: Point, n_trials: int, generator: np.random.Generator) -> Differences:
-    """Draw data sets and what the tests see of each.
-
-    A split into training and test set is random; as errors do not depend on training, only how many
-    of the discordant examples fall into a test set matters.
-    """
+    """Draw data sets and what the tests see of each: how many discordant examples fall into a test set."""
     n = point.n_examples
-    n_train, n_test = split_sizes(n, point.test_share)
+    n_train, n_test = lt.split_sizes(n, point.test_share)
     cells = draw_data_sets(point, n_trials, generator)
     alone = cells[:, :2]
-    resamples = [deal(alone, n, [n_test], generator)[:, 0] for _ in range(point.n_resamples)]
-    folds = fold_sizes(n, point.n_folds)
-    halves = [deal(alone, n, [n // 2, n // 2], generator) for _ in range(N_HALVINGS)]
-    return Differences(
-        _apart(np.stack(resamples, axis=1)) / n_test,
-        _apart(deal(alone, n, folds, generator)) / np.array(folds),
-        _apart(np.stack(halves, axis=1)) / (n // 2),
-        as_outcomes(deal(cells, n, [n_test], generator)[:, 0], n_test),
-        n_train,
-        n_test,
-    )
+    halves_of, folds = [n // 2, n // 2], lt.fold_sizes(n, point.n_folds)
+    resamples = np.stack([deal(alone, n, [n_test], generator)[:, 0] for _ in range(point.n_resamples)], 1)
+    halves = np.stack([deal(alone, n, halves_of, generator) for _ in range(lt.N_HALVINGS)], 1)
+    dealt = ((resamples, n_test), (deal(alone, n, folds, generator), np.array(folds)), (halves, n // 2))
+    hold_out = lt.as_outcomes(deal(cells, n, [n_test], generator)[:, 0], n_test)
+    one, two, three = ((x[..., 0] - x[..., 1]) / size for x, size in dealt)
+    return Differences(one, two, three, hold_out, n_train, n_test)
 
 
-def _apart(alone: Ints) -> Ints:
-    return alone[..., 0] - alone[..., 1]
+def simulate_block(point: Point, experiment: Experiment, start: int, stop: int) -> dict[str, NDArray[Any]]:
+    """Return the rejections on the data sets `start` to `stop` - 1, all of one block of 1000."""
+    generator = rng(experiment.seed, "simulated null", *point, start // BLOCK)
+    seen = lt.first_trials(draw_differences(point, BLOCK, generator), stop - start)
+    return lt.count_rejections(seen, experiment.tests, experiment.alphas)
 
 
-def as_outcomes(cells: Ints, n_documents: int) -> Ints:
-    """Return joint outcomes e1..e8 of sets of negatives, from (only A, only B, both wrong).
-
-    Examples
-    --------
-    >>> as_outcomes(np.array([[3, 1, 2]]), 10).tolist()
-    [[0, 0, 0, 0, 2, 1, 3, 4]]
-    """
-    counts = np.zeros((*cells.shape[:-1], 8), dtype=np.int64)
-    counts[..., 6], counts[..., 5], counts[..., 4] = cells[..., 0], cells[..., 1], cells[..., 2]
-    counts[..., 7] = n_documents - cells.sum(axis=-1)
-    return counts
-
-
-def simulate_block(
-    point: Point, tests: Sequence[str], alphas: Sequence[float], seed: int, block: int, n_trials: int
-) -> dict[str, Ints]:
-    """Return the rejections on the first `n_trials` data sets of a block of 1000."""
-    generator = rng(seed, "simulated null", *point, block)
-    seen = draw_differences(point, BLOCK, generator)
-    return count_rejections(first_trials(seen, n_trials), tests, alphas)
-
-
-def enumerate_hold_out(
-    point: Point, tests: Sequence[str], alphas: Sequence[float]
-) -> dict[str, NDArray[np.float64]]:
-    """Return the exact rejection probabilities of the tests that see one hold-out.
-
-    All numbers of examples that only A, only B, and both get wrong in a test set are weighed by their
-    probability. With exact halves the number of tested examples of the first region is hypergeometric,
-    with halves drawn at random binomial.
-
-    Parameters
-    ----------
-    point : Point
-    tests : sequence of str
-        Among :data:`HOLD_OUT`.
-    alphas : sequence of float
-
-    Returns
-    -------
-    dict
-        `rejected`, `for_a` (n_tests, n_alphas) and `degenerate` (n_tests,), as probabilities.
-
-    Examples
-    --------
-    >>> point = Point("random", 0.05, 0.15, 0.0, 300, 1 / 3, 30, 10)
-    >>> enumerate_hold_out(point, ["mcnemar", "mcnemar_midp"], [0.05])["rejected"].round(4).tolist()
-    [[0.0257], [0.0462]]
-    """
-    unknown = sorted(set(tests) - set(HOLD_OUT))
-    if unknown:
-        raise ValueError(f"tests: {unknown[0]!r} is not allowed; choose from {', '.join(HOLD_OUT)}")
+def enumerate_hold_out(point: Point, tests: Sequence[str], alphas: Sequence[float]) -> dict[str, Floats]:
+    """Return the exact rejection probabilities of `tests` that see one hold-out, as counts of rejections."""
     cells, weight = hold_out_law(point)
-    n_train, n_test = split_sizes(point.n_examples, point.test_share)
+    n_train, n_test = lt.split_sizes(point.n_examples, point.test_share)
     nothing = np.zeros((len(cells), 0))
-    seen = Differences(nothing, nothing, nothing, as_outcomes(cells, n_test), n_train, n_test)
-    found: dict[str, list[NDArray[np.float64]]] = {"rejected": [], "for_a": [], "degenerate": []}
-    for name in tests:
-        result = TESTS[name].test(seen)
-        verdicts = result.pvalue[:, None] <= np.asarray(alphas, dtype=float)
-        found["rejected"].append(weight @ verdicts)
-        found["for_a"].append(weight @ (verdicts & (TESTS[name].lean(seen) < 0)[:, None]))
-        found["degenerate"].append(weight @ result.degenerate)
-    return {name: np.array(values) for name, values in found.items()}
+    seen = Differences(nothing, nothing, nothing, lt.as_outcomes(cells, n_test), n_train, n_test)
+    return lt.count_rejections(seen, tests, alphas, weight)
 
 
-def hold_out_law(point: Point) -> tuple[Ints, NDArray[np.float64]]:
+def hold_out_law(point: Point) -> tuple[Ints, Floats]:
     """Return the (only A, only B, both wrong) of a hold-out, shape (n, 3), and their probabilities (n,).
 
     The generating function of the three numbers is ``sum_k P(k) g_1^k g_2^(n - k)``, k the tested examples of
     the first region and g the generating function of one example of a region; its values at roots of
     unity are Fourier transformed.
     """
-    n = split_sizes(point.n_examples, point.test_share)[1]
+    n = lt.split_sizes(point.n_examples, point.test_share)[1]
     a, b = region_errors(point)
     chances = np.stack([a * (1 - b), b * (1 - a), a * b], axis=-1)  # (regions, cells)
     reach = (binom.isf(NEGLIGIBLE, n, chances.max(axis=0)).astype(int) + 2).clip(max=n + 1)
@@ -276,3 +212,170 @@ def hold_out_law(point: Point) -> tuple[Ints, NDArray[np.float64]]:
     law = np.fft.ifftn(transform).real
     cells = np.argwhere(law > NEGLIGIBLE)
     return cells, law[tuple(cells.T)]
+
+
+def list_points(setting: Mapping[str, Any]) -> list[Point]:
+    """Return what is simulated: all halves and differences at `n_examples`, then other sizes; check them."""
+    halves, n_examples = setting["halves"], setting["n_examples"]
+    if len(setting["errors"]) != 2:
+        raise UserError(f"errors: {list(setting['errors'])!r} is not allowed; two error probabilities are")
+    low, high = setting["errors"]
+    apart = dict.fromkeys((0.0, *setting["differences"]))
+    grid = [(kind, difference, n_examples) for kind in halves for difference in apart]
+    grid += [(halves[0], 0.0, n) for n in setting["sizes"] if n != n_examples]
+    design: list[Any] = [setting[name] for name in ("test_share", "n_resamples", "n_folds")]
+    points = [Point(kind, low, high, difference, n, *design) for kind, difference, n in grid]
+    for point in points:
+        check_point(point)
+    return points
+
+
+def measure(points: Sequence[Point], experiment: Experiment, run: Run) -> DataFrame:
+    """Return the table of sizes and powers at the points."""
+    step, words = BLOCK, "simulated data sets"
+    counted = experiment.count_at(points, step, run, simulate_block, description=words)
+    made: list[dict[str, Any]] = []
+    for point, counts in zip(points, counted, strict=True):
+        made += _rows_of_point(point, experiment, counts)
+    return rates.tabulate(made)
+
+
+def _rows_of_point(point: Point, experiment: Experiment, counts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    key = {
+        "study": "simulated_null", "setting": f"{point.halves} halves", "n_examples": point.n_examples,
+        "difference": 0.0 - point.difference, "difference_se": 0.0,  # A minus B; no negative zero
+    }  # fmt: skip
+    power = point.difference > 0
+    held = experiment._replace(tests=[test for test in experiment.tests if test in HOLD_OUT])
+    chances = enumerate_hold_out(point, held.tests, held.alphas) if held.tests else {}
+    exact = rates.rows(held, key, chances, power, exact=True)
+    truth = {(row["test"], row["alpha"]): (row["rate"], 0.0) for row in exact}
+    made = rates.rows(experiment, key, counts, power, exact=False) + exact
+    for row in made:
+        place, is_exact = (row["test"], row["alpha"]), row["method"] == "enumeration"
+        known = None if is_exact else truth.get(place)
+        row["reference"], row["reference_se"] = known or reference(point, *place, is_exact)
+    return made
+
+
+def run_study(
+    run: RunFolder, stage_run: Callable[..., Run], seed: int, *, experiment: Experiment, **setting: Any
+) -> tuple[dict[str, Any], Report]:
+    """Run the study and write its table; return facts for ``provenance.json`` and the report."""
+    points = list_points(setting)
+    tests, alphas, n_trials, _ = experiment
+    with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
+        table = measure(points, experiment, stage_run("simulated null", seed, tests, alphas))
+    write_table(table, run.out / rates.TABLE)
+    about = [SOURCE.format(*setting["errors"]), NO_LEARNING, REFERENCE]
+    parts = captioned_tables(table, setting)
+    front = sections(findings(table, setting["n_examples"]), about, [], parts)
+    title = "Size and power of tests of learning algorithms: simulated data sets"
+    return {"n_trials": n_trials, "n_points": len(points)}, Report(title, front, {rates.STEM: parts})
+
+
+def captioned_tables(table: DataFrame, setting: Mapping[str, Any]) -> list[Captioned]:
+    """Return the tables of the report: sizes beside references, sizes by level and by N, power."""
+    n, alpha, first = setting["n_examples"], rates.main_alpha(table), f"{setting['halves'][0]} halves"
+    simulated = pick(table, method="simulation", setting=first)
+    by_level = rates.wide_table(pick(simulated, n_examples=n, kind="size"), "alpha", "level {:g}")
+    parts = [
+        (f"Type I errors at level {alpha:g}, {n} examples, beside references", sizes_table(table, n, alpha)),
+        (f"Type I errors at every level, {first}, {n} examples", by_level),
+    ]
+    by_n = pick(simulated, alpha=alpha, kind="size").sort_values("n_examples", kind="stable")
+    if by_n["n_examples"].nunique() > 1:
+        wide = rates.wide_table(by_n, "n_examples", "{} examples")
+        parts.append((f"Type I errors at level {alpha:g}, {first}", wide))
+    power = pick(simulated, n_examples=n, kind="power", alpha=alpha)
+    if len(power):
+        wide = rates.wide_table(power.assign(excess=-power["difference"]), "excess", "{:g}")
+        parts.append((f"Power at level {alpha:g}, {first}, {n} examples, by B's excess error rate", wide))
+    return parts
+
+
+def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
+    """Return the Type I errors beside their references, a row for each test and kind of halves."""
+    import pandas as pd
+
+    shown = [
+        {
+            "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
+            "Type I error": show(row["rate"], 4)
+            if row["method"] == "enumeration" else rates.with_interval(row),
+            "reference": show(row["reference"], 4), "met": row["reference_met"],
+            "degenerate": show(row["degenerate_share"], 4), "verdict": row["verdict"],
+        }
+        for row in records(pick(table, kind="size", alpha=alpha, n_examples=n_examples))
+    ]  # fmt: skip
+    return pd.DataFrame(shown)
+
+
+def findings(table: DataFrame, n_examples: int) -> list[str]:
+    """Return in sentences which tests hold their level, which references are met, and who has most power."""
+    simulated = pick(table, alpha=rates.main_alpha(table), n_examples=n_examples, method="simulation")
+    lines = rates.setting_findings(pick(simulated, kind="size"))
+    judged = table[table["reference_met"] != ""]
+    if len(judged):
+        missed = [
+            f"{TESTS[row['test']].label}, {row['setting']}, {row['method']}, {row['kind']} at level "
+            f"{row['alpha']:g}, {row['n_examples']} examples, true difference {row['difference']:g}: "
+            f"{row['rate']:.4f} against {row['reference']:.4f}"
+            for row in records(pick(judged, reference_met="no"))
+        ]
+        text = f"{len(judged) - len(missed)} of {len(judged)} references are met"
+        lines.append(text + ": all but " * bool(missed) + "; ".join(missed) + ".")
+    power = pick(simulated, kind="power")
+    if len(power):
+        lines.append(_power_finding(power, pick(simulated, kind="size", verdict="liberal")))
+    return [*lines, rates.degenerate_finding(simulated)]
+
+
+def _power_finding(power: DataFrame, liberal: DataFrame) -> str:
+    apart = sorted(-power["difference"].unique())
+    middle, setting = apart[len(apart) // 2], power["setting"].iloc[0]
+    left_out = sorted(pick(liberal, setting=setting)["test"])
+    fair = pick(power, difference=-middle, setting=setting)
+    fair = fair[~fair["test"].isin(left_out)].sort_values("rate", ascending=False, kind="stable")
+    told = [f"{TESTS[row['test']].label} {row['rate']:.2f}" for row in records(fair)]
+    return (
+        f"Power where B's error rate is {middle:g} higher ({setting}; liberal tests, "
+        f"{', '.join(TESTS[test].label for test in left_out) or 'none'}, left out): {', '.join(told)}."
+    )
+
+
+def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+    """Return the figures of a finished study, from its table."""
+    table, setting = read_table(out / rates.TABLE), facts["config"]["simulated_null"]
+    alpha, n, first = rates.main_alpha(table), int(setting["n_examples"]), f"{setting['halves'][0]} halves"
+    level = pick(table, method="simulation", alpha=alpha)
+    source = SOURCE.format(*setting["errors"])
+    trials = f"{int(level['n_trials'].max()):,} data sets a point. {rates.BARS}"
+    sizes = pick(level, kind="size", n_examples=n)
+    heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
+    titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
+    made: Figures = {
+        "type_i_errors": (
+            partial(reference_figure, sizes, titles, width),
+            f"Type I errors of two-sided tests of learning algorithms at level {alpha:g}, beside references "
+            f"(their bars: 1.96 standard errors). {source} {setting['n_resamples']} random splits, "
+            f"{setting['n_folds']} folds, five halvings, one hold-out. {trials} {REFERENCE}",
+        )
+    }
+    at_n = pick(level, n_examples=n, setting=first)
+    if (at_n["kind"] == "power").any():
+        at_n = at_n.assign(excess=0.0 - at_n["difference"])
+        made["power"] = (
+            partial(curve_figure, at_n, "power", "excess", width),
+            f"Power at level {alpha:g} against the excess of B's true error rate, {n} examples, {first}. "
+            "Hollow, at 0: the Type I error; beyond it rejections count in which A showed fewer errors. A "
+            f"test that is liberal at 0 gains nothing by its power. {source} {trials} {NO_LEARNING}",
+        )
+    by_n = pick(level, kind="size", setting=first)
+    if by_n["n_examples"].nunique() > 1:
+        made["type_i_errors_by_examples"] = (
+            partial(curve_figure, by_n, "size", "n_examples", width),
+            f"Type I errors at level {alpha:g} against the number of examples of a data set, {first}. "
+            f"{FLOORED} {source} {trials}",
+        )
+    return made

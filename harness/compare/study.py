@@ -1,33 +1,26 @@
 """The command ``harness compare``: one function a study, in a common shell."""
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.compare import simulated_null_report, training_sets_report
-from harness.compare.comparison import compare_learners
-from harness.compare.comparison_figures import draw_comparison
-from harness.compare.simulated_null_study import simulated_null
-from harness.compare.training_sets_study import training_sets
-from harness.drawing.style import plain_options
-from harness.errors import UserError
+from harness.compare import learners, simulated_null, training_sets
+from harness.compare.report_parts import Figures
+from harness.drawing.style import figure_style, plain_options, save_figure
 from harness.runtime.parallel import Workers, make_run
-from harness.runtime.provenance import (
-    NAME,
-    Clock,
-    check_finished,
-    check_folder,
-    command_line,
-    describe_software,
-    read_provenance,
-    write_provenance,
-)
-from harness.runtime.store import Store, digest
-from harness.writing.page import NAME as PAGE
-from harness.writing.page import write_page
+from harness.runtime.provenance import check_finished, read_provenance
+from harness.runtime.run_folder import Say, open_run
+from harness.runtime.store import Store
+from harness.writing.captions import write_captions
+from harness.writing.report import Section, bullets, write_report
 
-Say = Callable[[str], None]
+# a module has `run_study` (run, stage_run, seed, **options) -> (facts for provenance.json, report), and
+# `figures` (folder, what provenance.json holds, width)
+STUDIES: dict[str, Any] = {
+    "learners": learners, "simulated_null": simulated_null, "training_sets": training_sets,
+}  # fmt: skip
 
 
 def compare(
@@ -35,7 +28,6 @@ def compare(
     study: str,
     out: Path,
     config: Mapping[str, Any],
-    seed: int,
     figure: Mapping[str, Any],
     cache: Path | None,
     workers: Workers,
@@ -44,96 +36,49 @@ def compare(
 ) -> None:
     """Run one study of learning algorithms and leave its tables, figures and summary in `out`.
 
-    Parameters
-    ----------
-    study : str
-        A key of `STUDIES`.
-    out : Path
-        Where the run writes; new, empty, or of the same configuration.
-    config : mapping
-        JSON types that make two runs the same run; written to ``provenance.json``.
-    seed : int
-    figure : mapping
-        `formats`, `dpi` and `width`.
-    cache : Path or None
-        Folder of kept units of work.
-    workers : Workers
-    options : mapping
-        The study's own keywords.
-    say : callable
-        Shows a line to the user.
+    `study` is a key of `STUDIES`, and `options` are its own keywords; `config`, with `seed`, is what makes
+    two runs the same run; `figure` has `formats`, `dpi` and `width`.
 
     Raises
     ------
     UserError
         If the input cannot be used; `out` is left as it was.
     """
-    state = check_folder(out, config)
-    if state == "finished":
-        say(f"{out} holds this very run, finished; summary: {out / 'summary.md'}")
-        return
-    clock = Clock(say)
-    facts: dict[str, Any] = {
-        "finished": False,
-        "identity": digest(dict(config)),
-        "command": command_line(),
-        "study": study,
-        "seed": seed,
-        "config": dict(config),
-        **describe_software(),
-    }
-    write_provenance(out, facts)
-    stage_run = functools.partial(make_run, workers, Store(cache))
-    try:
-        found, lines = STUDIES[study](
-            out=out, seed=seed, stage_run=stage_run, clock=clock, figure=figure, say=say, **options
+    with open_run(out, config, say) as run:
+        if run is None:
+            return
+        run.note(study=study, seed=config["seed"], config=dict(config))
+        facts, report = STUDIES[study].run_study(
+            run, partial(make_run, workers, Store(cache)), config["seed"], **options
         )
-    except UserError:
-        if state == "new":
-            (out / NAME).unlink(missing_ok=True)
-        raise
-    facts |= dict(found) | {"seconds": clock.seconds, "peak_mib": clock.peak_mib}
-    write_provenance(out, facts)
-    write_page(out)
-    write_provenance(out, facts | {"finished": True})
-    say("\n" + "\n".join(lines))
-    say(f"\nSummary: {out / 'summary.md'}; as a page: {out / PAGE}")
+        run.note(**facts)
+        with run.clock.stage("figures and summary"):
+            drawn = draw_figures(out, run.facts, **figure)
+            files = [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
+            look = Section(
+                "What to look at", [bullets(["figures/captions.md says what each figure shows", *files])]
+            )
+            write_report(out, replace(report, sections=[*report.sections, look]), run.facts)
+        run.tell(drawn, report.sections[0].blocks[0].lines)
 
 
 def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
-    """Draw the figures of a finished comparison again, from its tables; None where `folder` holds none.
-
-    Parameters
-    ----------
-    folder : Path
-    figure : mapping
-        `formats`, `dpi` and `width`; other keys are for figures of ``harness run``.
-
-    Raises
-    ------
-    UserError
-        If the comparison is not finished.
-    """
+    """Draw the figures of a finished comparison again, from its tables; None where `folder` holds none."""
     facts = read_provenance(folder)
-    if facts is None or facts.get("study") not in FIGURES:
+    if facts is None or facts.get("study") not in STUDIES:
         return None
     check_finished(folder, facts)
-    return FIGURES[facts["study"]](folder, facts, **plain_options(figure))
+    return draw_figures(folder, facts, **plain_options(figure))
 
 
-# study -> function(out, seed, stage_run, clock, figure, say, **options) -> (facts for provenance.json, lines)
-STUDIES: dict[str, Callable[..., tuple[Mapping[str, Any], list[str]]]] = {
-    "learners": compare_learners,
-    "simulated_null": simulated_null,
-    "training_sets": training_sets,
-}
-# study -> function(folder, what provenance.json holds, formats, dpi, width) -> paths
-FIGURES: dict[str, Callable[..., list[Path]]] = {
-    "learners": draw_comparison,
-    "simulated_null": lambda folder, facts, **figure: simulated_null_report.draw_figures(
-        folder, facts["config"]["simulated_null"], **figure
-    ),
-    "training_sets": lambda folder, facts, **figure: training_sets_report.draw_figures(
-        folder, facts, facts["config"]["training_sets"], **figure
-    ),
-}
+def draw_figures(
+    out: Path, facts: Mapping[str, Any], *, formats: Sequence[str], dpi: float, width: float
+) -> list[Path]:
+    """Draw the figures of a study from the tables in its folder, and write their captions."""
+    figures: Figures = STUDIES[facts["study"]].figures(out, facts, float(width))
+    paths = []
+    for stem, (make, caption) in figures.items():
+        with figure_style():
+            paths += save_figure(make(caption), out / "figures", stem, formats, dpi)
+    write_captions(out / "figures", {stem: caption for stem, (_, caption) in figures.items()})
+    return paths

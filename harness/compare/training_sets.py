@@ -1,65 +1,132 @@
-"""Training sets drawn anew from a corpus: two learners whose true difference is known."""
+"""``study=training_sets``: tests of learning algorithms on training sets drawn anew from a corpus."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.compare.designs import (
-    N_HALVINGS,
-    Differences,
-    check_even,
-    fold_sizes,
-    held_out,
-    join_trials,
-    split_sizes,
-)
-from harness.compare.learner_tests import count_rejections
-from harness.compare.learners import LEARNERS, Floats
-from harness.compare.simulated_null import as_outcomes
+from harness.compare import learner_tests as lt
+from harness.compare import rates
+from harness.compare.figure_rates import FLOORED, curve_figure
+from harness.compare.learner_tests import TESTS, Bools, Differences, Experiment, Floats, Ints
+from harness.compare.report_parts import Figures, pick, read_table, records, sections
 from harness.corpora.corpus import Corpus
+from harness.errors import UserError
+from harness.evaluation.rates import write_table
 from harness.features import AsStored, Dictionary, TfIdf
+from harness.results.captions import sentence
+from harness.runtime.parallel import Run
+from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
+from harness.writing.report import Captioned, Report
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 TRAINED_ON = ("resample", "fold", "half")
 """Training sets of the three designs; the true difference is measured for each."""
 NULLS = ("views", "bootstrap")
+TRUTH = "true_differences.csv"
+TRIALS_PER_UNIT = 50
+MOST_OF_POOL = 0.05
+"""A data set that holds a larger share of the documents it is drawn from is warned of."""
+NULLS_TEXT = (
+    "Two nulls hold exactly, for every training size, because A and B can change places. Two views: each "
+    "term of a document is in one of two views (drawn once), a coin for each document of a data set says "
+    "which view A reads, B reads the other, and both train the same learner; their errors differ by "
+    "document, as those of two real algorithms do. Own bootstrap samples: both read whole documents, and "
+    "whenever they are trained each trains on its own bootstrap sample of the training set; given the data "
+    "set the differences then are independent with mean 0, which flatters tests that take splits as "
+    "independent."
+)
+ALTERNATIVE = (
+    "Alternatives: two views, and B may read only a share of the terms (drawn once). The true difference is "
+    "the mean, over the data sets, of the difference of the two trained classifiers' error rates on "
+    "documents kept for it, measured for each design's own training size."
+)
+CONDITIONAL = (
+    "Conditional on: the documents of the corpus from which data sets are drawn (without replacement within "
+    "a data set), the topic, the dictionary and idf (of the whole corpus), the terms dealt to the views, and "
+    "the terms that B may read. Random in each trial: the data set, the coins, the splits, the "
+    "bootstrap samples."
+)
+SETTINGS = {"views": "null: two views", "bootstrap": "null: own bootstrap samples"}
+
+Learner = Callable[[sparse.csr_array, Bools, Ints], tuple[Floats, Floats]]
+
+
+def naive_bayes(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Floats]:
+    """Train complement naive Bayes (Rennie et al. 2003, ICML, section 3.1) on many samples of one data set.
+
+    `x` (n_examples, n_terms) holds weights >= 0, `times` (n_samples, n_examples) how often a sample holds
+    each example. An example belongs to the class where ``x @ coef + intercept > 0``, `coef` of shape
+    (n_terms, n_samples). A sample with one class decides for that class everywhere.
+    """
+    weights = times.T.astype(float)
+    transposed = sparse.csr_array(x.T)
+    logs = []
+    for member in (y, ~y):
+        smoothed = transposed @ np.where(member[:, None], weights, 0.0) + 1.0
+        logs.append(np.log(smoothed) - np.log(smoothed.sum(axis=0)))
+    return _settle_one_class(y, times, logs[0] - logs[1], np.zeros(len(times)))
+
+
+def linear_svm(x: sparse.csr_array, y: Bools, times: Ints) -> tuple[Floats, Floats]:
+    """Train a linear support vector machine (squared hinge loss, C = 1) on each sample.
+
+    Arguments and results are those of :func:`naive_bayes`; the solver is that of ``LinearSVC(dual=False)``,
+    Fan et al. (2008), LIBLINEAR, JMLR 9, 1871-1874.
+    """
+    from sklearn import config_context
+    from sklearn.svm import LinearSVC
+
+    coef, intercept = np.zeros((x.shape[1], len(times))), np.zeros(len(times))
+    plain = sparse.csr_matrix(x)
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        for sample, repeats in enumerate(times):
+            rows = np.repeat(np.arange(len(y)), repeats)
+            if y[rows].any() and not y[rows].all():
+                machine = LinearSVC(dual=False).fit(plain[rows], y[rows])
+                coef[:, sample], intercept[sample] = machine.coef_[0], machine.intercept_[0]
+    return _settle_one_class(y, times, coef, intercept)
+
+
+def _settle_one_class(y: Bools, times: Ints, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
+    """Let samples with one class decide for it."""
+    n_positive, n = times @ y, times.sum(axis=1)
+    single = (n_positive == 0) | (n_positive == n)
+    coef = np.where(single, 0.0, coef)
+    return coef, np.where(single, np.where(n_positive > 0, 1.0, -1.0), intercept)
+
+
+LEARNERS: dict[str, Learner] = {"naive_bayes": naive_bayes, "linear_svm": linear_svm}
+"""All by the names that ``learner=`` takes."""
 
 
 class Population(NamedTuple):
     """A binary problem, each document in two views.
 
-    Attributes
-    ----------
-    views : csr_array, shape (2 n_documents, n_terms)
-        The documents' first views, then their second ones: each term of a document is in one of them.
-    whole : csr_array, shape (n_documents, n_terms)
-    labels : bool array, shape (n_documents,)
-    n_truth : int
-        The first so many documents measure the truth; data sets are drawn from the others.
+    `views` has the documents' first views, then their second ones: each term of a document is in one of them.
+    The first `n_truth` documents measure the truth; data sets are drawn from the others.
     """
 
     views: sparse.csr_array
     whole: sparse.csr_array
-    labels: NDArray[np.bool_]
+    labels: Bools
     n_truth: int
 
 
 class Point(NamedTuple):
     """What the data sets of a point have in common.
 
-    Attributes
-    ----------
-    setting : str
-        ``"views"`` or ``"bootstrap"``, where A and B are the same learner, or the share of the terms
-        that B may read, as ``"0.5"``, where A is better.
-    n_examples : int
-        Of a data set; even.
-    learner : str
-    test_share : float
-    n_resamples, n_folds : int
+    `setting` is "views" or "bootstrap", where A and B are the same learner, or the share of the terms that B
+    may read, as "0.5", where A is better.
     """
 
     setting: str
@@ -71,53 +138,33 @@ class Point(NamedTuple):
 
 
 def check_point(point: Point, n_pool: int) -> None:
-    """Raise ValueError unless data sets of this kind can be drawn from `n_pool` documents."""
-    if point.learner not in LEARNERS:
-        raise ValueError(f"learner: {point.learner!r} is not allowed; choose from {', '.join(LEARNERS)}")
-    if point.setting not in NULLS and not 0 < float(point.setting) < 1:
-        raise ValueError(f"kept_terms: {point.setting} is not allowed; numbers between 0 and 1 are")
-    check_even(point.n_examples)
-    split_sizes(point.n_examples, point.test_share)
-    fold_sizes(point.n_examples, point.n_folds)
-    if point.n_resamples < 2:
-        raise ValueError(f"n_resamples: {point.n_resamples} is not allowed; at least 2 are")
+    """Raise UserError unless data sets of this kind can be drawn from `n_pool` documents."""
+    lt.check_design(point.n_examples, point.test_share, point.n_folds)
     if point.n_examples > n_pool:
-        raise ValueError(
+        raise UserError(
             f"n_examples: {point.n_examples} is not allowed; {n_pool} documents are left beside those that "
             "measure the truth"
         )
 
 
 def choose_topic(corpus: Corpus, topic: str | None, prevalence: float = 0.25) -> int:
-    """Return the column of `topic`, or of the topic whose prevalence is nearest to `prevalence`.
-
-    Raises
-    ------
-    ValueError
-        If the corpus has no such topic.
-    """
+    """Return the column of `topic`, or of the topic whose prevalence is nearest to `prevalence`."""
     if topic is not None:
         if topic not in corpus.topic_names:
-            raise ValueError(f"topic: {topic!r} is not one of the corpus, such as {corpus.topic_names[0]!r}")
+            raise UserError(f"topic: {topic!r} is not one of the corpus, such as {corpus.topic_names[0]!r}")
         return corpus.topic_names.index(topic)
     shares = np.asarray(corpus.topics.sum(axis=0)).ravel() / corpus.n_documents
     return int(np.argmin(np.abs(shares - prevalence)))
 
 
 def make_population(corpus: Corpus, column: int, *, n_terms: int, n_truth: int, seed: int) -> Population:
-    """Return the problem "does a document carry this topic" in two views.
+    """Return the problem "does a document carry this topic" in two views, each vector of length 1.
 
-    The order of the documents and the view of each term of a document are drawn once. Vectors hold the
-    `n_terms` terms of the most documents, weighted by (1 + ln tf) idf where the corpus holds counts; idf is
-    that of the whole corpus, no part of what is learned. Each view has length 1.
-
-    Raises
-    ------
-    ValueError
-        If no document is left to draw data sets from.
+    Vectors hold the `n_terms` terms of the most documents, weighted by (1 + ln tf) idf where the corpus holds
+    counts; idf is that of the whole corpus, no part of what is learned.
     """
     if not 0 < n_truth < corpus.n_documents:
-        raise ValueError(
+        raise UserError(
             f"n_truth: {n_truth} is not allowed; 1 to {corpus.n_documents - 1} are (the corpus has "
             f"{corpus.n_documents} documents)"
         )
@@ -135,92 +182,63 @@ def document_vectors(corpus: Corpus, n_terms: int) -> sparse.csr_array:
     df = np.bincount(corpus.terms.indices, minlength=corpus.terms.shape[1])
     kept = np.sort(np.argsort(-df, kind="stable")[:n_terms])
     kept = kept[df[kept] > 0]
-    if corpus.values != "counts":
-        chosen = Dictionary(kept, np.ones(kept.size, dtype=np.float32))
-        return AsStored().transform(chosen, corpus.terms).astype(np.float64)
-    idf = np.log(corpus.n_documents / df[kept]).astype(np.float32)
+    is_stored = corpus.values != "counts"
+    idf = (np.ones(kept.size) if is_stored else np.log(corpus.n_documents / df[kept])).astype(np.float32)
     kept, idf = kept[idf > 0], idf[idf > 0]
     if not kept.size:
-        raise ValueError(
+        raise UserError(
             f"n_terms: the {n_terms} terms of the most documents are in all of them; more are needed"
         )
-    return TfIdf().transform(Dictionary(kept, idf), corpus.terms).astype(np.float64)
+    features = AsStored() if is_stored else TfIdf()
+    return features.transform(Dictionary(kept, idf), corpus.terms).astype(np.float64)
 
 
-def _masked(x: sparse.csr_array, kept: NDArray[np.bool_]) -> sparse.csr_array:
+def _masked(x: sparse.csr_array, kept: Bools) -> sparse.csr_array:
     """Return `x` with only some of its stored values."""
     indptr = np.concatenate([[0], np.cumsum(kept)])[x.indptr]
     return sparse.csr_array((x.data[kept], x.indices[kept], indptr), shape=x.shape)
 
 
 def normalise(x: sparse.csr_array) -> sparse.csr_array:
-    """Return `x` with rows of length 1; empty rows stay 0.
+    """Return `x` with rows of length 1; empty rows stay 0."""
+    from sklearn.preprocessing import normalize
 
-    Examples
-    --------
-    >>> normalise(sparse.csr_array(np.array([[3.0, 4.0], [0.0, 0.0]]))).toarray().tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-    norms = np.sqrt(np.bincount(rows, weights=x.data**2, minlength=x.shape[0]))
-    scaled = np.divide(x.data, norms[rows], out=np.zeros_like(x.data), where=norms[rows] > 0)
-    return sparse.csr_array((scaled, x.indices, x.indptr), shape=x.shape)
+    return sparse.csr_array(normalize(x))
 
 
 class Problem(NamedTuple):
-    """What A and B read: in setting "bootstrap" whole documents, else a view each.
-
-    Attributes
-    ----------
-    a, b : csr_array, shape (n_versions n_documents, n_terms of A or of B)
-        One version of each document, or two, one after the other.
-    """
+    """What A and B read, one version of each document or two, one after the other: whole ones or views."""
 
     a: sparse.csr_array
     b: sparse.csr_array
-    labels: NDArray[np.bool_]
+    labels: Bools
     n_truth: int
 
 
 def make_problem(population: Population, setting: str, seed: int) -> Problem:
     """Return the problem of a setting; where B is handicapped, the terms it may read are drawn once."""
-    labels, n_truth = population.labels, population.n_truth
-    if setting == "bootstrap":
-        return Problem(population.whole, population.whole, labels, n_truth)
-    if setting == "views":
-        return Problem(population.views, population.views, labels, n_truth)
-    n_terms = population.views.shape[1]
+    read = population.whole if setting == "bootstrap" else population.views
+    if setting in NULLS:
+        return Problem(read, read, population.labels, population.n_truth)
+    n_terms = read.shape[1]
     n_kept = max(1, round(float(setting) * n_terms))
     kept = np.sort(rng(seed, "kept terms").permutation(n_terms)[:n_kept])
-    fewer = normalise(sparse.csr_array(population.views[:, kept]))
-    return Problem(population.views, fewer, labels, n_truth)
+    fewer = normalise(sparse.csr_array(read[:, kept]))
+    return Problem(read, fewer, population.labels, population.n_truth)
 
 
 def run_trials(
-    problem: Problem,
-    point: Point,
-    tests: Sequence[str],
-    alphas: Sequence[float],
-    seed: int,
-    first: int,
-    last: int,
-) -> dict[str, NDArray]:
-    """Return the rejections on trials `first` to `last` - 1, and the true differences of what was trained.
-
-    Returns
-    -------
-    dict
-        What :func:`harness.compare.learner_tests.count_rejections` counts, and `truth` (n_trials, 3):
-        true error rate of A minus that of B of one pair trained on a random split, on a fold's
-        complement, and on a half.
-    """
+    problem: Problem, point: Point, experiment: Experiment, first: int, last: int
+) -> dict[str, NDArray[Any]]:
+    """Return what is rejected on trials `first` to `last` - 1, and the `truth` for each of `TRAINED_ON`."""
     shown, truth = [], []
     for trial in range(first, last):
-        generator = rng(seed, "training sets", *point, trial)
+        generator = rng(experiment.seed, "training sets", *point, trial)
         seen, apart = run_trial(problem, point, generator)
         shown.append(seen)
         truth.append(apart)
-    return {**count_rejections(join_trials(shown), tests, alphas), "truth": np.array(truth)}
+    counts = lt.count_rejections(lt.join_trials(shown), experiment.tests, experiment.alphas)
+    return {**counts, "truth": np.array(truth)}
 
 
 def run_trial(problem: Problem, point: Point, generator: np.random.Generator) -> tuple[Differences, Floats]:
@@ -229,9 +247,9 @@ def run_trial(problem: Problem, point: Point, generator: np.random.Generator) ->
     In the settings with views, a coin for each document says which view A reads; B reads the other.
     """
     n, n_documents = point.n_examples, len(problem.labels)
-    n_train, n_test = split_sizes(n, point.test_share)
+    n_train, n_test = lt.split_sizes(n, point.test_share)
     document = problem.n_truth + generator.choice(n_documents - problem.n_truth, n, replace=False)
-    tested = held_out(n, point.n_resamples, n_test, point.n_folds, generator)
+    tested = lt.held_out(n, point.n_resamples, n_test, point.n_folds, generator)
     y = problem.labels[document]
     places, times = _places(problem, point, document, ~tested, generator)
     wrong, machines = [], []
@@ -241,32 +259,22 @@ def run_trial(problem: Problem, point: Point, generator: np.random.Generator) ->
         wrong.append(((read @ coef + intercept > 0) != y[:, None]).T)  # (samples, examples)
         machines.append((coef, intercept))
     apart = ((wrong[0].astype(np.int64) - wrong[1]) * tested).sum(axis=1) / tested.sum(axis=1)
-    r, k = point.n_resamples, point.n_folds
+    ends = np.cumsum([point.n_resamples, point.n_folds])
+    resamples, folds, halves = np.split(apart[None], ends, axis=1)
     a, b, held = wrong[0][0], wrong[1][0], tested[0]
-    cells = [[(a & ~b & held).sum(), (b & ~a & held).sum(), (a & b & held).sum()]]
-    seen = Differences(
-        apart[None, :r],
-        apart[None, r : r + k],
-        apart[r + k :].reshape(1, N_HALVINGS, 2),
-        as_outcomes(np.array(cells), n_test),
-        n_train,
-        n_test,
-    )
-    return seen, _true_difference(problem, machines, [0, r, r + k])
+    cells = np.array([[(a & ~b & held).sum(), (b & ~a & held).sum(), (a & b & held).sum()]])
+    hold_out = lt.as_outcomes(cells, n_test)
+    seen = Differences(resamples, folds, halves.reshape(1, lt.N_HALVINGS, 2), hold_out, n_train, n_test)
+    return seen, _true_difference(problem, machines, [0, *ends])
 
 
 def _places(
-    problem: Problem,
-    point: Point,
-    document: NDArray[np.int64],
-    trained: NDArray[np.bool_],
-    generator: np.random.Generator,
-) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    problem: Problem, point: Point, document: Ints, trained: Bools, generator: np.random.Generator
+) -> tuple[list[Ints], list[Ints]]:
     """Return the rows that A and B read, and how often each training set holds each example."""
     plain = trained.astype(np.int64)
     if point.setting != "bootstrap":
-        swapped = generator.integers(0, 2, len(document))
-        n_documents = len(problem.labels)
+        swapped, n_documents = generator.integers(0, 2, len(document)), len(problem.labels)
         return [document + swapped * n_documents, document + (1 - swapped) * n_documents], [plain, plain]
     sizes = plain.sum(axis=1)
     chances = plain / sizes[:, None]
@@ -277,14 +285,179 @@ def _true_difference(
     problem: Problem, machines: Sequence[tuple[Floats, Floats]], samples: Sequence[int]
 ) -> Floats:
     """Return the difference of the error rates of A and B on the documents kept for the truth."""
-    n_documents = len(problem.labels)
-    y = problem.labels[: problem.n_truth, None]
-    errors = []
+    errors, y = [], problem.labels[: problem.n_truth, None]
     for x, (coef, intercept) in zip((problem.a, problem.b), machines, strict=True):
-        versions = range(0, x.shape[0], n_documents)
         wrong = [
             (x[start : start + problem.n_truth] @ coef[:, samples] + intercept[samples] > 0) != y
-            for start in versions
+            for start in range(0, x.shape[0], len(problem.labels))
         ]
         errors.append(np.mean(wrong, axis=(0, 1)))
-    return errors[0] - errors[1]
+    return np.asarray(errors[0] - errors[1])
+
+
+def list_points(setting: Mapping[str, Any], n_pool: int) -> list[Point]:
+    """Return every setting at every size of a data set, checked."""
+    names = [*setting["nulls"], *(f"{share:g}" for share in setting["kept_terms"])]
+    design = [setting[name] for name in ("learner", "test_share", "n_resamples", "n_folds")]
+    points = [Point(name, n, *design) for name in names for n in setting["sizes"]]
+    if not points:
+        raise UserError("nulls, kept_terms: both are empty; at least one setting is needed")
+    for point in points:
+        check_point(point, n_pool)
+    return points
+
+
+def measure(
+    points: Sequence[Point], population: Population, experiment: Experiment, run: Run
+) -> tuple[DataFrame, DataFrame]:
+    """Return the table of sizes and powers, and that of the true differences."""
+    import pandas as pd
+
+    made: list[dict[str, Any]] = []
+    truths: list[dict[str, Any]] = []
+    for setting in dict.fromkeys(point.setting for point in points):
+        own = [point for point in points if point.setting == setting]
+        counted = experiment.count_at(
+            own, TRIALS_PER_UNIT, run, run_trials, description=f"training sets: {setting}",
+            shared=partial(make_problem, population, setting, experiment.seed),
+        )  # fmt: skip
+        power = setting not in NULLS
+        key: dict[str, Any] = {"study": "training_sets", "setting": describe(setting)}
+        for point, counts in zip(own, counted, strict=True):
+            key["n_examples"] = point.n_examples
+            known = _truth_rows(point, counts["truth"])
+            truths += known.values()
+            for row in rates.rows(experiment, key, counts, power, exact=False):
+                truth = known[TESTS[row["test"]].trains_on]
+                columns = ("difference", "difference_se")
+                made.append(row | {name: truth[name] if power else 0.0 for name in columns})
+    return rates.tabulate(made), pd.DataFrame(truths)
+
+
+def _truth_rows(point: Point, truth: Any) -> dict[str, dict[str, Any]]:
+    shares = (1 - point.test_share, 1 - 1 / point.n_folds, 0.5)
+    n = len(truth)
+    return {
+        name: {
+            "setting": describe(point.setting), "n_examples": point.n_examples, "trained_on": name,
+            "n_train": round(share * point.n_examples), "difference": float(own.mean()),
+            "difference_se": float(own.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan, "n_trials": n,
+        }
+        for name, share, own in zip(TRAINED_ON, shares, truth.T, strict=True)
+    }  # fmt: skip
+
+
+def describe(setting: str) -> str:
+    """Return a setting's name in tables."""
+    return SETTINGS.get(setting, f"B reads {setting} of the terms")
+
+
+def run_study(
+    run: RunFolder,
+    stage_run: Callable[..., Run],
+    seed: int,
+    *,
+    load_corpus: Callable[[], Corpus],
+    experiment: Experiment,
+    **setting: Any,
+) -> tuple[dict[str, Any], Report]:
+    """Run the study and write its tables; return facts for ``provenance.json`` and the report."""
+    tests, alphas, n_trials, _ = experiment
+    sizes = {name: setting[name] for name in ("n_terms", "n_truth")}
+    with run.clock.stage("corpus and population"):
+        corpus = load_corpus()
+        column = choose_topic(corpus, setting["topic"])
+        population = make_population(corpus, column, **sizes, seed=seed)
+    n_pool = corpus.n_documents - setting["n_truth"]
+    points = list_points(setting, n_pool)
+    share = max(point.n_examples for point in points) / n_pool
+    warnings = [
+        f"The largest data sets hold {100 * share:.0f} % of the {n_pool:,} documents that they are drawn "
+        "from: they resemble each other, and rates come out lower than on a larger corpus."
+    ] * (share > MOST_OF_POOL)
+    facts: dict[str, Any] = {
+        "corpus": {
+            "name": corpus.name, "n_documents": corpus.n_documents, "n_terms": population.whole.shape[1],
+            "fingerprint": corpus.fingerprint(), "notes": list(corpus.notes),
+        },
+        "topic": corpus.topic_names[column], "prevalence": float(population.labels.mean()),
+        "n_truth": population.n_truth, "n_trials": n_trials, "n_points": len(points), "warnings": warnings,
+    }  # fmt: skip
+    inputs = (facts["corpus"]["fingerprint"], column, *sizes.values(), seed, tests, alphas)
+    with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
+        table, truth = measure(points, population, experiment, stage_run("training sets", *inputs))
+    write_table(table, run.out / rates.TABLE)
+    write_table(truth, run.out / TRUTH)
+    about = [_about(facts, setting), NULLS_TEXT, ALTERNATIVE, CONDITIONAL, *facts["corpus"]["notes"]]
+    level = pick(table, alpha=rates.main_alpha(table))
+    parts = captioned_tables(level, truth)
+    front = sections(findings(level, truth), about, warnings, parts)
+    title = "Size and power of tests of learning algorithms: training sets drawn from a corpus"
+    return facts, Report(title, front, {rates.STEM: parts})
+
+
+def _about(facts: Mapping[str, Any], setting: Mapping[str, Any]) -> str:
+    corpus = facts["corpus"]
+    return (
+        f"Corpus {corpus['name']}: {corpus['n_documents']:,} documents, {corpus['n_terms']:,} terms; the "
+        f"label is topic {facts['topic']} ({100 * facts['prevalence']:.1f} % of the documents). Learner: "
+        f"{setting['learner'].replace('_', ' ')}. {facts['n_truth']:,} documents measure the truth. "
+        f"{setting['n_resamples']} random splits, {setting['n_folds']} folds, five halvings; the hold-out is "
+        "the first random split's."
+    )
+
+
+def captioned_tables(level: DataFrame, truth: DataFrame) -> list[Captioned]:
+    """Return the tables of the report: sizes or power of each setting by N, and the true differences."""
+    parts = []
+    for (name, kind), own in level.groupby(["setting", "kind"], sort=False):
+        head = f"{'Type I errors' if kind == 'size' else 'Power'} at level {rates.main_alpha(own):g}; {name}"
+        parts.append((head, rates.wide_table(own, "n_examples", "{} examples")))
+    words = {"resample": "a random split", "fold": "all folds but one", "half": "a half"}
+    shown = truth.assign(
+        trained_on=truth["trained_on"].map(words),
+        difference=[
+            f"{row['difference']:+.4f} ± {1.96 * row['difference_se']:.4f}" for row in records(truth)
+        ],
+    )
+    names = {"n_examples": "examples", "trained_on": "trained on", "n_train": "documents trained on"}
+    shown = shown[["setting", *names, "difference"]].rename(columns=names)
+    return [*parts, ("True differences of the error rates, A minus B", shown)]
+
+
+def findings(level: DataFrame, truth: DataFrame) -> list[str]:
+    """Return in sentences which tests hold their level under each null, and how power grows."""
+    lines = rates.setting_findings(level)
+    null = truth[truth["setting"].str.startswith("null")]
+    if len(null) and null["difference_se"].notna().all():
+        scores = (null["difference"] / null["difference_se"].where(null["difference_se"] > 0, np.inf)).abs()
+        lines.append(
+            f"The nulls' true differences, measured, lie within {scores.max():.1f} standard errors of 0 "
+            f"({len(null)} of them)."
+        )
+    return [*lines, rates.degenerate_finding(level)]
+
+
+def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+    """Return the figures of a finished study, from its table."""
+    table = read_table(out / rates.TABLE)
+    alpha = rates.main_alpha(table)
+    level = pick(table, alpha=alpha)
+    heads = {
+        "size": f"Type I errors at level {alpha:g} against the number of examples of a data set, where A "
+        f"and B are the same learner. {NULLS_TEXT} {FLOORED}",
+        "power": f"Power at level {alpha:g} against the number of examples of a data set: rejections in "
+        f"which A showed fewer errors. {ALTERNATIVE} A test whose Type I error is above the level gains "
+        "nothing by its power.",
+    }
+    trials = f"{int(level['n_trials'].min()):,} data sets a point. {rates.BARS}"
+    about = _about(facts, facts["config"]["training_sets"])
+    notes = [sentence(note) for note in (*facts["corpus"]["notes"], *facts["warnings"])]
+    return {
+        "type_i_errors" if kind == "size" else kind: (
+            partial(curve_figure, pick(level, kind=kind), kind, "n_examples", width),
+            " ".join([head, trials, about, CONDITIONAL, *notes]),
+        )
+        for kind, head in heads.items()
+        if kind in set(level["kind"])
+    }

@@ -1,65 +1,61 @@
-"""One trial of an estimator: trained and scored on one hold-out and in five two-fold cross-validations."""
+"""Estimators trained and scored on stratified splits that are drawn from named seeds."""
 
+from __future__ import annotations
+
+import itertools
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.compare.datasets import Dataset, count_held_out
-from harness.compare.estimators import fresh, make_score
-from harness.compare.splits import N_HALVINGS, halves, hold_out
+from harness.compare.learner_tests import N_HALVINGS, Floats, Ints
+from harness.errors import UserError
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
+from harness.seeding import rng
 
-Floats = NDArray[np.float64]
-_NOTHING: tuple[float, float, NDArray[np.int8] | None] = (np.nan, 0.0, None)
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ERROR = "error"
+Score = Callable[[Any, Any, Any], float]
+Settings = list[dict[str, Any]]
+Message = tuple[int, str, str]
+MakeRun = Callable[[str], Run]
+"""From an estimator's name to the `run` of its units."""
+
+
+class Scoring(NamedTuple):
+    """How estimators are trained and scored: the seed of all splits, the scorer, the share held out."""
+
+    seed: int
+    scorer: str
+    test_share: float
 
 
 class Trials(NamedTuple):
-    """What one estimator did, a row a seed. NaN (and no verdict) where it failed.
+    """What one estimator did, a row a seed; NaN, and no verdict, where it failed.
 
-    Attributes
-    ----------
-    right : int array, shape (n_seeds, n_test)
-        1 where the hold-out's sample was classified rightly, 0 where not, -1 where the estimator failed.
-    hold_out : float array, shape (n_seeds,)
-        Score on the hold-out.
-    halves : float array, shape (n_seeds, 5, 2)
-        Score on either half of each halving, trained on the other.
-    failures : list of (int, str, str)
-        Seed, where ("hold-out" or "halving 2, fold 1") and the reason.
-    warnings : list of (int, str, str)
-        The same, of fits that warned.
-    seconds : float array, shape (n_seeds, 2)
-        Training and prediction on the hold-out, and in all of 5x2cv.
+    `right` (n_seeds, n_test) is 1 where the hold-out's sample was classified rightly, 0 where not, -1 where
+    the estimator failed; `hold_out` (n_seeds,) and `halves` (n_seeds, 5, 2) are scores; `failures` and
+    `warnings` name the seed, where ("hold-out" or "halving 2, fold 1") and why; `seconds` (n_seeds, 2) are
+    those of training and prediction on the hold-out, and in all of 5x2cv.
     """
 
     right: NDArray[np.int8]
     hold_out: Floats
     halves: Floats
-    failures: list[tuple[int, str, str]]
-    warnings: list[tuple[int, str, str]]
+    failures: list[Message]
+    warnings: list[Message]
     seconds: Floats
 
 
 class Attempt(NamedTuple):
-    """One training and its score.
-
-    Attributes
-    ----------
-    score : float
-        NaN where it failed.
-    seconds : float
-        Training and prediction.
-    right : int array or None
-        1 where a sample of the test set was classified rightly, 0 where not.
-    failure : str
-        Why it failed; empty where it did not.
-    warned : list of str
-    """
+    """One training: its score, seconds, which samples came out right, why it failed if it did, warnings."""
 
     score: float
     seconds: float
@@ -68,74 +64,28 @@ class Attempt(NamedTuple):
     warned: list[str]
 
 
-def run_trials(
-    data: Dataset,
-    estimators: Mapping[str, Any],
-    *,
-    make_run: Callable[[str], Run],
-    n_seeds: int,
-    seed: int,
-    scorer: str,
-    test_share: float,
-) -> dict[str, Trials]:
-    """Run every trial of every estimator.
+def hold_out(y: Ints, n_test: int, seed: int, place: int) -> tuple[Ints, Ints]:
+    """Return the places of the training and of the test set of one stratified hold-out of this seed."""
+    from sklearn.model_selection import train_test_split
 
-    All estimators see the same splits: those of a seed's place, whatever else is compared.
-
-    Parameters
-    ----------
-    data : Dataset
-    estimators : mapping of str to estimator
-    make_run : callable
-        From an estimator's name to the `run` of its units, a seed each.
-    n_seeds, seed : int
-    scorer : str
-    test_share : float
-    """
-    n_test = count_held_out(len(data.y), test_share)
-    found = {}
-    for name, estimator in estimators.items():
-        units = [(name, estimator, seed, place, scorer, n_test) for place in range(n_seeds)]
-        kept = make_run(name)(
-            run_trial,
-            units,
-            [str(place) for place in range(n_seeds)],
-            shared=lambda: data,
-            threads=False,
-            description=f"{name}: {n_seeds} seeds",
-        )
-        found[name] = _join(kept)
-    return found
+    state = _number(seed, "hold-out", place)
+    train, test = train_test_split(np.arange(len(y)), test_size=n_test, stratify=y, random_state=state)
+    return np.sort(train), np.sort(test)
 
 
-def run_trial(
-    data: Dataset, name: str, estimator: Any, seed: int, place: int, scorer: str, n_test: int
-) -> Arrays:
-    """Train and score one estimator on the splits of one seed: eleven fits.
+def halves(y: Ints, seed: int, place: int, repetition: int) -> list[tuple[Ints, Ints]]:
+    """Return the two folds of one stratified halving, each the training set of the other."""
+    from sklearn.model_selection import StratifiedKFold
 
-    A fit that raises, or a score that is not finite, leaves NaN and a line in `failures`.
-    """
-    parts = trial_splits(data.y, seed, place, n_test)
-    tried = [
-        attempt(data, fresh(estimator, seed, name, place, where), train, test, scorer)
-        for where, train, test in parts
-    ]
-    names = [where for where, _, _ in parts]
-    failures = [(where, fit.failure) for where, fit in zip(names, tried, strict=True) if fit.failure]
-    warned = [(where, text) for where, fit in zip(names, tried, strict=True) for text in fit.warned]
-    nothing = np.full(n_test, -1, dtype=np.int8)
-    return {
-        "right": nothing if tried[0].right is None else tried[0].right,
-        "scores": np.array([fit.score for fit in tried]),
-        "seconds": np.array([tried[0].seconds, np.sum([fit.seconds for fit in tried[1:]])]),
-        "failures": np.array(failures, dtype=str).reshape(-1, 2),
-        "warnings": np.array(warned, dtype=str).reshape(-1, 2),
-    }
+    folds = StratifiedKFold(2, shuffle=True, random_state=_number(seed, "halving", place, repetition))
+    return list(folds.split(np.zeros(len(y)), y))
 
 
-def trial_splits(
-    y: NDArray[np.int64], seed: int, place: int, n_test: int
-) -> list[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
+def _number(seed: int, *names: object) -> int:
+    return int(rng(seed, "compare", *names).integers(2**31))
+
+
+def trial_splits(y: Ints, seed: int, place: int, n_test: int) -> list[tuple[str, Ints, Ints]]:
     """Return what is trained and tested on in one trial: the hold-out, then both folds of each halving."""
     parts = [("hold-out", *hold_out(y, n_test, seed, place))]
     for repetition in range(N_HALVINGS):
@@ -144,36 +94,134 @@ def trial_splits(
     return parts
 
 
-def attempt(
-    data: Dataset, estimator: Any, train: NDArray[np.int64], test: NDArray[np.int64], scorer: str
-) -> Attempt:
+def check_estimator(name: str, estimator: object) -> None:
+    """Raise UserError unless the object is a classifier of scikit-learn's kind."""
+    from sklearn.base import BaseEstimator, is_classifier
+
+    wanted = isinstance(estimator, BaseEstimator) and hasattr(estimator, "predict")
+    if not wanted or not is_classifier(estimator):
+        kind = type(estimator).__name__
+        raise UserError(
+            f"estimator.{name}: {kind} is not allowed; a classifier is, or a pipeline that ends in one"
+        )
+
+
+def fresh(estimator: Any, seed: int, *names: object) -> Any:
+    """Return an untrained copy with random states of its own and one inner thread.
+
+    Every parameter called ``random_state`` that is left at None gets a number made from `seed` and `names`;
+    ``n_jobs`` is 1 throughout: the units of work are what runs in parallel.
+    """
+    from sklearn.base import clone
+
+    copy = clone(estimator)
+    found = copy.get_params(deep=True)
+    settings: dict[str, Any] = dict.fromkeys(open_random_states(copy), _number(seed, "estimator", *names))
+    for key, value in found.items():
+        owner, _, last = key.rpartition("__")
+        # to scikit-learn n_jobs=None means one core, where some warn at a 1; to others all cores
+        is_theirs = type(found.get(owner, copy)).__module__.startswith("sklearn.")
+        if last == "n_jobs" and (value is not None or not is_theirs):
+            settings[key] = 1
+    return copy.set_params(**settings)
+
+
+def open_random_states(estimator: Any) -> list[str]:
+    """Return the parameters called ``random_state`` that :func:`fresh` sets."""
+    found = estimator.get_params(deep=True).items()
+    return [key for key, value in found if key.rpartition("__")[2] == "random_state" and value is None]
+
+
+def make_score(scorer: str) -> Score:
+    """Return the function that scores a trained estimator: the error rate, or a scorer of scikit-learn."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    if scorer == ERROR:
+        return error_rate
+    if scorer not in get_scorer_names():
+        raise UserError(
+            f"scorer: {scorer!r} is not allowed; error is, or a scorer of scikit-learn, such as f1_macro, "
+            "balanced_accuracy or roc_auc_ovr"
+        )
+    found: Score = get_scorer(scorer)
+    return found
+
+
+def error_rate(estimator: Any, x: Any, y: Any) -> float:
+    """Return the share of samples that the estimator gets wrong."""
+    return float(np.mean(np.asarray(estimator.predict(x)) != y))
+
+
+def check_scorer(scorer: str, data: Dataset) -> None:
+    """Raise UserError where a scorer is unknown, or cannot score a guess of always the same class."""
+    from sklearn.dummy import DummyClassifier
+
+    score = make_score(scorer)
+    guess = DummyClassifier(strategy="prior").fit(data.x, data.y)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a constant guess has classes without any prediction
+            score(guess, data.x, data.y)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"scorer: {scorer} cannot score the data {data.name}: {reason}") from error
+
+
+def run_trials(
+    data: Dataset, estimators: Mapping[str, Any], make_run: MakeRun, n_seeds: int, scoring: Scoring
+) -> dict[str, Trials]:
+    """Run every trial of every estimator, on the same splits whatever else is compared."""
+    places = range(n_seeds)
+    found = {}
+    for name, estimator in estimators.items():
+        kept = make_run(name)(
+            run_trial,
+            [(name, estimator, scoring, place) for place in places],
+            [str(place) for place in places],
+            shared=lambda: data,
+            threads=False,
+            description=f"{name}: {n_seeds} seeds",
+        )
+        found[name] = _join(kept)
+    return found
+
+
+def run_trial(data: Dataset, name: str, estimator: Any, scoring: Scoring, place: int) -> Arrays:
+    """Train and score one estimator on the splits of one seed: eleven fits, with NaN where one fails."""
+    n_test, seed = count_held_out(len(data.y), scoring.test_share), scoring.seed
+    tried = {
+        where: attempt(data, fresh(estimator, seed, name, place, where), train, test, scoring.scorer)
+        for where, train, test in trial_splits(data.y, seed, place, n_test)
+    }
+    first, *others = tried.values()
+    failures = [(where, fit.failure) for where, fit in tried.items() if fit.failure]
+    warned = [(where, text) for where, fit in tried.items() for text in fit.warned]
+    return {
+        "right": np.full(n_test, -1, dtype=np.int8) if first.right is None else first.right,
+        "scores": np.array([fit.score for fit in tried.values()]),
+        "seconds": np.array([first.seconds, np.sum([fit.seconds for fit in others])]),
+        "failures": np.array(failures, dtype=str).reshape(-1, 2),
+        "warnings": np.array(warned, dtype=str).reshape(-1, 2),
+    }
+
+
+def attempt(data: Dataset, estimator: Any, train: Ints, test: Ints, scorer: str) -> Attempt:
     """Train an estimator and score it; whatever it raises is its failure, not the run's."""
+    made = Attempt(np.nan, 0.0, None, "", [])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        failure, found = "", _NOTHING
         try:
-            found = _fit(data, estimator, train, test, scorer)
+            start = time.perf_counter()
+            fitted = estimator.fit(data.x[train], data.y[train])
+            right = np.asarray(fitted.predict(data.x[test])) == data.y[test]
+            seconds = time.perf_counter() - start
+            score = float(make_score(scorer)(fitted, data.x[test], data.y[test]))
+            if not np.isfinite(score):
+                raise ArithmeticError(f"the score is {score}")
+            made = Attempt(score, seconds, right.astype(np.int8), "", [])
         except Exception as error:
-            failure = _one_line(f"{type(error).__name__}: {error}")
-    return Attempt(*found, failure, sorted({_one_line(str(w.message)) for w in caught}))
-
-
-def _fit(
-    data: Dataset,
-    estimator: Any,
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    scorer: str,
-) -> tuple[float, float, NDArray[np.int8]]:
-    """Return the score, the seconds of training and prediction, and which samples came out right."""
-    start = time.perf_counter()
-    fitted = estimator.fit(data.x[train], data.y[train])
-    predicted = np.asarray(fitted.predict(data.x[test]))
-    seconds = time.perf_counter() - start
-    score = float(make_score(scorer)(fitted, data.x[test], data.y[test]))
-    if not np.isfinite(score):
-        raise ArithmeticError(f"the score is {score}")
-    return score, seconds, (predicted == data.y[test]).astype(np.int8)
+            made = made._replace(failure=_one_line(f"{type(error).__name__}: {error}"))
+    return made._replace(warned=sorted({_one_line(str(w.message)) for w in caught}))
 
 
 def _one_line(text: str) -> str:
@@ -181,16 +229,78 @@ def _one_line(text: str) -> str:
 
 
 def _join(kept: list[Arrays]) -> Trials:
-    scores = np.array([unit["scores"] for unit in kept])
-    return Trials(
-        right=np.array([unit["right"] for unit in kept]),
-        hold_out=scores[:, 0],
-        halves=scores[:, 1:].reshape(-1, N_HALVINGS, 2),
-        failures=_rows(kept, "failures"),
-        warnings=_rows(kept, "warnings"),
-        seconds=np.array([unit["seconds"] for unit in kept]),
+    joined = {name: np.array([unit[name] for unit in kept]) for name in ("right", "scores", "seconds")}
+    failures, warned = (
+        [(place, str(where), str(why)) for place, unit in enumerate(kept) for where, why in unit[key]]
+        for key in ("failures", "warnings")
     )
+    scores = joined["scores"]
+    split = scores[:, 1:].reshape(-1, N_HALVINGS, 2)
+    return Trials(joined["right"], scores[:, 0], split, failures, warned, joined["seconds"])
 
 
-def _rows(kept: list[Arrays], key: str) -> list[tuple[int, str, str]]:
-    return [(place, str(where), str(why)) for place, unit in enumerate(kept) for where, why in unit[key]]
+def draw_settings(grid: Mapping[str, Sequence[Any]], n: int, seed: int, estimator: str) -> Settings:
+    """Return `n` settings drawn from a grid without replacement, in its order; all of a smaller one."""
+    every = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    if len(every) <= n:
+        return every
+    places = rng(seed, "compare", "settings", estimator).choice(len(every), n, replace=False)
+    return [every[place] for place in sorted(places)]
+
+
+def run_variance(
+    data: Dataset,
+    estimators: Mapping[str, Any],
+    settings: Mapping[str, Settings],
+    make_run: MakeRun,
+    scoring: Scoring,
+    *,
+    n_splits: int,
+    n_initialisations: int,
+) -> DataFrame:
+    """Train every estimator with every split, random state and setting, all crossed; return a row a score."""
+    import pandas as pd
+
+    frames = []
+    for name, estimator in estimators.items():
+        cells = list(itertools.product(range(n_splits), range(n_initialisations), settings[name]))
+        shown = [", ".join(f"{key}={value}" for key, value in setting.items()) for _, _, setting in cells]
+        kept = make_run(name)(
+            train_once,
+            [(name, estimator, scoring, *cell) for cell in cells],
+            [f"split {cell[0]}, state {cell[1]}, {text}" for cell, text in zip(cells, shown, strict=True)],
+            shared=lambda: data,
+            threads=False,
+            description=f"{name}: variance by source",
+        )
+        frame = pd.DataFrame([cell[:2] for cell in cells], columns=["split", "initialisation"])
+        frame.insert(0, "estimator", name)
+        frames.append(
+            frame.assign(
+                hyperparameters=shown,
+                score=[float(unit["score"]) for unit in kept],
+                reason=[str(unit["failure"]) for unit in kept],
+                n_warnings=[int(unit["n_warnings"]) for unit in kept],
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def train_once(
+    data: Dataset,
+    name: str,
+    estimator: Any,
+    scoring: Scoring,
+    split: int,
+    state: int,
+    setting: Mapping[str, Any],
+) -> Arrays:
+    """Train and score one estimator on one hold-out with one random state and one setting."""
+    from sklearn.base import clone
+
+    seed, n_test = scoring.seed, count_held_out(len(data.y), scoring.test_share)
+    train, test = hold_out(data.y, n_test, seed, split)
+    copy = fresh(clone(estimator).set_params(**setting), seed, name, "initialisation", state)
+    tried = attempt(data, copy, train, test, scoring.scorer)
+    found = {"score": tried.score, "failure": tried.failure, "n_warnings": len(tried.warned)}
+    return {key: np.array(value) for key, value in found.items()}

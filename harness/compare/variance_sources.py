@@ -3,66 +3,52 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from harness.compare.learner_tables import bounds as interval_text
+from harness.compare.learner_tables import by_key
+from harness.compare.report_parts import Part
+from harness.compare.trials import open_random_states
 from harness.seeding import rng
+from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 JOINT = "all"
 RESIDUAL = "residual"
+SOURCES = ("split", "initialisation", "hyperparameters")
+READING = (
+    "A random state has no meaning of its own on another split, and so most of what initialisation does may "
+    "stand in its interaction with the split, which is the residual where there are these two sources only: "
+    "the second table has the variance over the random states with the split held fixed."
+)
 Floats = NDArray[np.float64]
 
 
 def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: float = 0.95) -> DataFrame:
     """Return the variance of scores in which one source varies while the others stay fixed.
 
-    The variance of a source is the sample variance over its seeds, everything else being held at one
-    setting (Bouthillier et al. 2021, section 3). Where a column `setting` names several fixed
-    settings of the others, it is the mean of the variances within them, weighted by their degrees of
-    freedom. The interval is the chi-square one, exact for normal scores and sensitive to other
-    shapes. Interactions of a source with what is held fixed count as part of it, so that
-    the sources need not add up to the joint variance; :func:`variance_components` takes them apart.
+    The variance of a source is the sample variance over its seeds, everything else being held at one setting
+    (Bouthillier et al. 2021, MLSys 3, 747-769, section 3). Where a column `setting` names several fixed
+    settings of the others, it is the mean of the variances within them, weighted by their degrees of freedom.
+    The interval is the chi-square one, exact for normal scores and sensitive to other shapes. Interactions of
+    a source with what is held fixed count as part of it, so that the sources need not add up to the joint
+    variance; :func:`variance_components` takes them apart.
 
     Parameters
     ----------
     scores : DataFrame
         source, seed, score and possibly setting: in the rows of a source its seed varies and nothing else.
     joint : str
-        The source, if there is one, in whose rows everything varies at once.
+        The source, if there is one, in whose rows everything varies at once; shares are of its variance.
     confidence : float
         Two-sided, in (0, 1).
-
-    Returns
-    -------
-    DataFrame
-        source, n_scores, df, mean, variance, variance_low, variance_high, sd, sd_low, sd_high, and share:
-        of the joint variance where that is known, of the sum of the sources otherwise. The bounds of a
-        source without spread are missing, as is a share of nothing.
-
-    Raises
-    ------
-    ValueError
-        If a column lacks, a name or score is missing, a score is infinite, a seed occurs twice, or a
-        setting has one seed only.
-
-    References
-    ----------
-    Bouthillier et al. (2021), Accounting for variance in machine learning benchmarks, MLSys 3, 747-769.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame({"source": ["split"] * 3 + ["initialisation"] * 3, "seed": [0, 1, 2] * 2,
-    ...                        "score": [0.90, 0.92, 0.94, 0.91, 0.92, 0.93]})
-    >>> variance_by_source(scores)[["source", "sd", "share"]].round(3).values.tolist()
-    [['split', 0.02, 0.8], ['initialisation', 0.01, 0.2]]
     """
     import pandas as pd
 
@@ -99,10 +85,8 @@ def variance_components(
     ``sigma_S^2 = sum over T containing S of (-1)^|T - S| MS_T``, divided by the number of scores that share
     their levels of S. The interaction of all sources cannot be told from noise and is called residual.
     **A negative estimate is set to 0 and marked**: the component is then small against its own error.
-
     The interval is the generalized one: the mean squares are divided by draws of chi-square over its
-    degrees of freedom, and the bounds are quantiles of the estimates so made, 0 at least. It is
-    approximate, for normal effects.
+    degrees of freedom, and the bounds are quantiles of the estimates so made, 0 at least.
 
     Parameters
     ----------
@@ -112,16 +96,8 @@ def variance_components(
         Two columns or more, each with at least 2 levels.
     confidence : float
         Two-sided, in (0, 1).
-    n_draws : int
-        Draws for the intervals.
-    seed : int
-        Of these draws.
-
-    Returns
-    -------
-    DataFrame
-        source (names joined by " x "; the last is residual), n_levels, df, mean_square, variance,
-        variance_low, variance_high, sd, sd_low, sd_high, negative, share (of the sum).
+    n_draws, seed : int
+        Draws for the intervals, and their seed.
 
     Raises
     ------
@@ -132,14 +108,6 @@ def variance_components(
     ----------
     Searle, Casella & McCulloch (1992), Variance components, chapter 4; Weerahandi (1995), Exact statistical
     methods for data analysis, for the interval.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame([(i, j, 0.9 + 0.02 * i + 0.01 * j) for i in range(4) for j in range(3)],
-    ...                       columns=["split", "initialisation", "score"])
-    >>> variance_components(scores, ["split", "initialisation"])[["source", "sd"]].round(4).values.tolist()
-    [['split', 0.0258], ['initialisation', 0.01], ['residual', 0.0]]
     """
     import pandas as pd
 
@@ -153,38 +121,18 @@ def variance_components(
     squares = {part: value if value > spread else 0.0 for part, value in squares.items()}
     generator = rng(seed, "variance_components")
     drawn = {part: squares[part] / generator.chisquare(dfs[part], n_draws) for part in squares}
+    means = {part: np.asarray(squares[part] / dfs[part]) for part in squares}
     rows = []
     for part in squares:
-        variance = _component(
-            {key: np.asarray(squares[key] / dfs[key]) for key in squares}, part, cells.shape
-        )
+        variance = _component(means, part, cells.shape)
         bounds = np.quantile(np.maximum(_component(drawn, part, cells.shape), 0), [tail, 1 - tail])
-        whole = len(part) == cells.ndim
-        name = RESIDUAL if whole else " x ".join(sources[axis] for axis in part)
-        n_levels = int(np.prod([cells.shape[axis] for axis in part]))
-        negative = bool(variance < 0)
-        rows.append(
-            [
-                name,
-                n_levels,
-                dfs[part],
-                squares[part] / dfs[part],
-                max(float(variance), 0.0),
-                *bounds,
-                negative,
-            ]
-        )
-    names = [
-        "source",
-        "n_levels",
-        "df",
-        "mean_square",
-        "variance",
-        "variance_low",
-        "variance_high",
-        "negative",
-    ]
-    return _with_shares(pd.DataFrame(rows, columns=names), np.zeros(len(rows), dtype=bool))
+        rows.append({
+            "source": RESIDUAL if len(part) == cells.ndim else " x ".join(sources[axis] for axis in part),
+            "n_levels": int(np.prod([cells.shape[axis] for axis in part])), "df": dfs[part],
+            "mean_square": float(means[part]), "variance": max(float(variance), 0.0),
+            "variance_low": bounds[0], "variance_high": bounds[1], "negative": bool(variance < 0),
+        })  # fmt: skip
+    return _with_shares(pd.DataFrame(rows), np.zeros(len(rows), dtype=bool))
 
 
 def variance_notes(table: DataFrame) -> list[str]:
@@ -198,7 +146,7 @@ def variance_notes(table: DataFrame) -> list[str]:
         "Variance components of a crossed design by the method of moments; generalized intervals, for normal "
         "effects. The residual is the interaction of all sources and noise."
     ]
-    below = [str(name) for name, negative in zip(table["source"], table["negative"], strict=True) if negative]
+    below = [str(name) for name in table["source"][table["negative"]]]
     if below:
         notes.append(f"The estimate was negative and is set to 0: {', '.join(below)}.")
     return notes
@@ -241,12 +189,8 @@ def _crossed(scores: DataFrame, sources: list[str]) -> Floats:
         raise ValueError(
             f"scores: {len(scores)} of {n_cells} combinations of {', '.join(sources)}; all are needed"
         )
-    places = [
-        scores[name].map(dict(zip(own, range(len(own)), strict=True)))
-        for name, own in zip(sources, levels, strict=True)
-    ]
     cells = np.empty([len(own) for own in levels])
-    cells[tuple(place.to_numpy(int) for place in places)] = scores["score"].to_numpy(float)
+    cells[tuple(scores[name].factorize()[0] for name in sources)] = scores["score"].to_numpy(float)
     return cells
 
 
@@ -256,20 +200,19 @@ def _check_scores(frame: DataFrame, keys: list[str]) -> None:
         raise ValueError(f"scores: no column {missing[0]!r}; {', '.join([*keys, 'score'])} are needed")
     bad = ~np.isfinite(frame["score"].to_numpy(float))
     if bad.any():
-        where = ", ".join(
-            f"{name} {value}" for name, value in frame.loc[bad, keys].iloc[0].items() if value != ""
-        )
-        raise ValueError(
-            f"scores: {frame.loc[bad, 'score'].iloc[0]} at {where} is not allowed; finite numbers are"
-        )
+        value = frame["score"][bad].iloc[0]
+        raise ValueError(f"scores: {value} at {_place(frame[bad], keys)} is not allowed; finite numbers are")
     if frame[keys].isna().any(axis=None):
         raise ValueError(f"scores: a row without {' or '.join(keys)} is not allowed; name all")
     twice = frame.duplicated(keys)
     if twice.any():
-        where = ", ".join(
-            f"{name} {value}" for name, value in frame.loc[twice, keys].iloc[0].items() if value != ""
-        )
+        where = _place(frame[twice], keys)
         raise ValueError(f"scores: {where} is there twice; one score each is allowed")
+
+
+def _place(rows: DataFrame, keys: list[str]) -> str:
+    first = rows[keys].iloc[0]
+    return ", ".join(f"{name} {value}" for name, value in first.items() if value != "")
 
 
 def _with_shares(table: DataFrame, joint: NDArray[np.bool_]) -> DataFrame:
@@ -285,3 +228,96 @@ def _tail(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: {confidence!r} is not allowed; a number between 0 and 1 is")
     return (1 - confidence) / 2
+
+
+def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str) -> Part:
+    """Return the variance by source of every estimator on every data set, from its row a training."""
+    import pandas as pd
+
+    made: dict[str, list[DataFrame]] = {"variance": [], "variance_alone": []}
+    warnings, findings = [], []
+    for key, part in by_key(scores, "estimator"):
+        name, failed, warned = ": ".join(key.values()), part["score"].isna(), (part["n_warnings"] > 0).sum()
+        if failed.any():
+            warnings.append(
+                f"{name}: {failed.sum()} of {len(part)} trainings failed ({part['reason'][failed].iloc[0]}); "
+                "its variance by source is not known"
+            )
+            continue
+        if warned:
+            warnings.append(f"{name}: {warned} of {len(part)} trainings for the variance by source warned")
+        sources = [source for source in SOURCES if part[source].nunique() > 1]
+        components = variance_components(part, sources)
+        found = components, variance_by_source(_one_at_a_time(part, sources))
+        for tables, table in zip(made.values(), found, strict=True):
+            tables.append(table.assign(**key))
+        findings.append(f"{name}: {_shares(components)}{_idle(part, estimators[key['estimator']])}")
+    csvs = {"variance": scores}
+    if not made["variance"]:
+        return Part({}, csvs, (), warnings)
+    shown: list[Captioned] = []
+    for stem, frames in made.items():
+        table = pd.concat(frames, ignore_index=True)
+        table = csvs[f"tables/{stem}"] = table[[*key, *table.columns.drop([*key])]]
+        shown.append((" ".join(_caption(table, score, scores)), _shown(table)))
+    return Part({"variance": shown}, csvs, findings, warnings)
+
+
+def _caption(table: DataFrame, score: str, scores: DataFrame) -> list[str]:
+    if "negative" not in table:
+        return ["The same with one source at a time.", *variance_notes(table)]
+    own = table["estimator"] + (" on " + table["data"] if "data" in table else "")
+    notes = variance_notes(table.assign(source=own + ", " + table["source"]))
+    heading = f"Variance of the {score} on the hold-out, by source. {describe_design(scores)}"
+    return [heading, *notes, READING]
+
+
+def describe_design(scores: DataFrame) -> str:
+    """Return in a sentence what was crossed."""
+    n_splits, n_states = scores["split"].nunique(), scores["initialisation"].nunique()
+    text = f"{n_splits} hold-outs, each with {n_states} random states"
+    for name, part in scores.groupby("estimator", sort=False):
+        if (part["hyperparameters"] != "").any():
+            text += f"; settings drawn for {name}: {' | '.join(part['hyperparameters'].unique())}"
+    return text + "."
+
+
+def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
+    """Return the scores once for each source, the levels of all others being the setting."""
+    import pandas as pd
+
+    frames = []
+    for source in sources:
+        others = [name for name in sources if name != source]
+        setting = part[others].astype(str).agg(" ".join, axis=1)
+        frames.append(part[["score"]].assign(source=source, seed=part[source], setting=setting))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _shares(table: DataFrame) -> str:
+    if table["share"].isna().all():
+        return "all scores are the same"
+    pairs = zip(table["source"], table["share"], strict=True)
+    shares = ", ".join(f"{source} {100 * share:.0f} %" for source, share in pairs)
+    return f"of the variance on the hold-out {shares}"
+
+
+def _idle(part: DataFrame, estimator: Any) -> str:
+    """Return why the initialisation makes no difference, where it makes none."""
+    if part.groupby(["split", "hyperparameters"])["score"].nunique().max() > 1:
+        return ""
+    if not open_random_states(estimator):
+        return "; it has no random_state to set, so that the initialisation changes nothing"
+    return "; its scores did not change with the random_state"
+
+
+def _shown(table: DataFrame) -> DataFrame:
+    shown = table[[name for name in ("data", "estimator", "source") if name in table]].assign(
+        sd=[f"{sd:.4f}" for sd in table["sd"]],
+        interval=[
+            interval_text(low, high, 4) for low, high in zip(table["sd_low"], table["sd_high"], strict=True)
+        ],
+        df=table["df"],
+        share=["" if share != share else f"{100 * share:.1f} %" for share in table["share"]],
+    )
+    return shown.rename(columns={"interval": "sd, 95 % interval", "df": "degrees of freedom"})

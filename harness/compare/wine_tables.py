@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.compare.comparison_tables import DESIGNS, bounds
+from harness.compare.learner_tables import DESIGNS, bounds
+from harness.compare.report_parts import pick
+from harness.writing.report import Section, bullets
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,39 +62,27 @@ def is_wine_report(data: Sequence[str], scorer: str) -> bool:
     return list(data) == ["wine"] and scorer == "error"
 
 
-def one_sided_sentence(verdicts: DataFrame) -> str:
-    """Return how often the 5x2cv t test would reject with the report's critical value instead of its own.
-
-    Parameters
-    ----------
-    verdicts : DataFrame
-        The table ``verdicts.csv``.
-    """
-    t = verdicts[(verdicts["test"] == "five_by_two_t") & verdicts["pvalue"].notna()]["statistic"].abs()
+def published(verdicts: DataFrame) -> Section:
+    """Return what is wrong in the report, and how often its 5x2cv t test would reject."""
+    t = pick(verdicts, test="five_by_two_t")["statistic"].dropna().abs()
     taken, right = (100 * (t > critical).mean() for critical in (2.015, 2.571))
-    return (
+    one_sided = (
         f"With |t| > 2.015 the 5x2cv t test would reject for {taken:.1f} % of all pairs and seeds, with "
-        f"2.571 it rejects for {right:.1f} %"
+        f"2.571 it rejects for {right:.1f} %."
     )
+    return Section("Published values that cannot be", [bullets([*WHAT_CANNOT_BE, one_sided])])
 
 
 def rate_sentences(scores: DataFrame) -> list[str]:
-    """Return for each estimator whether the report's error rates lie where nine of ten seeds lie.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        The table ``scores.csv``.
-    """
+    """Return for each estimator whether the report's error rates lie where nine of ten seeds lie."""
     sentences = []
     for name, rates in ERROR_RATES.items():
         parts = []
         for (design, label), rate in zip(DESIGNS.items(), rates, strict=True):
-            rows = scores[(scores["estimator"] == name) & (scores["design"] == design)]
-            if len(rows) and rows["q05"].notna().all():
-                low, high = rows["q05"].iloc[0] - ROUNDED, rows["q95"].iloc[0] + ROUNDED
-                where = "within" if low <= rate <= high else "outside"
-                parts.append(f"{label} {rate:.3f}, {where} {bounds(low + ROUNDED, high - ROUNDED)}")
+            for row in pick(scores, estimator=name, design=design).dropna(subset="q05").to_dict("records"):
+                low, high = row["q05"], row["q95"]
+                where = "within" if low - ROUNDED <= rate <= high + ROUNDED else "outside"
+                parts.append(f"{label} {rate:.3f}, {where} {bounds(low, high)}")
         if parts:
             sentences.append(f"{name}, published error rate against 90 % of the seeds: {'; '.join(parts)}")
     return sentences
@@ -106,10 +96,10 @@ def add_published_rates(table: DataFrame) -> DataFrame:
     return table
 
 
-def add_published_verdicts(table: DataFrame, a: list[str], b: list[str], tests: list[str]) -> DataFrame:
+def add_published_verdicts(table: DataFrame, rejections: DataFrame) -> DataFrame:
     """Return table 5 with the report's verdicts of McNemar's test and what is wrong with them."""
     found = [
         MCNEMAR_VERDICTS.get(frozenset(pair), ("", "")) if test.startswith("mcnemar") else ("", "")
-        for *pair, test in zip(a, b, tests, strict=True)
+        for *pair, test in rejections[["a", "b", "test"]].itertuples(index=False)
     ]
     return table.assign(published=[verdict for verdict, _ in found], remark=[why for _, why in found])

@@ -179,7 +179,7 @@ def test_a_backend_of_matplotlib_that_does_not_exist(tmp_path):
 
 
 def test_a_library_of_another_distribution_has_a_version():
-    from harness.compare.comparison import version_of
+    from harness.compare.learners import version_of
 
     assert version_of("sklearn").count(".") >= 1
     assert version_of("html") == "unknown"

@@ -254,9 +254,8 @@ def test_a_long_value_is_cut():
 
 def test_names_in_the_models_are_those_of_the_code():
     """They are written out there, because these modules take two seconds to import."""
-    from harness.compare.learners import LEARNERS
     from harness.compare.simulated_null import HALVES
-    from harness.compare.training_sets import NULLS
+    from harness.compare.training_sets import LEARNERS, NULLS
 
     for name, key, known in (
         ("dietterich_rcv1", "training_sets.learner", LEARNERS),

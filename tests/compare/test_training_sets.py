@@ -2,29 +2,23 @@
 
 import numpy as np
 import pytest
-from html_page import check_page
 from scipy import sparse
 from scipy.stats import binom
-from three_ways import run_three_ways
+from sklearn.naive_bayes import ComplementNB
 
-from harness.cli import main
-from harness.compare.learner_tests import TESTS
-from harness.compare.learners import LEARNERS, naive_bayes
+from harness.compare.learner_tests import TESTS, Experiment
 from harness.compare.training_sets import (
+    LEARNERS,
     Point,
     choose_topic,
     make_population,
     make_problem,
+    naive_bayes,
     run_trials,
 )
 from harness.corpora.synthetic import generate_synthetic
 
 FALSE_ALARM = 1e-6
-SMALL = [
-    "experiment=dietterich_rcv1", "n_documents=1500", "n_trials=60", "alphas=[0.05]",
-    "training_sets.n_terms=300", "training_sets.n_truth=300", "training_sets.kept_terms=[0.25]",
-    "training_sets.sizes=[40,80]", "training_sets.n_resamples=4", "figure.dpi=40", "figure.formats=[png]",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +28,6 @@ def population():
 
 
 def test_naive_bayes_decides_as_scikit_learn(population):
-    from sklearn.naive_bayes import ComplementNB
-
     generator = np.random.default_rng(0)
     x, y = sparse.csr_array(population.whole[:400]), population.labels[:400]
     times = generator.integers(0, 3, size=(6, 400))
@@ -85,7 +77,9 @@ def test_nulls_are_exact(population, setting):
     # A and B can change places: a rejection for A is as likely as one for B, and the true difference is 0
     point = Point(setting, 40, "naive_bayes", 1 / 3, 6, 5)
     n_trials = 300
-    found = run_trials(make_problem(population, setting, 0), point, list(TESTS), [0.2], 0, 0, n_trials)
+    found = run_trials(
+        make_problem(population, setting, 0), point, Experiment(TESTS, [0.2], 300, 0), 0, n_trials
+    )
     truth = found["truth"]
     error = truth.std(axis=0) / np.sqrt(n_trials)
     assert (np.abs(truth.mean(axis=0)) < 4.9 * error).all()
@@ -96,7 +90,8 @@ def test_nulls_are_exact(population, setting):
 
 def test_a_handicap_is_found(population):
     point = Point("0.25", 80, "naive_bayes", 1 / 3, 6, 10)
-    found = run_trials(make_problem(population, "0.25", 0), point, ["corrected_resampled_t"], [0.2], 0, 0, 60)
+    experiment = Experiment(["corrected_resampled_t"], [0.2], 60, 0)
+    found = run_trials(make_problem(population, "0.25", 0), point, experiment, 0, 60)
     assert (found["truth"].mean(axis=0) < -0.02).all()
     assert found["for_a"][0, 0] > 20
     assert found["rejected"][0, 0] - found["for_a"][0, 0] < 5
@@ -105,60 +100,9 @@ def test_a_handicap_is_found(population):
 def test_batches_change_nothing(population):
     problem = make_problem(population, "views", 0)
     point = Point("views", 40, "naive_bayes", 0.25, 3, 4)
-    whole = run_trials(problem, point, list(TESTS), [0.1], 7, 0, 8)
-    parts = [run_trials(problem, point, list(TESTS), [0.1], 7, *ends) for ends in ((0, 3), (3, 8))]
+    experiment = Experiment(TESTS, [0.1], 8, 7)
+    whole = run_trials(problem, point, experiment, 0, 8)
+    parts = [run_trials(problem, point, experiment, *ends) for ends in ((0, 3), (3, 8))]
     for name in ("rejected", "for_a", "degenerate"):
         assert (whole[name] == parts[0][name] + parts[1][name]).all()
     assert (whole["truth"] == np.concatenate([part["truth"] for part in parts])).all()
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    return run_three_ways(tmp_path_factory.mktemp("training"), SMALL)
-
-
-@pytest.mark.parametrize("table", ["algorithm_size_power.csv", "true_differences.csv"])
-def test_same_bytes_however_it_is_run(runs, table):
-    tables = [(runs / name / table).read_bytes() for name in ("one", "two", "again")]
-    assert tables[0] == tables[1] == tables[2]
-
-
-def test_what_a_run_leaves(runs):
-    import pandas as pd
-
-    table = pd.read_csv(runs / "one" / "algorithm_size_power.csv")
-    assert set(table["test"]) == set(TESTS)
-    assert set(table["n_examples"]) == {40, 80}
-    power = table[table["kind"] == "power"]
-    assert (power["difference"] < 0).all()
-    assert (power["difference_se"] > 0).all()
-    assert (table.loc[table["kind"] == "size", "difference"] == 0).all()
-    for name in ("summary.md", "figures/captions.md", "figures/power.png", "figures/type_i_errors.png"):
-        assert (runs / "one" / name).stat().st_size > 100
-    check_page(runs / "one")
-    assert "Conditional on" in (runs / "one" / "summary.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("override", "words"),
-    [
-        ("n_trials=0", "n_trials: 0"),
-        ("alphas=[2]", "alphas: 2"),
-        ("training_sets.sizes=[41]", "n_examples: 41"),
-        ("training_sets.n_folds=60", "n_folds: 60"),
-        ("tests=[sign]", "tests: 'sign'"),
-        ("training_sets.learner=oracle", "training_sets.learner: 'oracle'"),
-        ("training_sets.nulls=[twins]", "'twins'"),
-        ("training_sets.kept_terms=[2]", "training_sets.kept_terms: 2"),
-        ("training_sets.topic=FOOTBALL", "topic: 'FOOTBALL'"),
-        ("training_sets.n_truth=2000", "n_truth: 2000"),
-        ("training_sets.sizes=[1400]", "n_examples: 1400"),
-    ],
-)
-def test_wrong_input_is_told_in_one_sentence(override, words, capfd, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["compare", *SMALL, "cache=null", override, "out=new"]) == 2
-    told = capfd.readouterr().err.strip()
-    assert words in told
-    assert len(told.splitlines()) == 1
-    assert not (tmp_path / "new").exists()

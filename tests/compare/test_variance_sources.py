@@ -1,15 +1,28 @@
 """Variance by source: against scipy, statsmodels' mean squares, and simulations with known components."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from harness.compare.variance_sources import variance_by_source, variance_components, variance_notes
+from harness.compare.datasets import load_shipped
+from harness.compare.trials import Scoring, draw_settings, hold_out, run_variance, train_once
+from harness.compare.variance_sources import (
+    split_variance,
+    variance_by_source,
+    variance_components,
+    variance_notes,
+)
+from harness.runtime.parallel import run_here
 
 
 def crossed(generator, sds, shape=(6, 5), mean=0.9):
@@ -171,6 +184,83 @@ def test_properties_of_components(n_split, n_init, seed):
     assert again["variance"].to_numpy() == pytest.approx(table["variance"].to_numpy(), abs=1e-12)
     # the same seed gives the same bounds
     assert variance_components(scores, names, n_draws=100).equals(table)
+
+
+# --- the scores that a comparison takes apart
+
+SCORING = Scoring(0, "error", 0.2)
+WINE = load_shipped("wine")
+MADE = {
+    "tree": DecisionTreeClassifier(max_features=1),
+    "fixed": DecisionTreeClassifier(max_features=1, random_state=0),
+    "bayes": GaussianNB(),
+    "far": KNeighborsClassifier(10_000),
+}
+
+
+def trained(n_splits=3, n_initialisations=4):
+    settings = {name: [{}] for name in MADE}
+    sizes = {"n_splits": n_splits, "n_initialisations": n_initialisations}
+    return run_variance(WINE, MADE, settings, lambda name: run_here, SCORING, **sizes)
+
+
+def test_one_training_is_that_of_scikit_learn():
+    train, test = hold_out(WINE.y, 36, 0, 2)
+    fitted = GaussianNB(var_smoothing=0.1).fit(WINE.x[train], WINE.y[train])
+    expected = 1 - fitted.score(WINE.x[test], WINE.y[test])
+    unit = train_once(WINE, "bayes", GaussianNB(), SCORING, 2, 1, {"var_smoothing": 0.1})
+    assert float(unit["score"]) == pytest.approx(expected, abs=1e-12)
+    assert str(unit["failure"]) == ""
+
+
+def test_only_open_random_states_make_a_difference():
+    scores = trained()
+    found = split_variance(scores, MADE, "error rate")
+    table, alone = (
+        found.csvs[f"tables/{stem}"].set_index(["estimator", "source"])["variance"]
+        for stem in ("variance", "variance_alone")
+    )
+    told = [line for line in found.found if "no random_state to set" in line]
+    assert [line.split(":")[0] for line in told] == ["fixed", "bayes"]
+    for name in ("fixed", "bayes"):
+        assert table[name, "initialisation"] == table[name, "residual"] == alone[name, "initialisation"] == 0
+    own = scores[scores["estimator"] == "tree"].groupby("split")["score"].var().mean()
+    assert alone["tree", "initialisation"] == pytest.approx(own)
+    assert own > 0
+    assert [line.split(";")[0] for line in found.warnings] == [
+        "far: 12 of 12 trainings failed (ValueError: Expected n_neighbors <= n_samples_fit, but "
+        "n_neighbors = 10000, n_samples_fit = 142, n_samples = 36)"
+    ]
+    assert "far" not in set(found.csvs["tables/variance"]["estimator"])
+
+
+def test_there_are_no_tables_where_everything_failed():
+    found = split_variance(trained().query("estimator == 'far'"), MADE, "error rate")
+    assert (found.tables, list(found.csvs)) == ({}, ["variance"])
+
+
+def test_more_splits_and_states_keep_the_first_ones():
+    few, many = trained(n_splits=2, n_initialisations=2), trained(n_splits=3, n_initialisations=3)
+    keys = ["estimator", "split", "initialisation"]
+    joined = few.merge(many, on=keys, suffixes=("", "_more"))
+    assert len(joined) == len(few)
+    assert (joined["score"].fillna(-1) == joined["score_more"].fillna(-1)).all()
+
+
+def test_settings_are_drawn_once_each():
+    grid = {"a": list(range(10)), "b": ["x", "y"]}
+    every = draw_settings(grid, 20, 0, "tree")
+    assert every == [{"a": a, "b": b} for a, b in itertools.product(range(10), "xy")]
+    draws = [(0, "tree"), (0, "tree"), (1, "tree"), (0, "svm")]
+    drawn = [draw_settings(grid, 6, seed, name) for seed, name in draws]
+    assert drawn[0] == drawn[1]
+    assert drawn[0] not in drawn[2:]
+    assert len({tuple(setting.values()) for setting in drawn[0]}) == 6
+    counts = np.zeros(20)
+    for seed in range(400):
+        for setting in draw_settings(grid, 6, seed, "tree"):
+            counts[every.index(setting)] += 1
+    assert (np.abs(counts - 120) < 60).all()  # binomial, 400 draws of .3: below 1e-9 each
 
 
 GRID = as_table(np.array([[0.1, 0.2], [0.3, 0.5]]))

@@ -4,17 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from html_page import check_page
 from scipy.stats import binom, hypergeom
-from three_ways import run_three_ways
 
-from harness.cli import main
-from harness.compare.algorithm_rates import meets
-from harness.compare.designs import fold_sizes, held_out
-from harness.compare.learner_tests import HOLD_OUT, TESTS
+from harness.compare.learner_tests import HOLD_OUT, TESTS, Experiment, fold_sizes, held_out
+from harness.compare.rates import meets
 from harness.compare.simulated_null import (
+    ENUMERATED,
+    REFERENCES,
+    STANDARD,
     Point,
-    check_point,
     deal,
     draw_differences,
     enumerate_hold_out,
@@ -22,14 +20,13 @@ from harness.compare.simulated_null import (
     region_errors,
     simulate_block,
 )
-from harness.compare.simulated_references import ENUMERATED, REFERENCES, STANDARD
 from harness.significance.cross_validation import resampled_t
 
 FALSE_ALARM = 1e-6
-SMALL = [
-    "experiment=dietterich1998", "n_trials=1200", "simulated_null.differences=[0.04]",
-    "simulated_null.sizes=[60]", "figure.dpi=40", "figure.formats=[png]",
-]  # fmt: skip
+
+
+def simulate(point, tests, alpha, seed, start, stop):
+    return simulate_block(point, Experiment(tests, [alpha], stop, seed), start, stop)
 
 
 def test_enumeration_gives_the_published_values():
@@ -67,8 +64,8 @@ def test_type_i_errors_near_the_references(halves):
     n_trials = 3000
     tests = list(TESTS)
     counts = sum(
-        simulate_block(STANDARD[halves], tests, [0.05], 11, block, 1000)["rejected"][:, 0]
-        for block in range(3)
+        simulate(STANDARD[halves], tests, 0.05, 11, start, start + 1000)["rejected"][:, 0]
+        for start in (0, 1000, 2000)
     )
     exact = enumerate_hold_out(STANDARD[halves], HOLD_OUT, [0.05])["rejected"][:, 0]
     expected = REFERENCES[halves] | dict(zip(HOLD_OUT, exact, strict=True))
@@ -81,7 +78,7 @@ def test_type_i_errors_near_the_references(halves):
 
 def test_power_of_the_hold_out_is_the_enumerated_one():
     point = STANDARD["exact"]._replace(difference=0.06)
-    counts = simulate_block(point, HOLD_OUT, [0.05], 3, 0, 1000)
+    counts = simulate(point, HOLD_OUT, 0.05, 3, 0, 1000)
     exact = enumerate_hold_out(point, HOLD_OUT, [0.05])
     for name in ("rejected", "for_a"):
         for count, chance in zip(counts[name][:, 0], exact[name][:, 0], strict=True):
@@ -135,8 +132,8 @@ def test_structure_of_the_designs():
 
 def test_fewer_trials_are_the_first_of_more():
     point = STANDARD["exact"]._replace(n_examples=60)
-    few = simulate_block(point, ["kfold_t"], [0.5], 0, 0, 100)["rejected"]
-    more = simulate_block(point, ["kfold_t"], [0.5], 0, 0, 1000)["rejected"]
+    few = simulate(point, ["kfold_t"], 0.5, 0, 0, 100)["rejected"]
+    more = simulate(point, ["kfold_t"], 0.5, 0, 0, 1000)["rejected"]
     assert 0 < few[0, 0] < more[0, 0] <= few[0, 0] + 900
 
 
@@ -154,78 +151,3 @@ def test_what_meets_a_reference():
     exact = {"method": "enumeration", "rate": 0.02567, "reference": 0.0257, "reference_se": 0.0}
     assert meets(exact) == "yes"
     assert meets(exact | {"reference": 0.0258}) == "no"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"halves": "thirds"}, "halves: 'thirds'"),
-        ({"n_examples": 301}, "n_examples: 301"),
-        ({"n_folds": 400}, "n_folds: 400"),
-        ({"difference": 0.2}, "difference: 0.2"),
-        ({"low": 0.5, "high": 0.1}, "errors: 0.5, 0.1"),
-        ({"test_share": 0.001}, "test_share: 0.001"),
-        ({"n_resamples": 1}, "n_resamples: 1"),
-    ],
-)
-def test_impossible_points(change, words):
-    with pytest.raises(ValueError, match=words):
-        check_point(STANDARD["exact"]._replace(**change))
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    return run_three_ways(tmp_path_factory.mktemp("simulated"), SMALL)
-
-
-def test_same_bytes_however_it_is_run(runs):
-    tables = [(runs / name / "algorithm_size_power.csv").read_bytes() for name in ("one", "two", "again")]
-    assert tables[0] == tables[1] == tables[2]
-
-
-def test_what_a_run_leaves(runs):
-    import pandas as pd
-
-    table = pd.read_csv(runs / "one" / "algorithm_size_power.csv")
-    assert set(table["test"]) == set(TESTS)
-    assert set(table["kind"]) == {"size", "power"}
-    assert (table["mc_low"] <= table["rate"]).all()
-    assert (table["rate"] <= table["mc_high"]).all()
-    assert table.loc[table["kind"] == "size", "verdict"].notna().all()
-    assert table.loc[table["kind"] == "power", "difference"].unique().tolist() == [-0.04]
-    for name in (
-        "summary.md",
-        "provenance.json",
-        "tables/algorithm_size_power.tex",
-        "figures/captions.md",
-        "figures/power.png",
-        "figures/type_i_errors.png",
-    ):
-        assert (runs / "one" / name).stat().st_size > 100
-    assert len(check_page(runs / "one").all("img")) == 3
-    assert "0.612" in (runs / "one" / "tables" / "algorithm_size_power.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("override", "words"),
-    [
-        ("n_trials=0", "n_trials: 0"),
-        ("alphas=[2]", "alphas: 2"),
-        ("simulated_null.n_examples=301", "n_examples: 301"),
-        ("simulated_null.n_folds=400", "n_folds: 400"),
-        ("tests=[sign]", "tests: 'sign'"),
-        ("simulated_null.differences=[0.3]", "difference: 0.3"),
-        ("simulated_null.halves=[thirds]", "'thirds'"),
-        ("simulated_null.errors=[0.1]", "errors: [0.1]"),
-        ("+simulated_null.colour=red", "simulated_null.colour"),
-        ("alpha=0.1", "it has no meaning in this study"),
-    ],
-)
-def test_wrong_input_is_told_in_one_sentence(override, words, capfd, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["compare", *SMALL, "cache=null", override, "out=new"]) == 2
-    told = capfd.readouterr().err.strip()
-    assert words in told
-    assert "allowed" in told
-    assert len(told.splitlines()) == 1
-    assert not (tmp_path / "new").exists()

@@ -9,10 +9,15 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, t, ttest_ind, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
-from harness.compare.figure_seeds import seeds_figure
-from harness.compare.labels import fit_label
-from harness.compare.seeds import seeds_table, tidy_scores
-from harness.compare.seeds_text import display_table, expected_maximum, seeds_notes, write_seeds_table
+from harness.compare.figure_algorithms import fit_label, seeds_figure
+from harness.compare.seeds import (
+    best_seeds,
+    display_table,
+    expected_maximum,
+    seeds_notes,
+    seeds_table,
+    tidy_scores,
+)
 from harness.drawing.layout import text_width
 from harness.drawing.style import figure_style
 
@@ -49,12 +54,9 @@ def test_the_numbers_of_scipy_and_statsmodels(wide):
 
 
 def test_lower_is_better_turns_worst_best_and_verdicts(wide):
-    high, low = (
-        seeds_table(wide, "svm", best=True),
-        seeds_table(wide, "svm", higher_is_better=False, best=True),
-    )
-    assert low["worst"].tolist() == high["best"].tolist()
-    assert low["best_seed"].tolist() == high["worst_seed"].tolist()
+    high, low = (seeds_table(wide, "svm", higher_is_better=way) for way in (True, False))
+    assert low["worst"].tolist() == best_seeds(wide)["best"].tolist()
+    assert high["worst_seed"].tolist() == best_seeds(wide, higher_is_better=False)["best_seed"].tolist()
     turn = {"better": "worse", "worse": "better"}
     assert low["verdict"].tolist() == [turn.get(word, word) for word in high["verdict"]]
     assert low["pvalue"].equals(high["pvalue"])
@@ -148,9 +150,8 @@ def test_algorithms_without_spread(wide):
 
 def test_the_best_seed_comes_with_its_warning(wide):
     table = seeds_table(wide, "svm")
-    assert "best" not in table
     assert "best of several" not in " ".join(seeds_notes(table))
-    warned = " ".join(seeds_notes(seeds_table(wide, "svm", best=True)))
+    warned = " ".join(seeds_notes(table.merge(best_seeds(wide))))
     assert "of 12 normal scores the best lies 1.63 standard deviations above the mean" in warned
 
 
@@ -162,17 +163,13 @@ def test_expected_maximum_against_simulation():
     assert norm.cdf(expected_maximum(1000)) > 0.999
 
 
-def test_files(wide, tmp_path):
-    wide["a_long name & more"] = wide["svm"] + 1
-    table = seeds_table(wide, "svm", best=True)
-    paths = write_seeds_table(tmp_path, table, "Twelve seeds.")
-    assert [path.suffix for path in paths] == [".csv", ".md", ".tex"]
-    again = pd.read_csv(paths[0])
-    assert again.columns.tolist() == table.columns.tolist()
-    assert again["pvalue"].to_numpy() == pytest.approx(table["pvalue"].to_numpy(float), nan_ok=True)
-    assert "paired t, n = 12" in paths[1].read_text(encoding="utf-8")
-    assert r"a\_long name \& more" in paths[2].read_text(encoding="utf-8")
-    assert "nan" not in paths[1].read_text(encoding="utf-8")
+def test_the_table_for_print(wide):
+    shown = display_table(seeds_table(wide, "svm").merge(best_seeds(wide))).set_index("algorithm")
+    worst, best = wide["mlp"].idxmin(), wide["mlp"].idxmax()
+    assert shown.loc["mlp", "worst (seed)"] == f"{wide['mlp'][worst]:.4f} ({worst})"
+    assert shown.loc["mlp", "best (seed)"] == f"{wide['mlp'][best]:.4f} ({best})"
+    assert shown.loc["mlp", ["seeds", "test"]].tolist() == ["12", "paired t, n = 12"]
+    assert shown.loc["svm", ["difference", "test", "p", "Cohen's d"]].tolist() == [""] * 4
 
 
 def test_the_figure_shows_every_seed(wide):

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy.stats import norm
 from statsmodels.stats.multitest import multipletests
 
-from harness.compare.figure_critical_difference import critical_difference_figure
+from harness.compare.figure_algorithms import critical_difference_figure
 from harness.compare.rank_tables import friedman_table, rank_tables
 from harness.drawing.style import figure_style, save_figure
 

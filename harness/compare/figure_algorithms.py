@@ -1,0 +1,230 @@
+"""Figures of several algorithms: the critical-difference diagram of their ranks, and every seed of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from harness.drawing.layout import MARGIN, Page, text_width
+from harness.drawing.style import NOMINAL_LINE
+from harness.seeding import rng
+from harness.significance.ranks import cliques
+from harness.significance.result import check_choice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LINE = 0.19  # inches between names
+BAR_STEP = 0.085
+AXIS_TOP = 0.62
+LONGEST = 2.2  # inches a name may take
+SMALLEST = 5.5  # points
+OVERHANG = 0.035  # inches by which a bar reaches beyond its ends
+ROW, HEAD, FOOT = 0.36, 0.16, 0.42  # of the figure of seeds, inches
+POINT, WORST = "#3b4a92", "#a3195b"
+NOTHING = (
+    ": the hypothesis that all algorithms perform alike stands, and no pair should be read as different."
+)
+
+
+def fit_label(name: str, end: str, width: float, size: float = 7.5, bold: bool = False) -> tuple[str, float]:
+    """Return `name` followed by `end`, and the size in points at which they are no wider than `width` inches.
+
+    Below 5.5 points the middle of the name is left out instead.
+    """
+    label = name + end
+    fitting = size * width / text_width(label, size, bold)
+    if fitting >= SMALLEST:
+        return label, min(size, fitting)
+    kept = len(name)
+    while kept > 2 and text_width(label, SMALLEST, bold) > width:
+        kept -= 1
+        label = name[: -(-kept // 2)] + "…" + name[len(name) - kept // 2 :] + end
+    return label, SMALLEST
+
+
+def critical_difference_figure(ranks: DataFrame, *, width: float = 7.2) -> tuple[Any, str]:
+    """Return the critical-difference diagram of Demšar (2006), section 3.2.4, and its caption.
+
+    `ranks` is the table that :func:`harness.compare.rank_tables.rank_tables` gives, `width` in inches. The
+    best rank is at the left. A bar covers algorithms no two of which differ, and none that do. Where ranks
+    tie, the names lie one under the other at the same place of the line.
+    """
+    table = ranks.sort_values("average_rank", kind="stable", ignore_index=True)
+    names = [str(name) for name in table["algorithm"]]
+    places = table["average_rank"].to_numpy(float).tolist()
+    critical, k = float(table["critical_difference"].iloc[0]), len(names)
+    rows = _rows(cliques(places, critical), places)
+    caption = _caption(table)
+    labels = [fit_label(name, f"  {place:.2f}", LONGEST) for name, place in zip(names, places, strict=True)]
+    side = max(text_width(label, size) for label, size in labels) + 0.12
+    n_left = (k + 1) // 2
+    top = AXIS_TOP + 0.12 + BAR_STEP * max((row + 1 for row, _ in rows), default=0)  # of the names
+    wide, height = width - 2 * MARGIN, top + 0.12 + LINE * n_left
+    page = Page(width, height, caption)
+    axes = page.axes(MARGIN, 0, wide, height)
+    axes.set_axis_off()
+    axes.set_xlim(0, wide)
+    axes.set_ylim(height, 0)
+    line = _Line(k, side, (wide - 2 * side) / (k - 1))
+    _draw_axis(axes, line, critical)
+    for row, bar in rows:
+        y = AXIS_TOP + 0.1 + BAR_STEP * row
+        ends = [line.x(end) for end in _overhang(bar, places, OVERHANG / line.unit)]
+        axes.plot(ends, [y, y], color="black", linewidth=3.2, solid_capstyle="butt", gid="bar")
+    for place, (label, size) in enumerate(labels):
+        left = place < n_left
+        y = top + 0.1 + LINE * (place if left else k - 1 - place)
+        x, end, sign = line.x(places[place]), side if left else wide - side, -1 if left else 1
+        axes.plot([x, x, end + 0.06 * sign], [AXIS_TOP, y, y], color="0.25", linewidth=0.6, gid="stem")
+        axes.plot([x], [AXIS_TOP], "o", color="black", markersize=2.6, gid="rank")
+        align = "right" if left else "left"
+        axes.text(end + 0.1 * sign, y, label, fontsize=size, va="center", ha=align)
+    return page.figure, caption
+
+
+class _Line(NamedTuple):
+    """The line of ranks 1 to k: where it starts and what a rank is long, in inches."""
+
+    k: int
+    start: float
+    unit: float
+
+    def x(self, rank: float) -> float:
+        """Return the place of a rank."""
+        return self.start + (rank - 1) * self.unit
+
+
+def _draw_axis(axes: Any, line: _Line, critical: float) -> None:
+    """Draw ranks 1 to k, and the critical difference above them."""
+    axes.plot([line.start, line.x(line.k)], [AXIS_TOP, AXIS_TOP], color="black", linewidth=0.8)
+    step = max(1, -(-line.k // 20))
+    for rank in range(1, line.k + 1):
+        axes.plot([line.x(rank)] * 2, [AXIS_TOP - 0.06, AXIS_TOP], color="black", linewidth=0.8)
+        if (rank - 1) % step == 0:
+            axes.text(line.x(rank), AXIS_TOP - 0.09, str(rank), fontsize=7, ha="center", va="bottom")
+    shown, y = min(critical, line.k - 1), 0.26
+    ends = [line.start, line.x(1 + shown)]
+    axes.plot(ends, [y, y], color="black", linewidth=1.2, gid="critical")
+    for x in ends if shown == critical else ends[:1]:
+        axes.plot([x, x], [y - 0.04, y + 0.04], color="black", linewidth=1.2)
+    longer = "" if shown == critical else " (longer than the line: no pair can differ)"
+    axes.text(line.start, y - 0.07, f"CD = {critical:.2f}{longer}", fontsize=7, ha="left", va="bottom")
+
+
+def _rows(bars: list[list[int]], places: list[float]) -> list[tuple[int, list[int]]]:
+    """Return each bar with the row it is drawn in: bars of one row do not touch."""
+    ends: list[float] = []
+    rows = []
+    air = 0.05 * (len(places) - 1)
+    for bar in bars:
+        free = [row for row, end in enumerate(ends) if places[bar[0]] > end + air]
+        row = free[0] if free else len(ends)
+        ends[row : row + 1] = [places[bar[-1]]]
+        rows.append((row, bar))
+    return rows
+
+
+def _overhang(bar: list[int], places: list[float], reach: float) -> tuple[float, float]:
+    """Return the ranks between which a bar is drawn: beyond its own, but short of the next algorithm's."""
+    low, high = places[bar[0]], places[bar[-1]]
+    before = [low - place for place in places if place < low]
+    after = [place - high for place in places if place > high]
+    return low - min([reach, *(gap / 2 for gap in before)]), high + min([reach, *(gap / 2 for gap in after)])
+
+
+def _caption(table: DataFrame) -> str:
+    first = table.iloc[0]
+    p, alpha = float(first["friedman_pvalue"]), float(first["alpha"])
+    shown = "< 0.0001" if p < 1e-4 else f"= {p:.4f}"
+    ranks = table["average_rank"].tolist()
+    parts = [
+        f"Average ranks of {len(table)} algorithms over {int(first['n_datasets'])} data sets (1 is best; the "
+        "number stands beside the name). Bars join algorithms that do not differ by Nemenyi's test at "
+        f"alpha = {alpha:g}: critical difference {float(first['critical_difference']):.3f}.",
+        f"Friedman's test (Iman and Davenport's F): p {shown}{'.' if p <= alpha else NOTHING}",
+    ]
+    if len(set(ranks)) == 1:
+        parts.append(f"All {len(ranks)} algorithms share one rank.")
+    elif len(set(ranks)) < len(ranks):
+        parts.append("Some ranks tie: names at one place of the line.")
+    parts.append(
+        "Nemenyi's test is asymptotic in the number of data sets; ranks depend on which algorithms take part."
+    )
+    return " ".join(parts)
+
+
+def seeds_figure(
+    scores: DataFrame,
+    baseline: str,
+    *,
+    score_name: str = "score",
+    higher_is_better: bool = True,
+    width: float = 7.2,
+) -> tuple[Any, str]:
+    """Return a box plot per algorithm with a point for every seed, and the caption.
+
+    `scores` are those of :func:`harness.compare.seeds.tidy_scores`; `width` is in inches. The baseline is
+    drawn first and in bold, with a dashed line at its mean; each algorithm's worst seed has another colour.
+    """
+    names = list(dict.fromkeys(scores["algorithm"]))
+    check_choice("baseline", baseline, tuple(names))
+    names = [baseline, *(name for name in names if name != baseline)]
+    values = {name: scores.loc[scores["algorithm"] == name, "score"] for name in names}
+    kept = [values[name].dropna().to_numpy(float) for name in names]
+    labels = [
+        fit_label(str(name), f" (n = {len(own)})", LONGEST, bold=True)
+        for name, own in zip(names, kept, strict=True)
+    ]
+    left = max(text_width(label, size, True) for label, size in labels) + 0.3
+    caption = _seeds_caption(values, baseline, higher_is_better)
+    page = Page(width, HEAD + ROW * len(names) + FOOT, caption)
+    axes = page.axes(left, HEAD, width - left - 0.15, ROW * len(names))
+    axes.axvline(
+        kept[0].mean(), color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="baseline"
+    )
+    _draw_boxes(axes, kept)
+    for place, (name, own) in enumerate(zip(names, kept, strict=True)):
+        _draw_points(axes, place, own, str(name), higher_is_better)
+    axes.set_yticks(range(len(names)), [label for label, _ in labels])
+    for text, (_, size), name in zip(axes.get_yticklabels(), labels, names, strict=True):
+        text.set(fontsize=size, fontweight="bold" if name == baseline else "normal")
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel(score_name + (" (higher is better)" if higher_is_better else " (lower is better)"))
+    return page.figure, caption
+
+
+def _draw_boxes(axes: Any, kept: list[Any]) -> None:
+    thin = {"linewidth": 0.8, "color": "0.3"}
+    axes.boxplot(
+        kept, positions=range(len(kept)), orientation="horizontal", widths=0.62, showfliers=False,
+        whis=(0, 100), manage_ticks=False, boxprops=thin, whiskerprops=thin, capprops=thin,
+        medianprops={"linewidth": 1.3, "color": "black"}, zorder=1,
+    )  # fmt: skip
+
+
+def _draw_points(axes: Any, place: int, own: Any, name: str, higher_is_better: bool) -> None:
+    """Draw every seed at its score; the height within the row only keeps points apart."""
+    spread = rng(0, "figure_seeds", name).uniform(-0.2, 0.2, len(own))
+    worst = int(np.argmin(own) if higher_is_better else np.argmax(own))
+    colors = [WORST if seed == worst else POINT for seed in range(len(own))]
+    axes.scatter(own, place + spread, s=11, c=colors, alpha=0.8, linewidths=0, zorder=2, gid=f"seeds {place}")
+    axes.plot([own.mean()], [place], "D", color="white", markeredgecolor="black", markersize=4, zorder=3)
+
+
+def _seeds_caption(values: dict[Any, Any], baseline: str, higher_is_better: bool) -> str:
+    lengths = sorted({int(own.count()) for own in values.values()})
+    n = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
+    parts = [
+        f"Scores of {len(values)} algorithms, {n} seeds each. Every seed is a point (its height within the "
+        "row has no meaning); the box holds the middle half, the whiskers reach the extremes; the line in "
+        "the box is the median, the diamond the mean. The worst seed of each algorithm is red.",
+        f"Dashed: mean of the baseline, {baseline} (bold).",
+    ]
+    missing = [f"{name} {int(own.isna().sum())}" for name, own in values.items() if own.isna().any()]
+    if missing:
+        parts.append("Seeds without a score, not drawn: " + ", ".join(missing) + ".")
+    best = "highest point of a row grows" if higher_is_better else "lowest point of a row falls"
+    parts.append(f"The {best} with the number of seeds: compare means, not the best seeds.")
+    return " ".join(parts)

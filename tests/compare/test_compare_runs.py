@@ -1,0 +1,305 @@
+"""Small runs of every study of `harness compare`: the same bytes in three ways, and what a run leaves."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from html_page import check_page
+from scipy.stats import friedmanchisquare, norm, rankdata, studentized_range
+
+from harness.cli import main
+from harness.compare.datasets import load_shipped
+from harness.compare.learner_tables import of_data_set
+from harness.compare.learner_tests import TESTS
+from harness.compare.variance_sources import variance_components
+
+DRAWN = ["figure.formats=[png]", "figure.dpi=40"]
+HERE = [*DRAWN, "parallel=sequential", "cache=null"]
+TWO = "estimator=[decision_tree,naive_bayes]"
+DATA = ("wine", "iris", "breast_cancer")
+LEARNERS = [
+    "n_seeds=2", "estimator=[decision_tree,naive_bayes,logistic_regression_scaled]",
+    f"data=[{','.join(DATA)}]", "baseline=naive_bayes",
+]  # fmt: skip
+STUDIES = {
+    "learners": [
+        *LEARNERS, "variance.n_splits=3", "variance.n_initialisations=2", "variance.n_hyperparameters=2",
+        "+variance.hyperparameters.decision_tree.max_depth=[1,2,8]",
+    ],
+    "one": ["n_seeds=3", TWO, "+estimator.far._target_=sklearn.neighbors.KNeighborsClassifier",
+            "+estimator.far.n_neighbors=10000"],
+    "simulated": ["experiment=dietterich1998", "n_trials=1200", "simulated_null.differences=[0.04]",
+                  "simulated_null.sizes=[60]"],
+    "training": ["experiment=dietterich_rcv1", "n_documents=1500", "n_trials=60", "alphas=[0.05]",
+                 "training_sets.n_terms=300", "training_sets.n_truth=300", "training_sets.kept_terms=[0.25]",
+                 "training_sets.sizes=[40,80]", "training_sets.n_resamples=4"],
+}  # fmt: skip
+FIGURES = {
+    "learners": {f"figure_{what}_{name}" for name in DATA for what in ("scores", "rejections")}
+    | {"figure_critical_difference"},
+    "one": {"figure_scores", "figure_rejections"},
+    "simulated": {"type_i_errors", "power", "type_i_errors_by_examples"},
+    "training": {"type_i_errors", "power"},
+}
+RESULTS = Path(__file__).resolve().parent.parent.parent / "results"
+
+
+def csvs(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.csv")}
+
+
+def summary(folder):
+    return (folder / "summary.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Give the folder of a study: run by one worker, by two, and again from half of the kept units."""
+    made = {}
+
+    def run(study):
+        if study in made:
+            return made[study]
+        folder = made[study] = tmp_path_factory.mktemp(study)
+        kept = f"cache={folder / 'kept'}"
+        for way, more in {
+            "one": HERE, "two": [*DRAWN, "parallel.n_jobs=2", kept], "again": [*HERE[:-1], kept],
+        }.items():  # fmt: skip
+            if way == "again":  # as if the run had been stopped
+                for path in sorted((folder / "kept").rglob("*.npz"))[::2]:
+                    path.unlink()
+            assert main(["compare", *STUDIES[study], *more, f"out={folder / way}"]) == 0
+        return folder
+
+    return run
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_same_bytes_for_one_worker_and_two_and_after_a_stop(study, runs):
+    folder = runs(study)
+    assert len(csvs(folder / "one")) == {"learners": 13, "one": 8, "simulated": 1, "training": 2}[study]
+    assert csvs(folder / "one") == csvs(folder / "two") == csvs(folder / "again")
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_figures_captions_and_page(study, runs, tmp_path, capfd):
+    """The figures are drawn again to the same bytes from the tables alone."""
+    made = runs(study) / "one"
+    page = check_page(made)
+    assert "Tables" in page.headings()
+    assert len(page.all("img")) == len(FIGURES[study])
+    captions = (made / "figures" / "captions.md").read_text(encoding="utf-8")
+    assert {line[3:] for line in captions.splitlines() if line[:3] == "## "} == FIGURES[study]
+    assert {path.stem for path in (made / "figures").glob("*.png")} == FIGURES[study]
+    before = {path.name: path.read_bytes() for path in (made / "figures").iterdir()}
+    shutil.copytree(made, tmp_path / "moved", ignore=shutil.ignore_patterns("figures", "summary.md"))
+    assert main(["figures", f"from={tmp_path / 'moved'}", *DRAWN]) == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "moved" / "figures").iterdir()} == before
+    assert capfd.readouterr().out.count(".png") == len(FIGURES[study])
+
+
+def test_what_one_data_set_leaves(runs):
+    folder = runs("one") / "one"
+    tables = {path.name for path in (folder / "tables").iterdir()}
+    assert tables == {
+        f"{stem}.{end}" for stem in ("table4", "table5", "table6", "seeds") for end in ("md", "tex", "csv")
+    } - {"table6.csv"}  # seconds: other bytes every time
+    assert "cannot be reproduced" in summary(folder)
+    assert "33 fits failed" in summary(folder)
+    assert "10000" in (folder / "failures.csv").read_text()
+    facts = json.loads((folder / "provenance.json").read_text())
+    assert (facts["finished"], facts["data"][0]["n_test"], facts["n_failed_fits"]) == (True, 36, 33)
+    assert len(facts["seconds_of_estimators"]) == 3
+
+
+def test_every_table_names_its_data_set(runs):
+    for path in (runs("learners") / "one").rglob("*.csv"):
+        table = pd.read_csv(path)
+        if path.name != "ranks.csv":
+            assert table.columns[0] == "data", path.name
+            assert path.name == "failures.csv" or list(table["data"].unique()) == list(DATA)
+
+
+def test_each_data_set_has_the_numbers_that_it_has_alone(runs, tmp_path):
+    """And without the variance by source, which changes nothing else."""
+    alone = tmp_path / "alone"
+    assert main(["compare", *LEARNERS, "data=iris", *HERE, f"out={alone}"]) == 0
+    assert not (alone / "variance.csv").exists()
+    for path in alone.rglob("*.csv"):
+        together = of_data_set(pd.read_csv(runs("learners") / "one" / path.relative_to(alone)), "iris")
+        pd.testing.assert_frame_equal(together, pd.read_csv(path), check_dtype=False)
+    table = pd.read_csv(alone / "tables" / "seeds.csv").set_index("algorithm")
+    assert table.loc["naive_bayes", "verdict"] == "baseline"
+    assert table["difference"].isna().sum() == 1
+
+
+def test_ranks_against_scipy_on_the_written_table(runs):
+    tables = runs("learners") / "one" / "tables"
+    means = pd.read_csv(tables / "mean_scores.csv", index_col="data")
+    ranks = pd.read_csv(tables / "ranks.csv").set_index("algorithm")
+    n, k = means.shape
+    assert ranks.loc[list(means), "average_rank"].tolist() == pytest.approx(rankdata(means, axis=1).mean(0))
+    chi_square, p = friedmanchisquare(*means.to_numpy().T)
+    assert ranks["chi_square"].tolist() == pytest.approx([chi_square] * k)
+    assert ranks["chi_square_pvalue"].tolist() == pytest.approx([p] * k)
+    unit = np.sqrt(k * (k + 1) / (6 * n))
+    critical = studentized_range.isf(0.05, k, np.inf) / np.sqrt(2) * unit
+    assert ranks["critical_difference"].tolist() == pytest.approx([critical] * k)
+    other = ranks.drop(index="naive_bayes")
+    p = 2 * norm.sf(np.abs(other["average_rank"] - ranks.loc["naive_bayes", "average_rank"]) / unit)
+    assert other["pvalue"].tolist() == pytest.approx(p.tolist())
+    assert sorted(other["pvalue_holm"]) == pytest.approx(sorted([2 * p.min(), max(2 * p.min(), p.max())]))
+    assert ranks.loc["naive_bayes", "verdict"] == "baseline"
+    trials = pd.read_csv(tables.parent / "trials.csv")
+    halves = trials.filter(regex="^half_").mean(axis=1).groupby([trials["data"], trials["estimator"]]).mean()
+    assert means.stack().sort_index().tolist() == pytest.approx(halves.sort_index().tolist())
+
+
+def test_what_the_summary_of_several_data_sets_says(runs):
+    said = summary(runs("learners") / "one")
+    for words in (
+        "Over 3 data sets (mean error rate in 5x2cv) the average ranks are",
+        "3 data sets and 3 estimators are few",
+        "breast_cancer: decision_tree - naive_bayes: seeds that reject",
+        "120 samples to train and 30 to test on (iris)",
+        "baseline naive_bayes.",
+        "wine: naive_bayes: of the variance on the hold-out split 100 %",
+        "it has no random_state to set, so that the initialisation changes nothing",
+        "3 hold-outs, each with 2 random states; settings drawn for decision_tree: max_depth=",
+    ):
+        assert words in said
+    assert "published" not in said  # those of the wine report belong to wine alone
+
+
+def test_the_variance_is_that_of_the_scores(runs):
+    folder = runs("learners") / "one"
+    scores = of_data_set(pd.read_csv(folder / "variance.csv", keep_default_na=False), "wine")
+    assert scores.groupby("estimator").size().tolist() == [12, 6, 6]
+    assert scores.groupby("estimator")["hyperparameters"].nunique().tolist() == [2, 1, 1]
+    table = of_data_set(pd.read_csv(folder / "tables" / "variance.csv"), "wine")
+    tree = table[table["estimator"] == "decision_tree"]
+    part = scores[scores["estimator"] == "decision_tree"].astype({"score": float})
+    expected = variance_components(part, ["split", "initialisation", "hyperparameters"])
+    for column in ("variance", "variance_low", "variance_high", "share"):
+        assert tree[column].tolist() == pytest.approx(expected[column].tolist(), rel=1e-8, abs=1e-15)
+    bayes = table[table["estimator"] == "naive_bayes"].set_index("source")
+    assert bayes.loc["initialisation", ["variance", "variance_high"]].tolist() == [0, 0]
+
+
+def test_a_data_set_where_an_estimator_fails_is_left_out_of_the_ranks(tmp_path):
+    """80 neighbours: the halves of iris have 75 samples."""
+    far = ["+estimator.far._target_=sklearn.neighbors.KNeighborsClassifier", "+estimator.far.n_neighbors=80"]
+    given = ["n_seeds=2", TWO, *far, "data=[wine,iris,breast_cancer]", "baseline=far"]
+    assert main(["compare", *given, *HERE, f"out={tmp_path / 'far'}"]) == 0
+    assert (pd.read_csv(tmp_path / "far" / "tables" / "ranks.csv")["n_datasets"] == 2).all()
+    assert pd.read_csv(tmp_path / "far" / "tables" / "mean_scores.csv").isna().sum().sum() == 1
+    for words in ("iris is left out of the ranks: no score of far.", "- 20 fits", "| iris | far |"):
+        assert words.removeprefix("- ") in summary(tmp_path / "far")
+
+
+@pytest.mark.parametrize("study", ["simulated", "training"])
+def test_sizes_and_powers_of_the_tests(study, runs):
+    folder = runs(study) / "one"
+    table = pd.read_csv(folder / "algorithm_size_power.csv")
+    assert set(table["test"]) == set(TESTS)
+    assert set(table["kind"]) == {"size", "power"}
+    assert ((table["mc_low"] <= table["rate"]) & (table["rate"] <= table["mc_high"])).all()
+    sizes, powers = table[table["kind"] == "size"], table[table["kind"] == "power"]
+    assert sizes["verdict"].notna().all()
+    assert (sizes["difference"] == 0).all()
+    assert (powers["difference"] < 0).all()
+    printed = (folder / "tables" / "algorithm_size_power.md").read_text(encoding="utf-8")
+    if study == "simulated":
+        assert powers["difference"].unique().tolist() == [-0.04]
+        assert "0.612" in printed
+    else:
+        assert set(table["n_examples"]) == {40, 80}
+        assert (powers["difference_se"] > 0).all()
+        assert "Conditional on" in summary(folder)
+
+
+def test_without_xgboost_the_others_are_compared(tmp_path, monkeypatch, capfd):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *p: None if name == "xgboost" else real(name, *p)
+    )
+    advice = 'pip install "size-power-harness[compare]"'
+    asked = ["estimator=[xgboost,decision_tree,naive_bayes]", f"out={tmp_path / 'asked'}"]
+    assert main(["compare", *HERE, *asked]) == 2
+    assert advice in capfd.readouterr().err
+    assert not (tmp_path / "asked").exists()
+    assert main(["compare", *HERE, "n_seeds=1", f"out={tmp_path / 'default'}"]) == 0
+    assert capfd.readouterr().out.count(advice) == 1
+    facts = json.loads((tmp_path / "default" / "provenance.json").read_text())
+    assert facts["estimators"] == ["logistic_regression", "random_forest", "svm"]
+
+
+def own_table(path, n_columns=4):
+    wine = load_shipped("wine")
+    table = pd.DataFrame(wine.x[:, :n_columns]).assign(label=[f"kind {k}" for k in wine.y])
+    table.to_csv(path, index=False)
+    return table
+
+
+def test_tables_of_ones_own(tmp_path, capfd):
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    table = own_table(one)
+    own_table(two, 5)
+    first = ["n_seeds=2", TWO, "data=csv", f"data.csv.path={one}", "data.csv.target=label", *HERE]
+    second = [
+        "+data.mine._target_=harness.compare.datasets.read_csv", f"+data.mine.path={two}",
+        "+data.mine.target=label",
+    ]  # fmt: skip
+    assert main(["compare", *first, *second, f"out={tmp_path / 'both'}"]) == 0
+    scores = pd.read_csv(tmp_path / "both" / "scores.csv")
+    assert list(scores["data"].unique()) == ["one.csv", "two.csv"]
+    assert (tmp_path / "both" / "figures" / "figure_scores_two_csv.png").is_file()
+    alone = [*first, "scorer=balanced_accuracy", f"out={tmp_path / 'alone'}"]
+    assert main(["compare", *alone]) == 0
+    assert "kind 0 (59)" in summary(tmp_path / "alone")
+    assert "published" not in (tmp_path / "alone" / "tables" / "table4.md").read_text()
+    table[::-1].to_csv(one, index=False)
+    assert main(["compare", *alone]) == 2  # the same path, another file
+    assert "another configuration" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not RESULTS.is_dir(), reason="results stand in a checkout alone")
+@pytest.mark.parametrize("name", ["wine", "dietterich1998"])
+def test_the_figures_of_the_results(name, tmp_path):
+    shutil.copytree(RESULTS / name, tmp_path / name, ignore=shutil.ignore_patterns("figures"))
+    assert main(["figures", f"from={tmp_path / name}", *DRAWN]) == 0
+    made, known = tmp_path / name / "figures", RESULTS / name / "figures"
+    assert {path.stem for path in made.glob("*.png")} == {path.stem for path in known.glob("*.png")}
+    assert (made / "captions.md").read_bytes() == (known / "captions.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("finished", "setting", "said"),
+    [
+        ("false", "figure.dpi=60", "its run is not finished"),
+        ("true", "figure.dpi=5", "figure.dpi: 5"),
+        ("true", "figure.formats=[gif]", "'gif'"),
+    ],
+)
+def test_what_cannot_be_drawn_again(finished, setting, said, tmp_path, capfd):
+    (tmp_path / "provenance.json").write_text(f'{{"study": "learners", "finished": {finished}}}')
+    assert main(["figures", f"from={tmp_path}", setting]) == 2
+    assert said in capfd.readouterr().err
+
+
+def test_help_is_quick_to_import():
+    program = (
+        "import sys; from harness.cli import main\n"
+        "main(['compare', '--help'])\n"
+        "heavy = {'torch', 'sklearn', 'pandas', 'matplotlib', 'xgboost'} & set(sys.modules)\n"
+        "print('HEAVY', sorted(heavy))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "HEAVY []" in answer.stdout
+    assert "estimator: " in answer.stdout

@@ -1,0 +1,115 @@
+"""What `harness compare` refuses, in a sentence that names the setting and what is allowed."""
+
+import re
+
+import pytest
+from composing import composed
+
+from harness.compare.study import compare
+from harness.errors import UserError
+
+TWO = "estimator=[decision_tree,naive_bayes]"
+NULL, CORPUS = "experiment=dietterich1998", "experiment=dietterich_rcv1"
+VARIANCE = "+variance.hyperparameters."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["n_seeds=0"], "n_seeds: 0 is not allowed"),
+        (["n_seeds=many"], "n_seeds: 'many'"),
+        (["alpha=1"], "alpha: 1 is not allowed"),
+        (["test_share=0.99"], "test_share: 0.99 of the 178 samples of wine leaves 1 in the training set"),
+        (["scorer=beauty"], "scorer: 'beauty' is not allowed"),
+        (["scorer=f1"], "scorer: f1 cannot score the data wine: Target is multiclass"),
+        (["data=[breast_cancer,iris]", "scorer=f1"], "scorer: f1 cannot score the data iris"),
+        (["study=magic"], "study: 'magic' is not allowed; choose one of learners"),
+        (["estimator=[svm]"], "at least two"),
+        (["estimator=[]"], "none is chosen"),
+        (["+estimator.bad._target_=os.system"], "estimators, classes of sklearn and xgboost, are"),
+        (["+estimator.bad._target_=sklearn.datasets.load_iris"], "classes of sklearn and xgboost, are"),
+        (["+estimator.bad._target_=sklearn.utils.os.system"], "classes of sklearn and xgboost, are"),
+        (["+estimator.bad._target_=harness.runtime.parallel.Workers"], "classes of sklearn and xgboost, are"),
+        (["+estimator.bad._target_=sklearn.svm.SVR"], "estimator.bad: SVR is not allowed; a classifier is"),
+        (["+estimator.bad._target_=sklearn.preprocessing.StandardScaler"], "a classifier is"),
+        (["+estimator.bad=3"], "estimator.bad: it has no _target_"),
+        (["+estimator.svm.colour=red", "estimator=[svm,naive_bayes]"], "colour"),
+        (["data.wine._target_=sklearn.datasets.load_iris"], "functions of harness.compare.datasets are"),
+        (["+data.mine._target_=harness.runtime.parallel.Workers"], "functions of harness.compare.datasets"),
+        (["+data.mine.path=x"], "data.mine: it has no _target_"),
+        (["data=[wine,wine]"], "data: [wine,wine] names one twice"),
+        (["data=[]"], "data: none is chosen"),
+        (["data.wine.name=moons"], "data.wine: name: 'moons' is not allowed; choose one of wine, iris"),
+        (["data=csv", "data.csv.target=y"], "path"),
+        (["baseline=svm"], "baseline: 'svm' is not allowed; choose one of decision_tree, naive_bayes"),
+        (["baseline=3"], "baseline: 3 is not allowed"),
+        (["figure.formats=[gif]"], "'gif' is not allowed"),
+        (["+nonsense=1"], "nonsense: there is no such key"),
+        (["seed=-1"], "seed: -1"),
+        (["variance.n_splits=1"], "variance.n_splits: 1 is not allowed; 0 or 2 to 1,000,000 are"),
+        (["variance.n_splits=many"], "variance.n_splits: 'many'"),
+        (["variance.n_initialisations=1"], "variance.n_initialisations: 1"),
+        (["variance.n_hyperparameters=1"], "variance.n_hyperparameters: 1"),
+        (["+variance.n_seeds=3"], "variance.n_seeds: there is no such key"),
+        ([f"{VARIANCE}svm.C=[1,2]"], "variance.hyperparameters.svm: there is no such key"),
+        ([f"{VARIANCE}decision_tree.depth=[1,2]"], "decision_tree.depth: there is no such key"),
+        ([f"{VARIANCE}decision_tree.max_depth=3"], "max_depth: 3 is not allowed; a list"),
+        ([f"{VARIANCE}decision_tree.max_depth=[3,3]"], "names one twice"),
+        ([f"{VARIANCE}decision_tree=3"], "variance.hyperparameters.decision_tree: 3"),
+        ([NULL, "variance={n_splits:2}"], "it has no meaning in this study"),
+        ([NULL, "alpha=0.1"], "it has no meaning in this study"),
+        ([NULL, "n_trials=0"], "n_trials: 0"),
+        ([NULL, "alphas=[2]"], "alphas: 2"),
+        ([NULL, "tests=[sign]"], "tests: 'sign' is not allowed; choose from resampled_t"),
+        ([CORPUS, "tests=[sign]"], "tests: 'sign'"),
+        ([NULL, "simulated_null.n_resamples=1"], "n_resamples: 1"),
+        ([NULL, "simulated_null.halves=[thirds]"], "'thirds'"),
+        ([NULL, "+simulated_null.colour=red"], "simulated_null.colour"),
+        ([CORPUS, "n_trials=0"], "n_trials: 0"),
+        ([CORPUS, "training_sets.learner=oracle"], "training_sets.learner: 'oracle'"),
+        ([CORPUS, "training_sets.nulls=[twins]"], "'twins'"),
+        ([CORPUS, "training_sets.kept_terms=[2]"], "training_sets.kept_terms: 2"),
+    ],
+)
+def test_wrong_settings(arguments, said):
+    names = {argument.split("=")[0].lstrip("+") for argument in arguments}
+    given = [] if {"estimator", "experiment"} & names else [TWO]
+    with pytest.raises(UserError, match=re.escape(said)) as caught:
+        composed(*given, *arguments)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("study", "changed", "said"),
+    [
+        (NULL, {"errors": [0.1]}, "errors: [0.1]"),
+        (NULL, {"errors": [0.5, 0.1]}, "errors: 0.5, 0.1"),
+        (NULL, {"differences": [0.3]}, "difference: 0.3"),
+        (NULL, {"n_examples": 301}, "n_examples: 301"),
+        (NULL, {"n_folds": 400}, "n_folds: 400"),
+        (NULL, {"test_share": 0.001}, "test_share: 0.001"),
+        (CORPUS, {"sizes": [41]}, "n_examples: 41"),
+        (CORPUS, {"sizes": [1400]}, "n_examples: 1400"),
+        (CORPUS, {"n_folds": 60, "sizes": [40]}, "n_folds: 60"),
+        (CORPUS, {"topic": "FOOTBALL"}, "topic: 'FOOTBALL'"),
+        (CORPUS, {"n_truth": 2000}, "n_truth: 2000"),
+        (CORPUS, {"nulls": [], "kept_terms": []}, "nulls, kept_terms: both are empty"),
+    ],
+)
+def test_wrong_points_leave_no_folder(study, changed, said, tmp_path):
+    given = (
+        composed(study, "n_documents=1500", "training_sets.n_truth=300")
+        if study == CORPUS
+        else composed(study)
+    )
+    given["options"] |= changed
+    with pytest.raises(UserError, match=re.escape(said)):
+        compare(out=tmp_path / "new", say=lambda line: None, **given)
+    assert not list(tmp_path.glob("new/*"))
+
+
+def test_the_preset_of_the_wine_report():
+    options = composed("experiment=wine")["options"]
+    assert options["setting"]["n_seeds"] == 200
+    assert [data.name for data in options["data"]] == ["wine"]
+    assert {"logistic_regression", "random_forest", "svm"} <= set(options["estimators"])
