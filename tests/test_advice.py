@@ -26,7 +26,7 @@ from harness.advise.points import (
     populations_of,
     run_points,
 )
-from harness.advise.predictions import Outcomes
+from harness.advise.files.predictions import Outcomes
 from harness.advise.rates import detectable, needed_h, power_table, range_of_sizes, size_table
 from harness.advise.recommend import recommend
 from harness.advise.report import FEW, describe, describe_fewer, findings, two_figures

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import binom
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from harness.advise.decisions import Decisions, one_category
+from harness.advise.files.categories import Decisions, one_category
 from harness.advise.document_null import nearest_null
 from harness.advise.document_points import needs_of_documents
 from harness.advise.document_tests import (
@@ -32,7 +32,7 @@ from harness.advise.documents import (
     project_documents,
     tilt_documents,
 )
-from harness.advise.multi_label import find_form, read_decisions
+from harness.advise.files.categories import find_form, read_decisions
 from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from html_page import check_page
 
-from harness.advise.predictions import as_outcomes, read_predictions
+from harness.advise.files.predictions import as_outcomes, read_predictions
 from harness.advise.study import choose_tests
 from harness.cli import main
 from harness.errors import UserError

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import harness
-from harness.advise.multi_label import read_decisions
-from harness.advise.predictions import as_outcomes, read_predictions
+from harness.advise.files.categories import read_decisions
+from harness.advise.files.predictions import as_outcomes, read_predictions
 from harness.cli import main
 from harness.tables import files
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.advise.lm_eval import read_logs
+from harness.advise.files.lm_eval import read_logs
 from harness.cli import main
 from harness.errors import UserError
 

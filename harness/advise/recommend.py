@@ -15,25 +15,15 @@ if TYPE_CHECKING:
 LOWEST, TOLERANCE = 0.8, 1.2
 """A size holds within these multiples of alpha: the harness's rule everywhere."""
 EQUAL_POWER = 0.01
-"""Powers this close are called equal: a hundredth is less than a reader would change his test for."""
+"""Powers this close are called equal: few readers would change their test for a hundredth."""
 HARDLY_ANY = 0.1
 
 
 class Recommendation(NamedTuple):
     """A test for one pair and number of items.
 
-    Attributes
-    ----------
-    test : str
-    size, size_high, power : float
-        Its size here; the upper end of the interval that its verdict is about; its power, the mean over
-        the points of the power curve.
-    keeps_level : bool
-        Whether that interval stays below 1.2 alpha: the test does not reject too often.
-    verdict : str
-        That of the table of sizes.
-    reason : str
-        Why it is recommended, in sentences.
+    `size_high` is the upper end of the interval that the verdict is about, `power` the mean over the points
+    of the power curve; `keeps_level`: the interval stays below 1.2 alpha.
     """
 
     test: str
@@ -45,25 +35,36 @@ class Recommendation(NamedTuple):
     reason: str
 
 
+def choose_tests(
+    sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float, n_items: int
+) -> dict[tuple[str, int], Recommendation]:
+    """Return the recommended test of each pair and number of items.
+
+    At numbers of items other than the file's `n_items` the file's test goes before its equals, so that the
+    advice changes only where another is better.
+    """
+
+    def choose(pair: str, n: int, order: Sequence[str]) -> Recommendation:
+        own, powers = (part[(part["pair"] == pair) & (part["n_documents"] == n)] for part in (sizes, power))
+        return recommend(own, powers, order, alpha)
+
+    chosen = {}
+    for pair, part in sizes.groupby("pair", sort=False)["n_documents"]:
+        first = choose(str(pair), n_items, order).test
+        ordered = [first, *(name for name in order if name != first)]
+        for n in part.unique().tolist():
+            chosen[str(pair), n] = choose(str(pair), n, order if n == n_items else ordered)
+    return chosen
+
+
 def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
     """Return the test to use for one pair at one number of items.
 
     Its verdict in the table of sizes is *holds*, and of the tests of that verdict it has the most power, or
     is the plainest of those with as much. Where none holds, it is sought in the same way among those whose
     size and range do not pass 1.2 alpha, and where there is none of these either, it is the one whose
-    interval reaches least far; the reason says so.
+    interval reaches least far; the reason says so. `order` has the plainest test first.
 
-    Parameters
-    ----------
-    sizes, power : DataFrame
-        Rows of :func:`harness.advise.rates.size_table` and :func:`harness.advise.rates.power_table` for the
-        pair and number of items.
-    order : sequence of str
-        Names of the tests, plainest first.
-    alpha : float
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> sizes = pd.DataFrame({"test": ["z", "exact"], "size": [0.08, 0.05], "range_high": [0.09, 0.052],
     ...                       "low": [0.07, 0.045], "high": [0.1, 0.055], "verdict": ["liberal", "holds"]})

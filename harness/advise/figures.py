@@ -1,84 +1,66 @@
 """Figures of the advice: every test's size here, and the power of the recommended one."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from harness.advise.report import MEASURES
 from harness.drawing.style import (
+    NOMINAL_LINE,
     PAPER_LOOKS,
     TOLERANCE,
+    LineLook,
     figure_style,
     legend_handle,
     nominal_handle,
+    other_look,
     save_figure,
 )
 from harness.writing.captions import write_captions
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 SIZES, POWER = "figure_advice_sizes", "figure_advice_power"
 COLUMNS = 2
 CHOSEN = "#d0103a"
+LEVEL: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": NOMINAL_LINE, "zorder": 0}
 
 
 def draw_advice(
     folder: Path,
-    tables: Mapping[str, DataFrame],
+    tables: Mapping[str, pd.DataFrame],
+    figure: Mapping[str, Any],
     *,
     n_items: int,
     alpha: float,
     measure: str,
-    formats: Sequence[str],
-    dpi: float,
-    width: float,
 ) -> list[Path]:
-    """Draw both figures and write their captions.
-
-    Parameters
-    ----------
-    folder : Path
-    tables : mapping
-        `sizes`, `power` and `recommendations`, as the CSVs hold them.
-    n_items : int
-        Of the file.
-    alpha : float
-    measure : str
-    formats, dpi, width
-        As :func:`harness.drawing.style.save_figure` has them; inches.
-    """
-    chosen = {
-        (row["pair"], row["n_documents"]): row["test"] for row in tables["recommendations"].to_dict("records")
-    }
+    """Draw both figures from tables as the CSVs hold them, and write their captions."""
+    named = MEASURES.get(measure, measure)
+    keys = ["pair", "n_documents"]
+    chosen = tables["recommendations"].set_index(keys)["test"].to_dict()
     sizes, power = tables["sizes"], tables["power"]
-
-    def draw_size(panel: Any, pair: str) -> None:
-        own = sizes[(sizes["pair"] == pair) & (sizes["n_documents"] == n_items)]
-        _draw_sizes(panel, own.reset_index(drop=True), chosen[pair, n_items], alpha)
-
-    def draw_power(panel: Any, pair: str) -> None:
-        tests = {n: test for (name, n), test in chosen.items() if name == pair}
-        _draw_power(panel, power[power["pair"] == pair], tests)
-
-    paths = []
-    n_tests = sizes["test"].nunique()
+    pairs = list(dict.fromkeys(sizes["pair"]))
+    sizes = sizes[sizes["n_documents"] == n_items]
+    recommended = power[[chosen[tuple(key)] == test for *key, test in power[[*keys, "test"]].to_numpy()]]
+    numbers = sorted(int(n) for n in power["n_documents"].unique())
     with figure_style():
-        figure = _panels(list(dict.fromkeys(sizes["pair"])), draw_size, width, 0.6 + 0.22 * n_tests)
-        figure.supxlabel(f"share of sets on which the test rejects a true hypothesis ({n_items:,} items)")
-        figure.legend(handles=[nominal_handle(alpha)], loc="outside upper right", frameon=False)
-        paths += save_figure(figure, folder, SIZES, formats, dpi)
-        figure = _panels(list(dict.fromkeys(sizes["pair"])), draw_power, width, 2.1)
-        figure.supxlabel(f"true difference in {MEASURES.get(measure, measure)}")
-        figure.supylabel("power")
-        handles = [legend_handle(PAPER_LOOKS[i], f"{n:,} items") for i, n in enumerate(_numbers(power))]
-        figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
-        paths += save_figure(figure, folder, POWER, formats, dpi)
-    write_captions(folder, _captions(n_items, alpha, MEASURES.get(measure, measure)))
+        drawn, panels = _panels(pairs, sizes, figure["width"], 0.6 + 0.22 * sizes["test"].nunique())
+        for panel, pair, own in panels:
+            _draw_sizes(panel, own, chosen[pair, n_items], alpha)
+        drawn.supxlabel(f"share of sets on which the test rejects a true hypothesis ({n_items:,} items)")
+        drawn.legend(handles=[nominal_handle(alpha)], loc="outside upper right", frameon=False)
+        paths = save_figure(drawn, folder, SIZES, figure["formats"], figure["dpi"])
+        drawn, panels = _panels(pairs, recommended, figure["width"], 2.1)
+        for panel, _, own in panels:
+            _draw_power(panel, own, numbers)
+        drawn.supxlabel(f"true difference in {named}")
+        drawn.supylabel("power")
+        handles = [legend_handle(_look(place), f"{n:,} items") for place, n in enumerate(numbers)]
+        drawn.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+        paths += save_figure(drawn, folder, POWER, figure["formats"], figure["dpi"])
+    write_captions(folder, _captions(n_items, alpha, named))
     return paths
 
 
@@ -97,29 +79,31 @@ def _captions(n_items: int, alpha: float, measure: str) -> dict[str, str]:
     }
 
 
-def _numbers(power: DataFrame) -> list[int]:
-    return sorted(int(n) for n in power["n_documents"].unique())
-
-
-def _panels(pairs: list[str], draw: Callable[[Any, str], None], width: float, height: float) -> Any:
-    """Return a figure with one panel a pair."""
+def _panels(
+    pairs: Sequence[str], table: pd.DataFrame, width: float, height: float
+) -> tuple[Any, list[tuple[Any, str, pd.DataFrame]]]:
+    """Return a figure with one panel per pair, with its rows of the table."""
     from matplotlib.figure import Figure
 
     columns = min(COLUMNS, len(pairs))
     rows = -(-len(pairs) // columns)
     figure = Figure(figsize=(width, 0.7 + rows * height), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
-    for panel, pair in zip(axes, pairs, strict=False):
-        draw(panel, pair)
-        panel.set_title(pair.replace("_", " "), fontsize="medium")
-    for panel in axes[len(pairs) :]:
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for panel in panels[len(pairs) :]:
         panel.set_visible(False)
-    return figure
+    found = [(panel, pair, table[table["pair"] == pair]) for panel, pair in zip(panels, pairs, strict=False)]
+    for panel, pair, _ in found:
+        panel.set_title(pair.replace("_", " "), fontsize="medium")
+    return figure, found
 
 
-def _draw_sizes(panel: Any, own: DataFrame, chosen: str, alpha: float) -> None:
+def _look(place: int) -> LineLook:
+    return PAPER_LOOKS[place] if place < len(PAPER_LOOKS) else other_look(place)
+
+
+def _draw_sizes(panel: Any, own: pd.DataFrame, chosen: str, alpha: float) -> None:
     panel.axvspan(0.8 * alpha, 1.2 * alpha, color=TOLERANCE, linewidth=0, zorder=-1)
-    panel.axvline(alpha, color="0.35", linewidth=0.8, linestyle=(0, (6, 3)), zorder=0)
+    panel.axvline(alpha, **LEVEL)
     for place, row in enumerate(own.to_dict("records")):
         color = CHOSEN if row["test"] == chosen else "0.25"
         panel.plot([row["range_low"], row["range_high"]], [place] * 2, color=color, alpha=0.25, linewidth=5)
@@ -131,18 +115,18 @@ def _draw_sizes(panel: Any, own: DataFrame, chosen: str, alpha: float) -> None:
     panel.set_xlim(0, max(2 * alpha, 1.1 * highest))
 
 
-def _draw_power(panel: Any, power: DataFrame, chosen: Mapping[int, str]) -> None:
+def _draw_power(panel: Any, power: pd.DataFrame, numbers: Sequence[int]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    for slot, n in enumerate(_numbers(power)):
-        own = power[(power["n_documents"] == n) & (power["test"] == chosen[n])].sort_values("h")
-        look = PAPER_LOOKS[slot]
+    for place, n in enumerate(numbers):
+        look = _look(place)
+        own = power[power["n_documents"] == n].sort_values("h")
         bars = np.abs(own[["mc_low", "mc_high"]].to_numpy() - own[["power"]].to_numpy()).T
         panel.errorbar(
             own["difference"], own["power"], yerr=bars, color=look.color, marker=look.marker, markersize=3,
             linewidth=1, elinewidth=0.6, linestyle=look.line,
         )  # fmt: skip
-    panel.axhline(0.8, color="0.35", linewidth=0.8, linestyle=(0, (6, 3)), zorder=0)
+    panel.axhline(0.8, **LEVEL)
     panel.set_xscale("log")
     panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6f}".rstrip("0")))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from harness.advise.document_tests import Kinds, difference_of_totals, slopes_of_totals
+from harness.advise.documents.tests import Kinds, difference_of_totals, slopes_of_totals
 from harness.nulls.projection import divergence
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ class _Condition(NamedTuple):
         return np.asarray(self.sums.reshape(len(q), -1) @ slopes)
 
     def sizes(self, q: Floats) -> Floats:
-        """Return the bottoms of all ratios, and the measures of A and of B."""
+        """Return the denominators of all ratios, and the measures of A and of B."""
         totals = self.totals(q).reshape(-1, 2, 2)
         values = np.divide(
             totals[..., 0], totals[..., 1], out=np.zeros(totals.shape[:2]), where=totals[..., 1] > 0
@@ -56,7 +56,7 @@ class _Condition(NamedTuple):
         return np.concatenate([totals[..., 1].ravel(), self.weights @ values])
 
     def keeps(self, q: Floats) -> bool:
-        """Say whether bottoms and measures are still there."""
+        """Return whether denominators and measures are still there."""
         return bool((self.sizes(q) >= _LEAST * self.sizes(self.p)).all())
 
 
@@ -67,25 +67,12 @@ def nearest_null(shares: Floats, kinds: Kinds) -> Floats:
     multiple of the influence of a document at q. They are not proven to be the nearest of all, for there may
     be several such q.
 
-    Each ratio's bottom stays above a twentieth of what it was, and so do the measures of A and of B: in a
-    category that is all but emptied F1 can be anything at little cost, and on drawn sets it is 0/0. Where the
-    steps lead there, or do not settle, the
-    shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives are made (:mod:`harness.advise.tilt`): the
-    difference is 0 as well, at a larger divergence.
+    Each ratio's denominator stays above a twentieth of what it was, and so do the measures of A and of B: in
+    a category that is all but emptied F1 can be anything at little cost, and on drawn sets it is 0/0. Where
+    the steps lead there, or do not settle, the shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives
+    are made (:func:`harness.advise.points.tilt_to`): the difference is 0 as well, at a larger divergence.
+    Rows of NaN where no such shares were found.
 
-    Parameters
-    ----------
-    shares : float array, shape (n, n_kinds)
-        Rows that sum to 1.
-    kinds : Kinds
-
-    Returns
-    -------
-    float array, shape (n, n_kinds)
-        With the same kinds above 0; NaN where no such shares were found.
-
-    Examples
-    --------
     >>> cells = np.eye(8, dtype=int)[:, None]  # one category
     >>> q = nearest_null(np.array([[0.1, 0.02, 0.06, 0.02, 0, 0.05, 0.03, 0.72]]), Kinds(cells, "dcf"))
     >>> q.round(3).tolist()[0]

@@ -7,18 +7,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from harness.advise.predictions import Outcomes
+from harness.advise.files.predictions import Outcomes
 from harness.errors import UserError
 from harness.tables.labels import BINARY, plain_label
 from harness.tables.objects import read_objects
 
 Answer = tuple[bool, int | None, int | None, int | None]
 DOCUMENT = ("doc_hash", "doc", "target")
-PATTERN = "samples_*.jsonl"
 PATTERNS = ("samples_*.jsonl", "samples_*.json")
 OLD_PATTERN = "*_*.jsonl"
 NO_METRICS = {
@@ -49,12 +48,8 @@ def read_logs(
     ----------
     folder : str or Path
         Searched with all below it.
-    task : str, optional
-        Needed where there are logs of several.
-    metric : str, optional
-        Needed where an item has several. Its values are 0 and 1.
-    filter_ : str, optional
-        The filter of the answers; needed where an item stands there once for each of several.
+    task, metric, filter_ : str, optional
+        Which, where there are several; the metric's values are 0 and 1.
     systems : sequence of str, optional
         Models to take, by the names of their folders; all where it is not given.
 
@@ -90,25 +85,31 @@ def read_logs(
     turned = _is_turned(folder, logs.values(), task, metric)
     scores = {name: _read_log(path, metric, filter_, turned) for name, path in logs.items()}
     compared = _check_same_items(folder, scores)
-    names = list(scores)
-    counted = Counter(tuple(scores[name][item][0] for name in names) for item in scores[names[0]])
-    rows = sorted(counted)
-    right = np.array(rows, dtype=bool)
+    counted = Counter(tuple(own[item][0] for own in scores.values()) for item in next(iter(scores.values())))
+    right = np.array(sorted(counted), dtype=bool)
+    n_items = np.array([counted[row] for row in sorted(counted)], dtype=np.int64)
     about = f"task {task}, metric {metric}{f', filter {filter_}' if filter_ else ''}, right or wrong"
     if not compared:
         about += " (nothing in the logs shows that their documents are the same)"
-    warnings = (
-        (f"{metric} is better where it is lower, by the logs: 0 is read as right and 1 as wrong",)
-        if turned
-        else ()
-    )
-    return Outcomes(
-        np.ones(len(rows), dtype=bool),
-        {name: right[:, i] for i, name in enumerate(names)},
-        np.array([counted[row] for row in rows], dtype=np.int64),
-        about,
-        warnings,
-    )
+    told = f"{metric} is better where it is lower, by the logs: 0 is read as right and 1 as wrong"
+    decisions = dict(zip(scores, right.T, strict=True))
+    return Outcomes(np.ones(len(right), dtype=bool), decisions, n_items, about, (told,) if turned else ())
+
+
+def _refuse(place: Path, sentence: str) -> NoReturn:
+    raise UserError(f"predictions={place}: {sentence}")
+
+
+def _choose(wanted: str | None, known: Sequence[str], several: str, none: str) -> str | None:
+    """Return the name that is wanted, or the only one, None where there is none.
+
+    Refuses with `several` where there are several, and with `none` where the wanted one is not known.
+    """
+    if wanted is None and len(known) > 1:
+        raise UserError(f"{several} chooses one of {_listed(known)}")
+    if wanted is not None and wanted not in known:
+        raise UserError(f"{none}; it has {_listed(known) or 'none'}")
+    return known[0] if wanted is None and known else wanted
 
 
 def _choose_logs(
@@ -117,31 +118,26 @@ def _choose_logs(
     """Return the log of each model, and the task."""
     found = _find_logs(folder, task)
     known = sorted(set(found.values()))
-    if task is None and len(known) > 1:
-        raise UserError(
-            f"predictions={folder}: its logs are of {len(known)} tasks; task=NAME chooses one of "
-            f"{_listed(known)}"
-        )
-    task = known[0] if task is None else task
-    if task not in known:
-        raise UserError(f"task: there is no log of {task!r} in {folder}; it has {_listed(known)}")
+    several = f"predictions={folder}: its logs are of {len(known)} tasks; task=NAME"
+    task = str(_choose(task, known, several, f"task: there is no log of {task!r} in {folder}"))
     logs: dict[str, Path] = {}
     paths = [path for path, own in found.items() if own == task]
     for name, path in zip(_names(folder, paths, task), paths, strict=True):
         if name in logs:
-            raise UserError(
-                f"predictions={folder}: {logs[name].name} and {path.name} are both of model {name} and task "
-                f"{task}; one log of each model is allowed"
+            _refuse(
+                folder,
+                f"{logs[name].name} and {path.name} are both of model {name} and task {task}; one log of "
+                "each model is allowed",
             )
         logs[name] = path
     for name in systems or ():
-        if name not in logs:
-            raise UserError(f"systems: there is no model {name!r} in {folder}; it has {_listed(list(logs))}")
+        _choose(name, list(logs), "", f"systems: there is no model {name!r} in {folder}")
     logs = {name: logs[name] for name in systems or logs}
     if len(logs) < 2:
-        raise UserError(
-            f"predictions={folder}: only {next(iter(logs))} has a log of task {task}; at least two models "
-            "are needed, each with its logs in a folder of its own"
+        _refuse(
+            folder,
+            f"only {next(iter(logs))} has a log of task {task}; at least two models are needed, each with "
+            "its logs in a folder of its own",
         )
     return logs, task
 
@@ -150,26 +146,21 @@ def _find_logs(folder: Path, wanted: str | None) -> dict[Path, str]:
     """Return the logs below a folder with their tasks; old ones where there is no new one."""
     paths = sorted(path for pattern in PATTERNS for path in folder.rglob(pattern))
     if paths:
-        return {path: _task(path) for path in paths}
+        names = {path: _NAME.fullmatch(path.name) for path in paths}
+        return {path: found["task"] if found else path.stem for path, found in names.items()}
     old = sorted(folder.rglob(OLD_PATTERN))
     if not old:
-        raise UserError(
-            f"predictions={folder}: it holds no log {PATTERN} of lm-evaluation-harness, nor do folders "
-            "below it; a table of predictions or such a folder is needed"
+        _refuse(
+            folder,
+            f"it holds no log {PATTERNS[0]} of lm-evaluation-harness, nor do folders below it; a table of "
+            "predictions or such a folder is needed",
         )
     return dict(zip(old, _old_tasks([path.stem for path in old], wanted), strict=True))
-
-
-def _task(path: Path) -> str:
-    found = _NAME.fullmatch(path.name)
-    return found["task"] if found else path.stem
 
 
 def _old_tasks(stems: Sequence[str], wanted: str | None) -> list[str]:
     """Return the tasks of logs MODEL_TASK: the longest ending that a name shares with another's.
 
-    Examples
-    --------
     >>> _old_tasks(["pretrained__A_arc_easy", "pretrained__B_arc_easy", "pretrained__A_boolq"], None)
     ['arc_easy', 'arc_easy', 'boolq']
     """
@@ -183,53 +174,45 @@ def _old_tasks(stems: Sequence[str], wanted: str | None) -> list[str]:
 
 
 def _is_turned(folder: Path, logs: Iterable[Path], task: str, metric: str) -> bool:
-    """Return whether the logs say that a lower value of the metric is better.
-
-    Raises
-    ------
-    UserError
-        If they contradict each other.
-    """
-    said = {}
+    """Return whether the logs say that a lower value of the metric is better; refuse a contradiction."""
+    said = set()
     for path in logs:
-        better = _better_in_items(path, metric)
+        _, item = next(iter(_lines(path)), (0, {}))
+        better = _as_bool(item.get("higher_is_better"), metric)
         results = sorted(path.parent.glob("results*.json"))
         for place in results if better is None else ():
             found = _better_in_results(place, task, metric)
             better = found if found is not None else better
-        if better is not None:
-            said[path] = better
-    if len(set(said.values())) > 1:
-        raise UserError(
-            f"predictions={folder}: by some logs a higher {metric} is better and by others a lower one; logs "
-            "of one version are needed"
+        said.add(better)
+    if {True, False} <= said:
+        _refuse(
+            folder,
+            f"by some logs a higher {metric} is better and by others a lower one; logs of one version are "
+            "needed",
         )
-    return False in said.values()
-
-
-def _better_in_items(path: Path, metric: str) -> bool | None:
-    """Return what the first item of a log says of `higher_is_better`."""
-    _, item = next(iter(_lines(path)), (0, {}))
-    return _as_bool(item.get("higher_is_better"), metric)
+    return False in said
 
 
 def _better_in_results(path: Path, task: str, metric: str) -> bool | None:
     """Return what a file of results says of a metric's direction, None where it says nothing."""
     found = next((value for _, value in read_objects(path, f"predictions={path}", whole=True)), {})
-    own = found.get("higher_is_better")
-    said = _as_bool(own.get(task), metric) if isinstance(own, dict) else None
-    configs = found.get("configs")
-    config = configs.get(task) if isinstance(configs, dict) else None
-    metrics = config.get("metric_list") if isinstance(config, dict) else None
+    said = _as_bool(_inner(found, "higher_is_better", task), metric)
+    metrics = _inner(found, "configs", task, "metric_list")
     for one in metrics if isinstance(metrics, list) and said is None else ():
         if isinstance(one, dict) and one.get("metric") == metric:
             said = _as_bool(one.get("higher_is_better"), metric)
     return said
 
 
-def _as_bool(value: object, metric: str) -> bool | None:
-    value = value.get(metric) if isinstance(value, dict) else value
-    return _right(value)
+def _inner(value: Any, *keys: str) -> Any:
+    """Return what lies below keys, None where something on the way is no object or lacks a key."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _as_bool(value: Any, metric: str) -> bool | None:
+    return _right(value.get(metric) if isinstance(value, dict) else value)
 
 
 def _right(value: object) -> bool | None:
@@ -248,53 +231,42 @@ def _names(folder: Path, paths: Sequence[Path], task: str) -> list[str]:
             return models
     if all(path.parent == folder for path in paths):
         return [path.stem.removeprefix("samples_") for path in paths]
-    parents = {path.parent for path in paths}
-    own = Counter(parent.name for parent in parents)
+    own = Counter(parent.name for parent in {path.parent for path in paths})
     return [
         path.parent.name if own[path.parent.name] == 1 else path.parent.relative_to(folder).as_posix()
         for path in paths
     ]
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _lines(path: Path, filter_: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the items of a log, one held at a time, with their places."""
     for place, item in read_objects(path, f"predictions={path}"):
         if "doc_id" not in item:
-            raise UserError(f"predictions={path}: {place} has no doc_id; every item needs one")
-        yield place, item
+            _refuse(path, f"{place} has no doc_id; every item needs one")
+        if filter_ is None or str(item.get("filter")) == filter_:
+            yield place, item
 
 
 def _choose_filter(path: Path, wanted: str | None) -> str | None:
     """Return the filter that is wanted, or the only one; None where the log names none."""
     known = sorted({str(item["filter"]) for _, item in _lines(path) if item.get("filter") is not None})
-    if wanted is None and len(known) > 1:
-        raise UserError(
-            f"predictions={path}: each item was scored after {len(known)} filters; filter=NAME chooses one "
-            f"of {_listed(known)}"
-        )
-    if wanted is not None and wanted not in known:
-        raise UserError(f"filter: there is no {wanted!r} in {path}; it has {_listed(known) or 'none'}")
-    return wanted if wanted is not None else (known[0] if known else None)
+    several = f"predictions={path}: each item was scored after {len(known)} filters; filter=NAME"
+    return _choose(wanted, known, several, f"filter: there is no {wanted!r} in {path}")
 
 
 def _choose_metric(path: Path, wanted: str | None, filter_: str | None) -> str:
-    for _, item in _lines(path):
-        if filter_ is None or str(item.get("filter")) == filter_:
-            break
-    else:
-        raise UserError(f"predictions={path}: it holds no item; at least one line is needed")
+    _, item = next(_lines(path, filter_), ("", {}))
+    if not item:
+        _refuse(path, "it holds no item; at least one line is needed")
     named = item.get("metrics")
     keys = named if isinstance(named, list) else [key for key in item if key not in NO_METRICS]
     known = [str(key) for key in keys if _is_score(item.get(str(key)))]
-    if wanted is None and len(known) > 1:
-        raise UserError(
-            f"predictions={path}: its items have {len(known)} scores; metric=NAME chooses one of "
-            f"{_listed(known)}"
-        )
-    if not known or (wanted is not None and wanted not in known):
-        what = f"metric: there is no {wanted!r}" if wanted else f"predictions={path}: there is no score"
-        raise UserError(f"{what} that is a number in {path}; it has {_listed(known) or 'none'}")
-    return known[0] if wanted is None else wanted
+    several = f"predictions={path}: its items have {len(known)} scores; metric=NAME"
+    none = f"metric: there is no {wanted!r} that is a number in {path}"
+    metric = _choose(wanted, known, several, none)
+    if metric is None:
+        _refuse(path, "its items have no score that is a number")
+    return metric
 
 
 def _is_score(value: object) -> bool:
@@ -304,25 +276,19 @@ def _is_score(value: object) -> bool:
 def _read_log(path: Path, metric: str, filter_: str | None, turned: bool) -> dict[str, Answer]:
     """Return, by doc_id, whether the answer was right, and hashes of what the log says of the document."""
     found: dict[str, Answer] = {}
-    for place, item in _lines(path):
-        if filter_ is not None and str(item.get("filter")) != filter_:
-            continue
+    for place, item in _lines(path, filter_):
         score, name = item.get(metric), str(item["doc_id"])
         if name in found:
-            raise UserError(f"predictions={path}: doc_id {name} stands there twice; each item once is needed")
+            _refuse(path, f"doc_id {name} stands there twice; each item once is needed")
         right = _right(score)
         if right is None:
-            raise UserError(
-                f"predictions={path}: {place} has {metric}={json.dumps(score)[:40]}; only scores of 0 "
-                "and 1 are allowed, right or wrong"
-            )
+            shown = json.dumps(score)[:40]
+            _refuse(path, f"{place} has {metric}={shown}; only scores of 0 and 1 are allowed, right or wrong")
         doc_hash, doc, target = (_hash(item.get(key)) for key in DOCUMENT)
         found[name] = right != turned, doc_hash, doc, target
     if not found:
-        raise UserError(
-            f"predictions={path}: it holds no item{f' of filter {filter_}' if filter_ else ''}; the same are "
-            "needed in every log"
-        )
+        of_filter = f" of filter {filter_}" if filter_ else ""
+        _refuse(path, f"it holds no item{of_filter}; the same are needed in every log")
     return found
 
 
@@ -338,19 +304,20 @@ def _check_same_items(folder: Path, scores: Mapping[str, Mapping[str, Answer]]) 
         alone = min(own.keys() ^ reference.keys(), default=None)
         if alone is not None:
             has, lacks = (name, first) if alone in own else (first, name)
-            raise UserError(
-                f"predictions={folder}: {first} has {len(reference):,} items and {name} {len(own):,}, and "
-                f"doc_id {alone} is in the log of {has} but not of {lacks}; the same items are needed in "
-                "every log"
+            _refuse(
+                folder,
+                f"{first} has {len(reference):,} items and {name} {len(own):,}, and doc_id {alone} is in the "
+                f"log of {has} but not of {lacks}; the same items are needed in every log",
             )
         for item, answer in own.items():
             known = _known_in_both(answer, reference[item])
             compared &= bool(known)
             other = next((key for key, same in known.items() if not same), None)
             if other is not None:
-                raise UserError(
-                    f"predictions={folder}: doc_id {item} is another document for {name} than for {first} "
-                    f"({other}); logs of one task in one version are needed"
+                _refuse(
+                    folder,
+                    f"doc_id {item} is another document for {name} than for {first} ({other}); logs of one "
+                    "task in one version are needed",
                 )
     return compared
 

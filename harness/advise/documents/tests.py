@@ -1,4 +1,4 @@
-"""Tests of two systems on several categories, the documents being drawn and not the single decisions.
+"""Tests of two systems on several categories, where documents are drawn and not single decisions.
 
 A set is a number of documents of each kind. What is compared is a weighted sum of differences of ratios,
 ``d = sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``, each t and b a sum over documents. Micro averages pool the
@@ -43,15 +43,9 @@ Costs = tuple[tuple[str, float], ...]
 class Kinds(NamedTuple):
     """The kinds of documents of two systems.
 
-    Attributes
-    ----------
-    cells : int array, shape (n_kinds, n_groups, 8)
-        In how many categories of a group such a document falls into each cell e1..e8. Micro averages have
-        one group, of all categories; macro averages one for each category.
-    measure : str
-        One of :data:`harness.measures.DIFFERENCES`: the mean over the groups.
-    costs : tuple of pairs of a name and a number
-        ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``; 1, 1 and 1/2 unless given.
+    `cells`, shape (n_kinds, n_groups, 8): in how many categories of a group such a document falls into each
+    cell e1..e8. Micro averages have one group, of all categories; macro averages one for each category.
+    `measure` is the mean over the groups.
     """
 
     cells: NDArray[np.integer]
@@ -72,25 +66,19 @@ class Kinds(NamedTuple):
     def weights(self) -> Floats:
         """Return the weight of each term, shape (n_terms,): a group's parts follow each other."""
         n_groups = self.cells.shape[1]
-        return np.tile(list(self.parts().values()), n_groups) / n_groups
+        return np.asarray(np.tile(list(self.parts().values()), n_groups) / n_groups)
 
     def sums(self) -> Floats:
         """Return what a document adds: A's top and bottom, B's, shape (n_kinds, n_terms, 4)."""
         sides = np.array([SIDES[part] for part in self.parts()]).reshape(-1, 8)
-        return (self.cells.astype(float) @ sides.T).reshape(len(self.cells), -1, 4)
+        return np.asarray(self.cells.astype(float) @ sides.T).reshape(len(self.cells), -1, 4)
 
 
 def difference_by_document(counts: Ints | Floats, kinds: Kinds) -> Floats:
     """Return the measure of A minus that of B, pooled or the mean over the categories; 0/0 counts as 0.
 
-    Parameters
-    ----------
-    counts : array, shape (..., n_kinds)
-        Documents of each kind, or shares.
-    kinds : Kinds
+    `counts`, shape (..., n_kinds): documents of each kind, or shares.
 
-    Examples
-    --------
     >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
     >>> float(difference_by_document(np.array([2, 3]), Kinds(cells[:, None], "f1")).round(4))  # 8/11 - 4/6
     0.0606
@@ -139,37 +127,35 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
 
     Null hypothesis: the measure, pooled or the mean over the categories, is the same for A and B. Asymptotic
     in the number of documents: ``z = d / se``, ``se^2 = sum_i n_i psi_i^2 / N^2`` (delta method), psi the
-    influence of a document; a document's decisions may hang on each other in any way. A macro average needs
-    many positives in every category: each category's ratio has to be near its limit.
+    influence of a document; a document's decisions may depend on each other in any way. A macro average needs
+    many positives in every category: each category's ratio has to be near its limit. p = 1 where no document
+    has influence, or the measure is one ratio and 0/0 for A or B.
 
-    Parameters
-    ----------
-    counts : int array, shape (..., n_kinds)
-    kinds : Kinds
-
-    Returns
-    -------
-    TestResult
-        p = 1 where no document has influence, or the measure is one ratio and 0/0 for A or B.
-
-    References
-    ----------
     Cochran (1977), Sampling Techniques, section 6.4 (the variance of a ratio of totals over drawn units).
 
-    Examples
-    --------
     >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 2, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
     >>> round(float(wald_by_document(np.array([20, 5, 30]), Kinds(cells[:, None], "f1")).pvalue), 4)
     0.3444
     """
     sums, weights = kinds.sums(), kinds.weights()
-    sets = counts.reshape(-1, counts.shape[-1])
-    size = max(1, _IN_CACHE // max(sums.shape[0], 4 * len(weights)))
-    found = [_deviations(sets[rows], sums, weights) for rows in _chunks(len(sets), size)]
-    d, variance = (np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
-    constant = variance == 0
-    z = np.where(constant, 0.0, d * counts.sum(axis=-1) / np.sqrt(np.where(constant, 1.0, variance)))
+    size = max(1, _IN_CACHE // max(len(sums), 4 * len(weights)))
+    d, variance = _in_parts(counts, size, lambda sets: _deviations(sets, sums, weights))
+    return _z_test(d * counts.sum(axis=-1), np.sqrt(variance), variance == 0)
+
+
+def _z_test(d: Floats, deviation: Floats, constant: NDArray[np.bool_]) -> TestResult:
+    z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
     return settle_degenerate(two_sided(z), z, constant, "accept")
+
+
+def _in_parts(
+    counts: Ints, size: int, work: Callable[[Ints], tuple[Floats, Floats]]
+) -> tuple[Floats, Floats]:
+    """Return two numbers for each set, `size` sets at a time."""
+    sets = counts.reshape(-1, counts.shape[-1])
+    found = [work(sets[rows]) for rows in _chunks(len(sets), size)]
+    first, second = (np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
+    return first, second
 
 
 def _deviations(counts: Ints, sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -195,20 +181,9 @@ def bootstrap_by_document(
     """Percentile bootstrap of a difference over several categories, documents drawn with replacement.
 
     Null hypothesis: as :func:`wald_by_document`. Asymptotic. ``p = 2 (1 + min(k0, k1)) / (R + 1)``, k0 and
-    k1 the numbers of R replicates with a difference of at most and of at least 0.
+    k1 the numbers of R replicates with a difference of at most and of at least 0. A set, shape
+    (n_sets, n_kinds), whose p-value is known to lie above `stop` is left at what it has then.
 
-    Parameters
-    ----------
-    counts : int array, shape (n_sets, n_kinds)
-    kinds : Kinds
-    n_replicates : int
-    rng : numpy.random.Generator
-    stop : float
-        A set whose p-value is known to lie above is left at what it has then: a verdict at a level of at most
-        `stop` needs no more.
-
-    References
-    ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 13 and 16.
     """
     weights, shape = kinds.weights(), (-1, len(kinds.weights()), 4)
@@ -225,7 +200,7 @@ def bootstrap_by_document(
         return found <= 0, found >= 0
 
     def pvalue(hits: Ints) -> Floats:
-        return np.minimum(1.0, 2 * (1 + hits.min(axis=0)) / (n_replicates + 1))
+        return np.asarray(np.minimum(1.0, 2 * (1 + hits.min(axis=0)) / (n_replicates + 1)))
 
     found = _staged(len(counts), max(own.shape[1] + 1, len(weights)), draw, pvalue, n_replicates, stop)
     d = difference_by_document(counts, kinds)
@@ -239,12 +214,9 @@ def randomization_by_document(
 
     Null hypothesis: on every document what A decides and what B decides could as well be exchanged, which
     says more than that the measures are equal. Exact for it: ``p = (1 + k) / (R + 1)``, k the number of R
-    draws whose difference is at least as far from 0 as that of the set.
+    draws whose difference is at least as far from 0 as that of the set. `stop`: as
+    :func:`bootstrap_by_document`.
 
-    Parameters: as :func:`bootstrap_by_document`.
-
-    References
-    ----------
     Yeh (2000), COLING, 947-953; Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular
     Biology 9, article 39 (the 1 that is added).
     """
@@ -268,7 +240,7 @@ def randomization_by_document(
         return (np.abs(found) >= np.abs(d[sets]) - ROUNDING,)
 
     def pvalue(hits: Ints) -> Floats:
-        return (1 + hits[0]) / (n_replicates + 1)
+        return np.asarray((1 + hits[0]) / (n_replicates + 1))
 
     found = _staged(len(counts), max(len(steps), len(weights)), draw, pvalue, n_replicates, stop)
     return settle_degenerate(found, d, _undecided(counts, kinds), "accept")
@@ -332,31 +304,35 @@ def _chunks(n: int, size: int) -> Iterator[Ints]:
 
 
 def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
-    """Return the test that takes every decision for drawn on its own.
+    """Run the test that takes every decision as drawn on its own.
 
     For the error McNemar's mid-p test on the pooled cells, else Wald's: of the pooled cells for a micro
     average; for a macro average the mean of the categories' differences, with the variance that it has where
     categories are independent, ``sum_g se_g^2 / n_categories^2``. Nothing says that it keeps its level:
-    decisions on one document hang on each other.
+    decisions on one document depend on each other.
     """
     n_kinds, n_groups, _ = kinds.cells.shape
     columns = kinds.cells.reshape(n_kinds, -1).astype(float)
-    sets = counts.reshape(-1, n_kinds)
+
+    def cells(sets: Ints) -> Ints:
+        found = np.asarray(sets.astype(float) @ columns).reshape(*sets.shape[:-1], n_groups, 8)
+        return found.astype(np.int64)
+
+    def mean(sets: Ints) -> tuple[Floats, Floats]:
+        d, deviation = estimate(cells(sets), kinds.measure, **dict(kinds.costs))
+        return d.sum(axis=-1) / n_groups, np.hypot.reduce(deviation, axis=-1) / n_groups
+
     if kinds.measure == "error":
-        pooled = (sets.astype(float) @ columns).reshape(*counts.shape[:-1], n_groups, 8).sum(axis=-2)
-        return mcnemar(pooled.astype(np.int64), "midp")
-    found = []
-    for rows in _chunks(len(sets), max(1, _AT_ONCE // (8 * n_groups))):
-        cells = (sets[rows].astype(float) @ columns).reshape(len(rows), n_groups, 8).astype(np.int64)
-        d, deviation = estimate(cells, kinds.measure, **dict(kinds.costs))
-        found.append((d.sum(axis=-1) / n_groups, np.hypot.reduce(deviation, axis=-1) / n_groups))
-    d, deviation = (np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
-    constant = (deviation == 0) | _undecided(counts, kinds)
-    z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
-    return settle_degenerate(two_sided(z), z, constant, "accept")
+        return mcnemar(cells(counts).sum(axis=-2), "midp")
+    d, deviation = _in_parts(counts, max(1, _AT_ONCE // (8 * n_groups)), mean)
+    return _z_test(d, deviation, (deviation == 0) | _undecided(counts, kinds))
 
 
-TESTS = ("wald_by_document", "bootstrap_by_document", "randomization_by_document")
+DRAWING = {
+    "bootstrap_by_document": bootstrap_by_document, "randomization_by_document": randomization_by_document,
+}  # fmt: skip
+"""Tests that draw replicates for each set."""
+TESTS = ("wald_by_document", *DRAWING)
 """Plainest first; any of them can be recommended."""
 
 
@@ -364,12 +340,9 @@ def run_test(
     name: str, counts: Ints, kinds: Kinds, n_replicates: int, rng: np.random.Generator, stop: float = 1.0
 ) -> TestResult:
     """Run one of :data:`TESTS`, or else :func:`pooled_test`, on sets, shape (n_sets, n_kinds)."""
-    if name == "wald_by_document":
-        return wald_by_document(counts, kinds)
-    if name in TESTS:
-        draws = bootstrap_by_document if name == "bootstrap_by_document" else randomization_by_document
-        return draws(counts, kinds, n_replicates, rng, stop)
-    return pooled_test(counts, kinds)
+    if name in DRAWING:
+        return DRAWING[name](counts, kinds, n_replicates, rng, stop)
+    return wald_by_document(counts, kinds) if name in TESTS else pooled_test(counts, kinds)
 
 
 def default_replicates(alpha: float) -> int:
@@ -377,8 +350,6 @@ def default_replicates(alpha: float) -> int:
 
     For a two-sided bootstrap R + 1 is a multiple of 2 / alpha.
 
-    Examples
-    --------
     >>> default_replicates(0.05), default_replicates(0.001)
     (199, 1999)
     """
@@ -387,5 +358,5 @@ def default_replicates(alpha: float) -> int:
 
 
 def names_of(measure: str) -> list[str]:
-    """Return the names of all tests of a measure; the last takes every decision for drawn on its own."""
+    """Return the names of all tests of a measure; the last takes every decision as drawn on its own."""
     return [*TESTS, "mcnemar_pooled" if measure == "error" else "wald_pooled"]
