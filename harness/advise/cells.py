@@ -10,19 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.advise.files.predictions import Outcomes
-from harness.advise.points import (
-    COUNTED,
-    NO_DIFFERENCE,
-    NOTHING,
-    SAME,
-    Floats,
-    Pair,
-    Point,
-    Question,
-    find_pairs,
-    tilt_to,
-)
-from harness.errors import UserError
+from harness.advise.points import COUNTED, Floats, Pair, Point, Question, find_pairs, tilt_to
 from harness.evaluation.rejections import Test, count_rejections
 from harness.influence import influence, standard_deviation
 from harness.measures import difference
@@ -120,15 +108,13 @@ def cell_pairs(outcomes: Outcomes, question: Question) -> tuple[list[Pair], list
         counts = outcomes.cells(a, b)
         differ = [cell for cell in DISCORDANT if counts[cell]]
         if not differ:
-            return SAME.format(a=a, b=b)
+            return "say the same of every item"
         if not influence(counts + PRIOR, measure, **costs)[differ].any():
-            return NO_DIFFERENCE.format(a=a, b=b, measure=measure)
+            return f"differ on no item that counts for {measure}"
         return CellPair.of(name, counts, measure, tests, costs).with_null()
 
-    pairs, alike = find_pairs(outcomes.systems, question, make)
-    if not pairs:
-        raise UserError(f"predictions: {NOTHING.format(measure=measure)}")
-    return pairs, [*alike, *notes]
+    pairs, others = find_pairs(outcomes.systems, question, make)
+    return pairs, [*others, *notes]
 
 
 def tilted(null: ArrayLike, wanted: float, measure: str, **costs: float) -> Floats:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from harness.advise.points import NEEDED, Floats, Pair, Point, Question, StageRun
+from harness.advise.points import Floats, Pair, Point, Question, StageRun
 from harness.nulls.path import NoAlternative
 from harness.runtime.store import Arrays
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MOST_ITEMS = 10_000_000
 N_SETS = 4_000
@@ -30,10 +27,8 @@ _CLOSE = 1.01  # bounds of the bracket this near to each other are not told apar
 
 def tabulate_needs(
     pairs: Sequence[Pair], tests: Sequence[str], powers: Sequence[float], question: Question, run: StageRun
-) -> DataFrame:
+) -> pd.DataFrame:
     """Return the items that the test of each pair needs to see the question's difference, at each power."""
-    import pandas as pd
-
     alpha, seed, wanted = question.alpha, question.seed, question.difference
     units = [
         (pair, test, wanted, power, alpha, seed)
@@ -69,12 +64,12 @@ def needed_items(
     def reached(n_items: int, attempt: int) -> float:
         right = []
         for sign, shares in populations.items():
-            point = Point(NEEDED, n_items, sign, sign * wanted_difference, shares, N_SETS)
+            point = Point("needed", n_items, sign, sign * wanted_difference, shares, N_SETS)
             found = pair.count(point, (power, attempt, sign), [test], alpha, seed)
             right.append(int(found["n_rejected"][0] - found["n_wrong_direction"][0]))
         return min(right) / n_sets
 
-    n_sets = pair.n_sets(test, Point(NEEDED, 0, 0, 0, pair.null, N_SETS))
+    n_sets = pair.n_sets(test, Point("needed", 0, 0, 0, pair.null, N_SETS))
     sd = max(map(pair.deviation, populations.values()))
     return search_items(reached, sd, wanted_difference, power, alpha, n_sets)
 

@@ -5,32 +5,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from harness.advise.files.predictions import name_pairs
+from harness.errors import UserError
 from harness.evaluation.rejections import Test
 from harness.measures import check_measure
 from harness.nulls.path import NoAlternative
+from harness.nulls.projection import NoProjection
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 StageRun = Callable[..., Run]
 
-SIZE, RANGE, POWER, NEEDED = "size", "range", "power", "needed"
-SAME = "{a} and {b} say the same of every item; there is nothing to test"
-NO_DIFFERENCE = "{a} and {b} differ on no item that counts for {measure}; there is nothing to test"
-NOTHING = "the systems say the same of every item that counts for {measure}; there is nothing to test"
+Role = Literal["size", "range", "power", "needed"]
 COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
 N_POSTERIOR = 4_000
 AT_ONCE = 4_000_000
@@ -109,7 +106,7 @@ class Question:
 class Point(NamedTuple):
     """One population and set size at which tests are run."""
 
-    role: str
+    role: Role
     n_documents: int
     value: float
     """h of a power point, below 0 where B is better; number of a drawn population; 0 of a size."""
@@ -194,10 +191,35 @@ class Pair(ABC):
 def find_pairs(
     systems: Sequence[str], question: Question, make: Callable[[str, str, str], Pair | str]
 ) -> tuple[list[Pair], list[str]]:
-    """Return the pairs that have a question, and notes on the others; `make` returns a pair or a note."""
-    found = [make(*names) for names in name_pairs(systems)]
-    pairs = [one.with_drawn(question.plan.n_draws, question.seed) for one in found if isinstance(one, Pair)]
-    return pairs, [one for one in found if isinstance(one, str)]
+    """Return the pairs that can be tested, and notes on the others.
+
+    `make` returns a pair, or in words what keeps it from being tested; it raises NoProjection where the pair
+    has no null.
+
+    Raises
+    ------
+    UserError
+        If no pair is left.
+    """
+    pairs, notes, measure = [], [], question.measure
+    why = f"the systems say the same of every item that counts for {measure}; there is nothing to test"
+    for a, b, name in name_pairs(systems):
+        try:
+            found = make(a, b, name)
+        except NoProjection:
+            notes.append(f"{name}: no population was found with a difference of 0; it is left out")
+            why = (
+                f"no population of items like these has a difference of 0 in {measure}; another average, or "
+                "category=NAME, may have one"
+            )
+        else:
+            if isinstance(found, Pair):
+                pairs.append(found.with_drawn(question.plan.n_draws, question.seed))
+            else:
+                notes.append(f"{a} and {b} {found}; there is nothing to test")
+    if not pairs:
+        raise UserError(f"predictions={question.name}: {why}")
+    return pairs, notes
 
 
 def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
@@ -209,7 +231,7 @@ def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
     points, notes, sd, n_items = [], [], pair.deviation(pair.null), int(pair.counts.sum())
     for factor in plan.factors:
         n = max(2, round(factor * n_items))
-        points.append(Point(SIZE, n, 0.0, 0.0, pair.null, plan.n_sets))
+        points.append(Point("size", n, 0.0, 0.0, pair.null, plan.n_sets))
         signs = [1.0, -1.0]
         for h in plan.h:
             wanted, found = h * sd / np.sqrt(n), {}
@@ -222,19 +244,18 @@ def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
                     )
             signs = list(found)
             n_sets = -(-plan.n_power_sets // max(1, len(found)))
-            points += [Point(POWER, n, s * h, s * wanted, shares, n_sets) for s, shares in found.items()]
+            points += [Point("power", n, s * h, s * wanted, shares, n_sets) for s, shares in found.items()]
     points += [
-        Point(RANGE, n_items, float(i), 0.0, shares, plan.n_range_sets) for i, shares in enumerate(pair.drawn)
+        Point("range", n_items, float(i), 0.0, shares, plan.n_range_sets)
+        for i, shares in enumerate(pair.drawn)
     ]
     return points, notes
 
 
 def measure_pair(
     pair: Pair, plan: Plan, alpha: float, seed: int, stage_run: StageRun
-) -> tuple[DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, list[str]]:
     """Return how often each test rejects at every point of a pair, a row for each, and notes."""
-    import pandas as pd
-
     points, missing = place_points(pair, plan_at(plan, alpha))
     run = stage_run("advice", pair.describe(), alpha, seed)
     found = run(
@@ -255,13 +276,11 @@ def _count_point(pair: Pair, point: Point, alpha: float, seed: int) -> Arrays:
     return pair.count(point, (point.value,), pair.tests, alpha, seed)
 
 
-def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> DataFrame:
+def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> pd.DataFrame:
     """Return every test's p-value on the file, and the difference with the interval of its posterior.
 
     The interval holds the central part of the differences of populations drawn from Dirichlet(weights).
     """
-    import pandas as pd
-
     posterior, tail = rng(seed, "advice", pair.name, "posterior"), round((1 - confidence) / 2, 12)
     starts = range(0, N_POSTERIOR, pair.at_once)
     sizes = [min(pair.at_once, N_POSTERIOR - start) for start in starts]

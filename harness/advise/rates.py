@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
 from harness.advise.needed import central
-from harness.advise.points import POWER, RANGE, SIZE, Floats
+from harness.advise.points import Floats
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SURE = 0.95
 """That an end of a range, its own noise folded in, lies beyond its quantile; for normal data."""
@@ -40,7 +38,7 @@ class Range(NamedTuple):
     sure_high: float
 
 
-def size_table(measured: DataFrame, alpha: float) -> DataFrame:
+def size_table(measured: pd.DataFrame, alpha: float) -> pd.DataFrame:
     """Return each test's size at each number of items, with its error bar, its range and its verdict.
 
     `size` is measured on the exact null nearest to the file's own outcomes, with its Clopper-Pearson interval
@@ -49,11 +47,9 @@ def size_table(measured: DataFrame, alpha: float) -> DataFrame:
     file's. `low` to `high` holds the error bar and the range with its own noise, and `verdict` is
     :func:`harness.evaluation.rates.verdict` on it: all that a recommendation goes by.
     """
-    import pandas as pd
-
-    sizes = measured[measured["role"] == SIZE]
+    sizes = measured[measured["role"] == "size"]
     bars = clopper_pearson(sizes["n_rejected"].to_numpy(), sizes["n_sets"].to_numpy())
-    around = measured[measured["role"] == RANGE].groupby(["pair", "n_documents", "test"], sort=False)
+    around = measured[measured["role"] == "range"].groupby(["pair", "n_documents", "test"], sort=False)
     ranges = {
         key: range_of_sizes(part["n_rejected"].to_numpy(), int(part["n_sets"].iloc[0]))
         for key, part in around
@@ -103,7 +99,7 @@ def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
     return Range(median, bottom, top, float(sure[0]), float(sure[1]))
 
 
-def power_table(measured: DataFrame) -> DataFrame:
+def power_table(measured: pd.DataFrame) -> pd.DataFrame:
     """Return each test's power at growing differences: rejections in the right direction.
 
     `power` is the mean over both directions, or that in the one in which there is a population; its
@@ -111,7 +107,7 @@ def power_table(measured: DataFrame) -> DataFrame:
     of Mathematical Statistics 27, 713-721, theorem 4). `power_a` is that where the measure of A is larger by
     the difference, `power_b` where that of B is; missing where there is no population.
     """
-    found = measured[measured["role"] == POWER].reset_index(drop=True)
+    found = measured[measured["role"] == "power"].reset_index(drop=True)
     found["right"] = found["n_rejected"] - found["n_wrong_direction"]
     found["better"] = np.where(found["value"] > 0, "a", "b")
     found["h"], found["difference"] = found["value"].abs(), found["difference"].abs()
@@ -152,7 +148,7 @@ def needed_h(h: Floats, power: Floats, wanted: float) -> float:
     return float(before[0] + share * (h[last] - before[0]))
 
 
-def detectable(power: DataFrame, wanted: float, around: Mapping[str, Floats]) -> DataFrame:
+def detectable(power: pd.DataFrame, wanted: float, around: Mapping[str, Floats]) -> pd.DataFrame:
     """Return the smallest difference that each test sees with power `wanted`, at each number of items.
 
     At each point of the curve the power is that in the worse of both directions, or that in the only one;
@@ -160,8 +156,6 @@ def detectable(power: DataFrame, wanted: float, around: Mapping[str, Floats]) ->
     have given the file: what is seen grows in proportion to the deviation of the difference, `around` by pair
     what :func:`harness.advise.needed.deviations` returns.
     """
-    import pandas as pd
-
     rows = []
     for (pair, n, test), part in power.groupby(["pair", "n_documents", "test"], sort=False):
         at = part.sort_values("h")

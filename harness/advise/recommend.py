@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from harness.evaluation.rates import verdict
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 LOWEST, TOLERANCE = 0.8, 1.2
 """A size holds within these multiples of alpha: the harness's rule everywhere."""
@@ -36,7 +34,7 @@ class Recommendation(NamedTuple):
 
 
 def choose_tests(
-    sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float, n_items: int
+    sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], alpha: float, n_items: int
 ) -> dict[tuple[str, int], Recommendation]:
     """Return the recommended test of each pair and number of items.
 
@@ -57,7 +55,7 @@ def choose_tests(
     return chosen
 
 
-def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
+def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
     """Return the test to use for one pair at one number of items.
 
     Its verdict in the table of sizes is *holds*, and of the tests of that verdict it has the most power, or
@@ -65,7 +63,6 @@ def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: f
     size and range do not pass 1.2 alpha, and where there is none of these either, it is the one whose
     interval reaches least far; the reason says so. `order` has the plainest test first.
 
-    >>> import pandas as pd
     >>> sizes = pd.DataFrame({"test": ["z", "exact"], "size": [0.08, 0.05], "range_high": [0.09, 0.052],
     ...                       "low": [0.07, 0.045], "high": [0.1, 0.055], "verdict": ["liberal", "holds"]})
     >>> power = pd.DataFrame({"test": ["z", "exact"], "power": [0.8, 0.7]})

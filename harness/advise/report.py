@@ -13,7 +13,7 @@ from harness.advise.documents import MOST_SETS
 from harness.advise.documents.tests import DRAWING
 from harness.advise.files.categories import Decisions
 from harness.advise.files.predictions import Outcomes, name_pairs
-from harness.advise.points import POWER, RANGE, SIZE, Plan, Question, plan_at
+from harness.advise.points import Plan, Question, plan_at
 from harness.advise.recommend import EQUAL_POWER
 from harness.advise.recommend import TOLERANCE as LIMIT
 from harness.results.captions import sentence
@@ -80,9 +80,9 @@ def describe(
     few = plan.n_sets * alpha < FEW_ON_SIZE or plan.n_range_sets * alpha < FEW_ON_RANGE
     drawn = [name for name in tests if name in DRAWING]
     fewer = plan._replace(
-        n_sets=min(plan.n_sets, MOST_SETS[SIZE]),
-        n_range_sets=min(plan.n_range_sets, MOST_SETS[RANGE]),
-        n_power_sets=min(plan.n_power_sets, 2 * MOST_SETS[POWER]),
+        n_sets=min(plan.n_sets, MOST_SETS["size"]),
+        n_range_sets=min(plan.n_range_sets, MOST_SETS["range"]),
+        n_power_sets=min(plan.n_power_sets, 2 * MOST_SETS["power"]),
     )
     told = [f"Of these, {' and '.join(drawn)} see {_sets(fewer)}"] if drawn and fewer != plan else []
     return [

@@ -18,31 +18,13 @@ from harness.advise.documents.tests import (
     TESTS,
     Kinds,
     default_replicates,
-    difference_by_document,
-    difference_of_totals,
-    influence_of_documents,
     names_of,
     run_test,
 )
 from harness.advise.files.categories import Decisions
-from harness.advise.points import (
-    AT_ONCE,
-    COUNTED,
-    NEEDED,
-    NO_DIFFERENCE,
-    NOTHING,
-    POWER,
-    RANGE,
-    SAME,
-    SIZE,
-    Pair,
-    Point,
-    Question,
-    find_pairs,
-    tilt_to,
-)
+from harness.advise.points import AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
 from harness.errors import UserError
-from harness.nulls.projection import RATIOS
+from harness.nulls.projection import RATIOS, NoProjection
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -51,13 +33,12 @@ from harness.significance.result import TestResult
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_SETS = {SIZE: 3_000, RANGE: 100, POWER: 100, NEEDED: 300}
+MOST_SETS = {"size": 3_000, "range": 100, "power": 100, "needed": 300}
 """That tests that draw replicates see at a point, which is in one direction where it is of a power curve."""
 FILE_REPLICATES = 9_999
 MOST_ITEMS_DRAWN = 5_000
 MOST_KINDS = {"bootstrap_by_document": 500, "randomization_by_document": 2_500}
 """Above so many items, or kinds of them, tests that draw replicates take longer than all else."""
-NO_NULL = "no population was found with a difference of 0"
 MOST_CELLS = 5_000_000
 """Kinds times terms for which memory has room: some 1 GiB."""
 _BALANCED = 1e-8
@@ -89,11 +70,11 @@ class DocumentPair(Pair):
 
     def difference(self, counts: Any) -> Floats:
         """Return the difference of the averages."""
-        return difference_by_document(counts, self.kinds)
+        return self.kinds.difference(counts)
 
     def deviation(self, shares: Floats) -> float:
         """Return that of the influence of a document."""
-        psi = influence_of_documents(shares, self.kinds)
+        psi = self.kinds.terms().influence(shares)
         return float(np.sqrt(shares @ psi**2))
 
     def project(self, weights: Floats) -> Floats:
@@ -102,13 +83,9 @@ class DocumentPair(Pair):
 
     def tilt(self, null: Floats, wanted: float) -> Floats:
         """Return the tilt along the documents' influence."""
-        psi = np.where(null > 0, influence_of_documents(null, self.kinds), 0.0)
-        sums, weights = self.kinds.sums().reshape(len(null), -1), self.kinds.weights()
-
-        def measured(q: Floats) -> Floats:
-            return difference_of_totals((q @ sums).reshape(-1, 4), weights)
-
-        return tilt_to(null, psi, measured, wanted, self.kinds.measure)
+        terms = self.kinds.terms()
+        psi = np.where(null > 0, terms.influence(null), 0.0)
+        return tilt_to(null, psi, terms.difference, wanted, self.kinds.measure)
 
     def describe(self) -> list[Any]:
         """Return the kinds, by their hash, the measure and the number of replicates."""
@@ -130,7 +107,7 @@ class DocumentPair(Pair):
         """Count rejections on sets of documents."""
         names = ("advice", self.name, point.role, *key, point.n_documents)
         draws = rng(seed, *names, "documents")
-        replicates = rng(seed, *names, *(["documents"] if point.role == NEEDED else []), "replicates")
+        replicates = rng(seed, *names, *(["documents"] if point.role == "needed" else []), "replicates")
         sign = np.sign(self.difference(point.shares))
         most = [self.n_sets(test, point) for test in tests]
         found = np.zeros((len(COUNTED), len(tests)), dtype=np.int64)
@@ -172,31 +149,20 @@ def document_pairs(decisions: Decisions, question: Question) -> tuple[list[Pair]
     def make(a: str, b: str, name: str) -> Pair | str:
         by_a, by_b = decisions.said(a), decisions.said(b)
         if (by_a == by_b).all():
-            return SAME.format(a=a, b=b)
+            return "say the same of every item"
         codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
         cells, frequencies = count_kinds(codes)
         kinds = Kinds(cells, measure, costs)
         _check_room(decisions.name, kinds)
         sums = kinds.sums()
         if (sums[..., :2] == sums[..., 2:]).all():
-            return NO_DIFFERENCE.format(a=a, b=b, measure=measure)
+            return f"differ on no item that counts for {measure}"
         return _with_null(name, kinds, frequencies, replicates)
 
     pairs, others = find_pairs(decisions.systems, question, make)
-    if not pairs:
-        raise UserError(f"predictions={decisions.name}: {_why_no_pair(measure, others)}")
     tests, left_out = _tests_to_measure(pairs, measure)
     found = [replace(pair, tests=tests) for pair in pairs]
     return found, [*others, *left_out, *question.cost_notes(), *_explain(question, tests, replicates)]
-
-
-def _why_no_pair(measure: str, others: Sequence[str]) -> str:
-    if any(NO_NULL in note for note in others):
-        return (
-            f"no population of items like these has a difference of 0 in {measure}; another average, or "
-            "category=NAME, may have one"
-        )
-    return NOTHING.format(measure=measure)
 
 
 def _kinds_pooled(codes: NDArray[np.uint8]) -> tuple[Ints, Ints]:
@@ -222,8 +188,8 @@ def _check_room(name: str, kinds: Kinds) -> None:
         )
 
 
-def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) -> Pair | str:
-    """Return a pair, with some documents exchanged where it has no null without, or a note on none."""
+def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) -> Pair:
+    """Return a pair, with some documents exchanged where it has no null without; NoProjection if none."""
     counts, weights, notes = frequencies, frequencies.astype(float), list[str]()
     null = project_documents(weights[None], kinds)[0]
     if not np.isfinite(null).all():
@@ -234,7 +200,7 @@ def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) ->
             "document with A and B exchanged was added"
         )
     if not np.isfinite(null).all():
-        return f"{name}: {NO_NULL}; it is left out"
+        raise NoProjection(name)
     return DocumentPair(
         name=name, counts=counts, weights=weights, tests=(), null=null, notes=tuple(notes),
         kinds=kinds, n_replicates=n_replicates,
@@ -318,7 +284,7 @@ def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
         found = np.stack([_mean_zero(row, sums[:, 0, 0] - sums[:, 0, 2]) for row in shares])
     else:
         found = nearest_null(shares, kinds)
-    gaps = difference_by_document(np.nan_to_num(found), kinds)
+    gaps = kinds.difference(np.nan_to_num(found))
     return np.where((np.abs(gaps) <= _BALANCED)[:, None], found, np.nan)
 
 

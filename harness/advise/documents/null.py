@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from harness.advise.documents.tests import Kinds, difference_of_totals, slopes_of_totals
+from harness.advise.documents.tests import Kinds, Terms
 from harness.nulls.projection import divergence
 
 Floats = NDArray[np.float64]
@@ -33,27 +33,22 @@ class _Condition(NamedTuple):
     """Shares p above 0, and the difference less a level as a function of shares."""
 
     p: Floats
-    sums: Floats
-    weights: Floats
+    terms: Terms
     level: float
 
-    def totals(self, q: Floats) -> Floats:
-        return (q @ self.sums.reshape(len(q), -1)).reshape(self.sums.shape[1:])
-
     def gap(self, q: Floats) -> float:
-        return float(difference_of_totals(self.totals(q), self.weights)) - self.level
+        return float(self.terms.difference(q)) - self.level
 
     def psi(self, q: Floats) -> Floats:
-        slopes = slopes_of_totals(self.totals(q), q.sum(), self.weights)
-        return np.asarray(self.sums.reshape(len(q), -1) @ slopes)
+        return self.terms.influence(q)
 
     def sizes(self, q: Floats) -> Floats:
         """Return the denominators of all ratios, and the measures of A and of B."""
-        totals = self.totals(q).reshape(-1, 2, 2)
+        totals = self.terms.totals(q).reshape(-1, 2, 2)
         values = np.divide(
             totals[..., 0], totals[..., 1], out=np.zeros(totals.shape[:2]), where=totals[..., 1] > 0
         )
-        return np.concatenate([totals[..., 1].ravel(), self.weights @ values])
+        return np.concatenate([totals[..., 1].ravel(), self.terms.weights @ values])
 
     def keeps(self, q: Floats) -> bool:
         """Return whether denominators and measures are still there."""
@@ -78,11 +73,10 @@ def nearest_null(shares: Floats, kinds: Kinds) -> Floats:
     >>> q.round(3).tolist()[0]
     [0.101, 0.036, 0.034, 0.02, 0.0, 0.044, 0.035, 0.73]
     """
-    sums, weights = kinds.sums(), kinds.weights()
-    found = np.full(shares.shape, np.nan)
+    terms, found = kinds.terms(), np.full(shares.shape, np.nan)
     for row, p in zip(found, shares, strict=True):
         there = p > 0
-        nearest = _nearest(_Condition(p[there], sums[there], weights, 0.0))
+        nearest = _nearest(_Condition(p[there], terms._replace(sums=terms.sums[there]), 0.0))
         if nearest is not None:
             row[:] = 0.0
             row[there] = nearest

@@ -73,49 +73,57 @@ class Kinds(NamedTuple):
         sides = np.array([SIDES[part] for part in self.parts()]).reshape(-1, 8)
         return np.asarray(self.cells.astype(float) @ sides.T).reshape(len(self.cells), -1, 4)
 
+    def terms(self) -> "Terms":
+        """Return the terms of the difference."""
+        return Terms(self.sums(), self.weights())
 
-def difference_by_document(counts: Ints | Floats, kinds: Kinds) -> Floats:
-    """Return the measure of A minus that of B, pooled or the mean over the categories; 0/0 counts as 0.
+    def difference(self, counts: Ints | Floats) -> Floats:
+        """Return the measure of A minus that of B, from documents of each kind or shares, (..., n_kinds).
 
-    `counts`, shape (..., n_kinds): documents of each kind, or shares.
-
-    >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
-    >>> float(difference_by_document(np.array([2, 3]), Kinds(cells[:, None], "f1")).round(4))  # 8/11 - 4/6
-    0.0606
-    """
-    return difference_of_totals(_totals(np.asarray(counts, dtype=float), kinds.sums()), kinds.weights())
-
-
-def influence_of_documents(shares: Floats, kinds: Kinds) -> Floats:
-    """Return the influence of a document of each kind on the difference, shape (..., n_kinds).
-
-    A ratio r with mean top t and mean bottom b has ``psi_i = (t_i - r b_i) / b``
-    (:func:`harness.influence.influence` has the same for one category).
-    """
-    sums = kinds.sums()
-    slopes = slopes_of_totals(_totals(shares, sums), shares.sum(axis=-1), kinds.weights())
-    return slopes @ sums.reshape(len(sums), -1).T
+        >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
+        >>> float(Kinds(cells[:, None], "f1").difference(np.array([2, 3])).round(4))  # 8/11 - 4/6
+        0.0606
+        """
+        return self.terms().difference(np.asarray(counts, dtype=float))
 
 
-def _totals(counts: Floats, sums: Floats) -> Floats:
-    """Return the sums over documents, shape (..., n_terms, 4)."""
-    return (counts @ sums.reshape(len(sums), -1)).reshape(*counts.shape[:-1], *sums.shape[1:])
+class Terms(NamedTuple):
+    """A weighted sum of differences of ratios; see :meth:`Kinds.sums` and :meth:`Kinds.weights`."""
 
+    sums: Floats
+    weights: Floats
 
-def difference_of_totals(totals: Floats, weights: Floats) -> Floats:
-    """Return ``sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)`` of sums of shape (..., n_terms, 4)."""
-    terms = _ratio(totals[..., 0], totals[..., 1]) - _ratio(totals[..., 2], totals[..., 3])
-    found = (terms * weights).sum(axis=-1)
-    return np.where(np.abs(found) < ROUNDING, 0.0, found)
+    def totals(self, counts: Floats) -> Floats:
+        """Return the sums over documents, shape (..., n_terms, 4)."""
+        found = counts @ self.sums.reshape(len(self.sums), -1)
+        return np.asarray(found).reshape(*counts.shape[:-1], *self.sums.shape[1:])
 
+    def difference_of(self, totals: Floats) -> Floats:
+        """Return ``sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``; 0/0 counts as 0."""
+        ratios = _ratio(totals[..., 0], totals[..., 1]) - _ratio(totals[..., 2], totals[..., 3])
+        found = (ratios * self.weights).sum(axis=-1)
+        return np.where(np.abs(found) < ROUNDING, 0.0, found)
 
-def slopes_of_totals(totals: Floats, n: Floats | Ints, weights: Floats) -> Floats:
-    """Return how much the difference grows with each sum of a document, times n, shape (..., 4 n_terms)."""
-    scale = np.asarray(n, dtype=float)[..., None] * weights
-    inverse = [_ratio(scale, totals[..., side]) for side in (1, 3)]
-    a, b = (_ratio(totals[..., side], totals[..., side + 1]) for side in (0, 2))
-    slopes = np.stack([inverse[0], -a * inverse[0], -inverse[1], b * inverse[1]], axis=-1)
-    return slopes.reshape(*slopes.shape[:-2], -1)
+    def difference(self, counts: Floats) -> Floats:
+        """Return the difference of documents of each kind, or shares, shape (..., n_kinds)."""
+        return self.difference_of(self.totals(counts))
+
+    def slopes(self, totals: Floats, n: Floats | Ints) -> Floats:
+        """Return n times the slope of the difference in each sum of a document, shape (..., 4 n_terms)."""
+        scale = np.asarray(n, dtype=float)[..., None] * self.weights
+        inverse = [_ratio(scale, totals[..., side]) for side in (1, 3)]
+        a, b = (_ratio(totals[..., side], totals[..., side + 1]) for side in (0, 2))
+        slopes = np.stack([inverse[0], -a * inverse[0], -inverse[1], b * inverse[1]], axis=-1)
+        return slopes.reshape(*slopes.shape[:-2], -1)
+
+    def influence(self, shares: Floats) -> Floats:
+        """Return the influence of a document of each kind on the difference, shape (..., n_kinds).
+
+        A ratio r with mean top t and mean bottom b has ``psi_i = (t_i - r b_i) / b``
+        (:func:`harness.influence.influence` has the same for one category).
+        """
+        slopes = self.slopes(self.totals(shares), shares.sum(axis=-1))
+        return np.asarray(slopes @ self.sums.reshape(len(self.sums), -1).T)
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:
@@ -137,9 +145,9 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     >>> round(float(wald_by_document(np.array([20, 5, 30]), Kinds(cells[:, None], "f1")).pvalue), 4)
     0.3444
     """
-    sums, weights = kinds.sums(), kinds.weights()
-    size = max(1, _IN_CACHE // max(len(sums), 4 * len(weights)))
-    d, variance = _in_parts(counts, size, lambda sets: _deviations(sets, sums, weights))
+    terms = kinds.terms()
+    size = max(1, _IN_CACHE // max(len(terms.sums), 4 * len(terms.weights)))
+    d, variance = _in_parts(counts, size, lambda sets: _deviations(sets, terms))
     return _z_test(d * counts.sum(axis=-1), np.sqrt(variance), variance == 0)
 
 
@@ -158,11 +166,11 @@ def _in_parts(
     return first, second
 
 
-def _deviations(counts: Ints, sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _deviations(counts: Ints, terms: Terms) -> tuple[Floats, Floats]:
     """Return d and ``sum_i n_i psi_i^2`` of each set, shape (n_sets,), the latter 0 where it is rounding."""
-    own, columns = counts.astype(float), sums.reshape(len(sums), -1)
-    totals = _totals(own, sums)
-    slopes = slopes_of_totals(totals, own.sum(axis=-1), weights)
+    own, columns = counts.astype(float), terms.sums.reshape(len(terms.sums), -1)
+    totals = terms.totals(own)
+    slopes = terms.slopes(totals, own.sum(axis=-1))
     psi = slopes @ columns.T
     variance = np.einsum("sk,sk,sk->s", own, psi, psi)
     # an influence keeps some 15 digits of its terms' sizes; a bound on them spares most sets the exact sizes
@@ -172,7 +180,7 @@ def _deviations(counts: Ints, sums: Floats, weights: Floats) -> tuple[Floats, Fl
         if variance[row] <= ROUNDING**2 * (own[row] @ sizes**2):
             variance[row] = 0.0
     variance[_undefined(totals)] = 0.0
-    return difference_of_totals(totals, weights), variance
+    return terms.difference_of(totals), variance
 
 
 def bootstrap_by_document(
@@ -186,8 +194,8 @@ def bootstrap_by_document(
 
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 13 and 16.
     """
-    weights, shape = kinds.weights(), (-1, len(kinds.weights()), 4)
     sums, groups = _merged(kinds.sums().reshape(len(kinds.cells), -1))
+    terms = Terms(sums.reshape(len(sums), -1, 4), kinds.weights())
     own = (counts @ groups).astype(np.int64)
     n = counts.sum(axis=1)
 
@@ -196,15 +204,14 @@ def bootstrap_by_document(
         rest = n[sets] - own[sets].sum(axis=1)
         shares = np.concatenate([own[sets], rest[:, None]], axis=1) / n[sets][:, None]
         drawn = rng.multinomial(n[sets], shares, size=(times, len(sets)))[..., :-1]
-        found = difference_of_totals(_totals(drawn.astype(float), sums.reshape(shape)), weights)
+        found = terms.difference(drawn.astype(float))
         return found <= 0, found >= 0
 
     def pvalue(hits: Ints) -> Floats:
         return np.asarray(np.minimum(1.0, 2 * (1 + hits.min(axis=0)) / (n_replicates + 1)))
 
-    found = _staged(len(counts), max(own.shape[1] + 1, len(weights)), draw, pvalue, n_replicates, stop)
-    d = difference_by_document(counts, kinds)
-    return settle_degenerate(found, d, _undecided(counts, kinds), "accept")
+    found = _staged(len(counts), max(len(sums) + 1, len(terms.weights)), draw, pvalue, n_replicates, stop)
+    return settle_degenerate(found, kinds.difference(counts), _undecided(counts, kinds), "accept")
 
 
 def randomization_by_document(
@@ -220,15 +227,15 @@ def randomization_by_document(
     Yeh (2000), COLING, 947-953; Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular
     Biology 9, article 39 (the 1 that is added).
     """
-    sums, weights = kinds.sums(), kinds.weights()
+    terms = kinds.terms()
+    sums = terms.sums
     gaps = ((sums[..., :2] - sums[..., 2:]) / 2).reshape(len(sums), -1)
     # an exchange changes the sign of a gap: those that differ in sign alone are of one kind
     first = np.take_along_axis(gaps, (gaps != 0).argmax(axis=1)[:, None], axis=1)
     steps, groups = _merged(np.where(first < 0, -gaps, gaps))
     exchanged = (counts @ groups).astype(np.int64)
-    totals = _totals(counts.astype(float), sums)
-    middle = (totals[..., :2] + totals[..., 2:]) / 2
-    d = difference_of_totals(totals, weights)
+    totals = terms.totals(counts.astype(float))
+    middle, d = (totals[..., :2] + totals[..., 2:]) / 2, terms.difference_of(totals)
 
     def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_]]:
         """Return which exchanges have a difference as far from 0 as the set itself."""
@@ -236,13 +243,12 @@ def randomization_by_document(
         move = (2 * heads - exchanged[sets]).astype(float) @ steps
         move = move.reshape(*move.shape[:-1], -1, 2)
         sides = np.concatenate([middle[sets] + move, middle[sets] - move], axis=-1)
-        found = difference_of_totals(sides, weights)
-        return (np.abs(found) >= np.abs(d[sets]) - ROUNDING,)
+        return (np.abs(terms.difference_of(sides)) >= np.abs(d[sets]) - ROUNDING,)
 
     def pvalue(hits: Ints) -> Floats:
         return np.asarray((1 + hits[0]) / (n_replicates + 1))
 
-    found = _staged(len(counts), max(len(steps), len(weights)), draw, pvalue, n_replicates, stop)
+    found = _staged(len(counts), max(len(steps), len(terms.weights)), draw, pvalue, n_replicates, stop)
     return settle_degenerate(found, d, _undecided(counts, kinds), "accept")
 
 
@@ -256,10 +262,10 @@ def _merged(rows: Floats) -> tuple[Floats, Floats]:
 
 def _undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     """Return the sets without a document on which A and B add different things, or with a measure of 0/0."""
-    sums = kinds.sums()
-    differ = (sums[..., :2] != sums[..., 2:]).any(axis=(1, 2))
+    terms = kinds.terms()
+    differ = (terms.sums[..., :2] != terms.sums[..., 2:]).any(axis=(1, 2))
     alike = ~(counts[..., differ] > 0).any(axis=-1)
-    return np.asarray(alike | _undefined(_totals(counts.astype(float), sums)))
+    return np.asarray(alike | _undefined(terms.totals(counts.astype(float))))
 
 
 def _undefined(totals: Floats) -> NDArray[np.bool_]:
