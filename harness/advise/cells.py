@@ -120,23 +120,10 @@ def cell_pairs(outcomes: Outcomes, question: Question) -> tuple[list[Pair], list
 def tilted(null: ArrayLike, wanted: float, measure: str, **costs: float) -> Floats:
     """Return the population that lies at a difference of `wanted`, the null tilted towards it.
 
-    ``q_i ~ p0_i exp(t psi_i)``, psi the influence of a document on the measure's difference: the direction in
-    which the smallest change of the population gives this difference. (For the error, whose influence does
-    not depend on the population, q is the nearest of all populations with that difference in ``KL(q||p0)``.)
-    The difference that was observed plays no part, other than on the path to the real pair.
-
-    Raises
-    ------
-    NoAlternative
-        As :func:`harness.advise.points.tilt_to`.
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> q = tilted([50, 0, 0, 0, 0, 5, 5, 40], 0.05, "error")
-    >>> q.round(4).tolist(), round(float(difference("error")(q)), 9)
-    ([0.494, 0.0, 0.0, 0.0, 0.0, 0.0304, 0.0804, 0.3952], 0.05)
+    ``q_i ~ p0_i exp(t psi_i)``, psi the influence of a document: the direction in which the smallest change
+    of the population gives this difference. (For the error, whose influence does not depend on the
+    population, q is the nearest of all populations with that difference in ``KL(q||p0)``.) What was observed
+    plays no part.
     """
     if not np.isfinite(wanted):
         raise ValueError(f"wanted: {wanted!r} is not allowed; a finite number is")

@@ -82,7 +82,6 @@ def _captions(n_items: int, alpha: float, measure: str) -> dict[str, str]:
 def _panels(
     pairs: Sequence[str], table: pd.DataFrame, width: float, height: float
 ) -> tuple[Any, list[tuple[Any, str, pd.DataFrame]]]:
-    """Return a figure with one panel per pair, with its rows of the table."""
     from matplotlib.figure import Figure
 
     columns = min(COLUMNS, len(pairs))

@@ -53,9 +53,8 @@ def needed_items(
 ) -> Arrays:
     """Return ``n_items`` with which a test reaches a power, and that ``power``, as :func:`search_items`.
 
-    The power is that in the worse of both directions, A better by the difference and B better by it; where no
-    population differs so much in one direction, it is that in the other. Where none does in either,
-    ``n_items`` is 0 and ``power`` NaN.
+    The power is that in the worse of both directions, or in the only one in which a population differs so
+    much; where none does, ``n_items`` is 0 and ``power`` NaN.
     """
     populations = _alternatives(pair, pair.null, wanted_difference)
     if not populations:
@@ -86,8 +85,7 @@ def _alternatives(pair: Pair, null: Floats, wanted: float) -> dict[int, Floats]:
 def deviations(pair: Pair, wanted: float) -> Floats:
     """Return the deviation of the difference on one item in the pair's null and in those drawn around it.
 
-    Each null is tilted to the difference `wanted`, in the direction of the larger deviation; 0 leaves them.
-    Infinite where no population like the null differs by so much.
+    Each null is tilted to `wanted`, towards the larger deviation; infinite where it is out of reach.
     """
     found = []
     for null in (pair.null, *pair.drawn):
@@ -97,11 +95,7 @@ def deviations(pair: Pair, wanted: float) -> Floats:
 
 
 def central(values: Floats, point: float = np.nan) -> tuple[float, float]:
-    """Return the ends of the central 80 % of values, widened to hold `point` if any; NaN without a value.
-
-    >>> central(np.arange(40.0)), central(np.arange(40.0), 2.0), central(np.array([1.0, np.inf]), 3.0)
-    ((3.0, 36.0), (2.0, 36.0), (1.0, inf))
-    """
+    """Return the ends of the central 80 % of values, widened to hold `point` if any; NaN without a value."""
     if not len(values):
         return np.nan, np.nan
     ordered = np.sort(values)
@@ -115,12 +109,8 @@ def needed_between(
     """Return between how many items would be needed in populations that could have given the file.
 
     The number grows with the square of the difference's deviation, as for a z test, from `n_items`, which was
-    found by simulation for the file's own population (0: there is no number); `around` is what
-    :func:`deviations` returns. Infinite above ten million, or where no population differs by so much; with no
-    other population nothing is known: from 1 to infinity.
-
-    >>> needed_between(1_000, np.array([1.0, 0.8, 1.0, 1.1]), 0.1, 0.8, 0.05)
-    (640.0, 1210.0)
+    found by simulation for the file's own population (0: there is no number). Infinite above ten million, or
+    where no population differs by so much; with no other population from 1 to infinity.
     """
     quantiles = float(ndtri(power)) - float(ndtri(alpha / 2))
     if len(around) < 2:
@@ -141,17 +131,14 @@ def search_items(
     alpha: float,
     n_sets: int,
 ) -> Arrays:
-    """Search the number of items with which a power is reached.
+    """Search the number of items with which a power is reached, `reached` on `n_sets` sets in each round.
 
     It starts where a z test would need them, and steps as N grows with the square of the sum of the quantiles
     of level and power, until one number has too little power and a larger one too much; then it halves
     between the two, in the logarithm of N. It stops at a number whose measured power is the wanted one to
-    within ``2 sqrt(power (1 - power) / n_sets)``, twice the noise of counting, or else, where the
-    power jumps over it, at the smallest number tried that reaches it.
-
-    `reached` takes a number of items and a round to the power measured there on `n_sets` sets, and `sd` is
-    the deviation of the difference on one item. Where more than ten million items would be needed,
-    ``n_items`` is 0 and ``power`` that at ten million, of a z test if it was not tried.
+    within twice the noise of counting, or else, where the power jumps over it, at the smallest number tried
+    that reaches it. Above ten million ``n_items`` is 0 and ``power`` that at ten million, of a z test if it
+    was not tried.
 
     >>> found = search_items(lambda n, _: float(ndtr(0.1 * np.sqrt(n) - 1.96)), 1.5, 0.1, 0.8, 0.05, 10**6)
     >>> int(found["n_items"]), round(float(found["power"]), 3)

@@ -64,13 +64,10 @@ class Plan(NamedTuple):
 def plan_at(plan: Plan, alpha: float) -> Plan:
     """Return the plan with more sets for sizes and ranges where alpha is small.
 
-    The noise of counting, relative to alpha, is that at .05 where there are .05/alpha times as many sets.
-    This is done down to alpha = .02, with at most 2.5 times as many sets, which bounds the cost of a run: of
-    tests whose size is alpha everywhere 2 % are then ruled out at .01, 12 % at .005 and 42 % at .001
-    (simulation of 3,000 runs).
-
-    >>> [plan_at(Plan(), alpha).n_sets for alpha in (0.1, 0.05, 0.025, 0.01)]
-    [10000, 10000, 20000, 25000]
+    The noise of counting, relative to alpha, is that at .05 where there are .05/alpha times as many sets:
+    down to .02, for at most 2.5 times as many are taken, which bounds the cost of a run. Of tests whose size
+    is alpha everywhere 2 % are then ruled out at .01, 12 % at .005 and 42 % at .001 (simulation of 3,000
+    runs).
     """
     times = min(max(1.0, 0.05 / alpha), _MOST_TIMES)
     return plan._replace(n_sets=round(times * plan.n_sets), n_range_sets=round(times * plan.n_range_sets))
@@ -78,11 +75,7 @@ def plan_at(plan: Plan, alpha: float) -> Plan:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about a file of predictions.
-
-    The tests, plainest first, and their costs are for one category; `average`, ``"micro"`` or ``"macro"``,
-    and `n_replicates`, None for the default, for several.
-    """
+    """What is asked about a file; tests, plainest first, are for one category, the average for several."""
 
     name: str
     measure: str
@@ -121,7 +114,7 @@ class Pair(ABC):
 
     A set is a number of items of each kind; `counts` are those of the file, and populations that could have
     given it are Dirichlet(`weights`). `null` is the equal population nearest to the file's own, and each row
-    of `drawn` the one nearest to such a draw.
+    of `drawn` that nearest to such a draw.
     """
 
     name: str
@@ -191,15 +184,9 @@ class Pair(ABC):
 def find_pairs(
     systems: Sequence[str], question: Question, make: Callable[[str, str, str], Pair | str]
 ) -> tuple[list[Pair], list[str]]:
-    """Return the pairs that can be tested, and notes on the others.
+    """Return the pairs that can be tested, and notes on the others; UserError where none can.
 
-    `make` returns a pair, or in words what keeps it from being tested; it raises NoProjection where the pair
-    has no null.
-
-    Raises
-    ------
-    UserError
-        If no pair is left.
+    `make` returns a pair, or in words why it cannot be tested; NoProjection: the pair has no null.
     """
     pairs, notes, measure = [], [], question.measure
     why = f"the systems say the same of every item that counts for {measure}; there is nothing to test"
@@ -225,8 +212,7 @@ def find_pairs(
 def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
     """Return every point to measure for a pair, and notes on those that do not exist.
 
-    A test may see a difference more often where A is better than where B is: the points of a power curve are
-    in both directions, as far as populations differ so.
+    A test may see a difference more often where A is better: power is measured in both directions.
     """
     points, notes, sd, n_items = [], [], pair.deviation(pair.null), int(pair.counts.sum())
     for factor in plan.factors:
@@ -277,7 +263,7 @@ def _count_point(pair: Pair, point: Point, alpha: float, seed: int) -> Arrays:
 
 
 def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> pd.DataFrame:
-    """Return every test's p-value on the file, and the difference with the interval of its posterior.
+    """Return every test's p-value on the file, and the difference with its interval.
 
     The interval holds the central part of the differences of populations drawn from Dirichlet(weights).
     """
@@ -300,10 +286,7 @@ def tilt_to(
 ) -> Floats:
     """Return ``q_i ~ p0_i exp(t psi_i)`` with the t at which `measured` of it is `wanted`.
 
-    Raises
-    ------
-    NoAlternative
-        If no item's influence points there, or a share would have to change by a factor above 100 first.
+    NoAlternative: no item's influence points there, or a share would have to change by a factor above 100.
     """
     span = float(psi[p0 > 0].max() - psi[p0 > 0].min())
     last = np.sign(wanted) * np.log(_LARGEST_FACTOR) / max(span, 1e-300)

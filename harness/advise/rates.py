@@ -26,9 +26,8 @@ SIZES = (
 class Range(NamedTuple):
     """Sizes over populations that could have given a file, the noise of counting taken out.
 
-    Quantiles at 50, 10 and 90 % (of 40 the fourth from each end); `low` and `high` hold the 95 % interval of
-    the mean. Of the sure ends each lies beyond its quantile in 95 % of runs, were the sizes normal; with a
-    long tail of sizes in 82 to 89 % (simulation).
+    Quantiles at 50, 10 and 90 %; `low` and `high` hold the 95 % interval of the mean. Of the sure ends each
+    lies beyond its quantile in 95 % of runs for normal sizes; with a long tail in 82 to 89 % (simulation).
     """
 
     median: float
@@ -41,11 +40,9 @@ class Range(NamedTuple):
 def size_table(measured: pd.DataFrame, alpha: float) -> pd.DataFrame:
     """Return each test's size at each number of items, with its error bar, its range and its verdict.
 
-    `size` is measured on the exact null nearest to the file's own outcomes, with its Clopper-Pearson interval
-    of 95 %. The range is that of :func:`range_of_sizes`, widened to hold `size`, for the nearest null is one
-    of the populations that could have given the file; it is missing at other numbers of items than the
-    file's. `low` to `high` holds the error bar and the range with its own noise, and `verdict` is
-    :func:`harness.evaluation.rates.verdict` on it: all that a recommendation goes by.
+    The range, widened to hold `size`, is missing at other numbers of items than the file's. `low` to `high`
+    holds the error bar and the range with its own noise: the verdict, and with it a recommendation, goes by
+    these.
     """
     sizes = measured[measured["role"] == "size"]
     bars = clopper_pearson(sizes["n_rejected"].to_numpy(), sizes["n_sets"].to_numpy())
@@ -69,17 +66,11 @@ def size_table(measured: pd.DataFrame, alpha: float) -> pd.DataFrame:
 def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
     """Return the median and the central 80 % of sizes over populations, without the noise of counting.
 
-    Measured rates vary more than the sizes do, by the binomial variance of each. They are drawn towards
-    their mean by as much as leaves the variance of the sizes; where that comes out as 0 or less, the 95 %
-    interval of the mean is what is left (that of the pooled count, which covers at least 95 %: Hoeffding
-    1956, theorem 4). The sure ends add the errors of the mean and of the variance, as for normal data, in
-    quadrature (Zou & Donner 2008, Statistics in Medicine 27, 1693-1702).
-
-    `n_rejected`, shape (n_populations,), is of `n_sets` sets of each population.
-
-    >>> found = range_of_sizes(np.random.default_rng(0).binomial(1000, 0.05, 500), 1000)
-    >>> bool(0.045 < found.low < found.median < found.high < 0.055)  # one size for all: hardly a range
-    True
+    Measured rates vary more than the sizes do, by the binomial variance of each. They are drawn towards their
+    mean by as much as leaves the variance of the sizes; where that comes out as 0 or less, the 95 % interval
+    of the mean is left (that of the pooled count, which covers at least 95 %: Hoeffding 1956, Annals of
+    Mathematical Statistics 27, 713-721, theorem 4). The sure ends add the errors of the mean and of the
+    variance, as for normal data, in quadrature (Zou & Donner 2008, Statistics in Medicine 27, 1693-1702).
     """
     rates, n = n_rejected / n_sets, len(n_rejected)
     mean, spread = rates.mean(), rates.var(ddof=1) if n > 1 else 0.0
@@ -102,10 +93,8 @@ def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
 def power_table(measured: pd.DataFrame) -> pd.DataFrame:
     """Return each test's power at growing differences: rejections in the right direction.
 
-    `power` is the mean over both directions, or that in the one in which there is a population; its
-    Clopper-Pearson interval is that of the pooled count, which covers at least 95 % (Hoeffding 1956, Annals
-    of Mathematical Statistics 27, 713-721, theorem 4). `power_a` is that where the measure of A is larger by
-    the difference, `power_b` where that of B is; missing where there is no population.
+    `power` is the mean over both directions, with the interval of the pooled count, which covers at least 95
+    % (Hoeffding 1956); `power_a` is that where the measure of A is larger, missing without such a population.
     """
     found = measured[measured["role"] == "power"].reset_index(drop=True)
     found["right"] = found["n_rejected"] - found["n_wrong_direction"]
@@ -126,15 +115,9 @@ def power_table(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def needed_h(h: Floats, power: Floats, wanted: float) -> float:
-    """Return the h at which a power curve passes `wanted`, NaN where it does not within the curve.
+    """Return the h at which a power curve, h ascending, passes `wanted`, NaN where it does not.
 
-    Between points, `h` ascending, the normal quantile of the power is taken to be linear in h, as it is for a
-    z test.
-
-    >>> from scipy.special import ndtr
-    >>> h = np.array([2.0, 2.5, 3.0])
-    >>> round(needed_h(h, ndtr(h - 1.96), 0.8), 3), needed_h(h, ndtr(h - 1.96), 0.95)
-    (2.802, nan)
+    Between points the normal quantile of the power is taken to be linear in h, as it is for a z test.
     """
     reached = np.flatnonzero(power >= wanted)
     if not len(reached):
@@ -149,12 +132,10 @@ def needed_h(h: Floats, power: Floats, wanted: float) -> float:
 
 
 def detectable(power: pd.DataFrame, wanted: float, around: Mapping[str, Floats]) -> pd.DataFrame:
-    """Return the smallest difference that each test sees with power `wanted`, at each number of items.
+    """Return the smallest difference that each test sees with power `wanted`, in the worse direction.
 
-    At each point of the curve the power is that in the worse of both directions, or that in the only one;
-    missing where the curve ends below `wanted`. `low` and `high` are the ends over populations that could
-    have given the file: what is seen grows in proportion to the deviation of the difference, `around` by pair
-    what :func:`harness.advise.needed.deviations` returns.
+    Missing where the curve ends below. The ends are over populations that could have given the file: what is
+    seen grows in proportion to the deviation of the difference, `around` of each pair.
     """
     rows = []
     for (pair, n, test), part in power.groupby(["pair", "n_documents", "test"], sort=False):

@@ -18,11 +18,7 @@ HARDLY_ANY = 0.1
 
 
 class Recommendation(NamedTuple):
-    """A test for one pair and number of items.
-
-    `size_high` is the upper end of the interval that the verdict is about, `power` the mean over the points
-    of the power curve; `keeps_level`: the interval stays below 1.2 alpha.
-    """
+    """A test for one pair and number of items; `size_high` is the upper end that the verdict goes by."""
 
     test: str
     size: float
@@ -38,8 +34,7 @@ def choose_tests(
 ) -> dict[tuple[str, int], Recommendation]:
     """Return the recommended test of each pair and number of items.
 
-    At numbers of items other than the file's `n_items` the file's test goes before its equals, so that the
-    advice changes only where another is better.
+    At other numbers of items than the file's `n_items` the file's test goes before its equals.
     """
 
     def choose(pair: str, n: int, order: Sequence[str]) -> Recommendation:
@@ -56,19 +51,11 @@ def choose_tests(
 
 
 def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
-    """Return the test to use for one pair at one number of items.
+    """Return the test to use for one pair at one number of items; `order` has the plainest first.
 
-    Its verdict in the table of sizes is *holds*, and of the tests of that verdict it has the most power, or
-    is the plainest of those with as much. Where none holds, it is sought in the same way among those whose
-    size and range do not pass 1.2 alpha, and where there is none of these either, it is the one whose
-    interval reaches least far; the reason says so. `order` has the plainest test first.
-
-    >>> sizes = pd.DataFrame({"test": ["z", "exact"], "size": [0.08, 0.05], "range_high": [0.09, 0.052],
-    ...                       "low": [0.07, 0.045], "high": [0.1, 0.055], "verdict": ["liberal", "holds"]})
-    >>> power = pd.DataFrame({"test": ["z", "exact"], "power": [0.8, 0.7]})
-    >>> print(recommend(sizes, power, ["z", "exact"], 0.05).reason)
-    Use exact: its size is 0.050 [0.045, 0.055] here, so it holds the 0.05 level. No other test holds it. \
-z may reject too often.
+    Its verdict is *holds*, and of the tests of that verdict it has the most power, or is the plainest of
+    those with as much. Where none holds, it is sought in the same way among those whose size and range do not
+    pass 1.2 alpha, and where there is none of these either, it is the one whose interval reaches least far.
     """
     means = power.groupby("test")["power"].mean().to_dict()
     rows = {str(row["test"]): row for row in sizes.to_dict("records")}
@@ -150,7 +137,6 @@ def _digits(own: _Measured, alpha: float) -> int:
 def _say_why(
     equals: Sequence[str], among: Sequence[str], hold: bool, known: Mapping[str, _Measured], alpha: float
 ) -> list[str]:
-    """Return why the first of `equals` is taken."""
     if not among:
         word = "rejects" if all(one.verdict == "liberal" for one in known.values()) else "may reject"
         return [f"Every test {word} too often here; the interval of this one ends lowest"]

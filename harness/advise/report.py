@@ -104,7 +104,6 @@ def _sets(plan: Plan) -> str:
 
 
 def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
-    """Return the rows with these values."""
     for name, value in wanted.items():
         frame = frame[frame[name] == value]
     return frame.to_dict("records")  # type: ignore[return-value]
@@ -295,11 +294,7 @@ def _with_pvalues(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def shorten(notes: Sequence[str]) -> list[str]:
-    """Return the lines to print for the notes, the first few in full.
-
-    >>> shorten([]), shorten(["one"])
-    ([], ['Note: one'])
-    """
+    """Return the lines to print for the notes, the first few in full."""
     once = list(dict.fromkeys(notes))
     more = [f"{len(once) - MOST_NOTES} more notes are in the summary"] if len(once) > MOST_NOTES else []
     return [f"Note: {note}" for note in once[:MOST_NOTES]] + more

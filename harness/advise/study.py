@@ -41,13 +41,7 @@ def advise(
     workers: Workers,
     say: Say = print,
 ) -> None:
-    """Measure every test on populations like the predictions, and say in `out` which to use.
-
-    Raises
-    ------
-    UserError
-        If no two systems differ on any item, or the folder is another run's; `out` is left as it was.
-    """
+    """Measure every test on populations like the predictions, and say in `out` which to use."""
     with open_run(out, config, say) as run:
         if run is None:
             return
@@ -107,7 +101,6 @@ def measure_tables(
 
 
 def _notes_on_intervals(verdicts: pd.DataFrame) -> list[str]:
-    """Return a note on each difference that its own interval does not hold."""
     d = verdicts["difference"]
     outside = verdicts[(d < verdicts["low"]) | (d > verdicts["high"])]
     return [
@@ -118,10 +111,7 @@ def _notes_on_intervals(verdicts: pd.DataFrame) -> list[str]:
 
 
 def judge_file(pairs: Sequence[Pair], tests: Sequence[str], measure: str, question: Question) -> pd.DataFrame:
-    """Return every test's p-value and verdict on the file, the difference with its interval, and Holm's p.
-
-    Holm's adjustment is over the pairs, of the p-values of each pair's recommended test.
-    """
+    """Return what every test says of the file, with Holm's p over the pairs' recommended tests."""
     parts = []
     for pair, test in zip(pairs, tests, strict=True):
         part = judge_pair(pair, question.seed)

@@ -50,9 +50,8 @@ _FARTHEST = 500.0
 class DocumentPair(Pair):
     """A pair whose kinds of items are documents with the same outcomes in the categories.
 
-    `weights` are the counts, and where these have no null half a document more. Populations are those of the
-    Bayesian bootstrap (Rubin 1981, Annals of Statistics 9, 130-134): a prior on kinds, as on the eight cells
-    of one category, would weigh more than the documents where most kinds are of one document.
+    Populations are those of the Bayesian bootstrap (Rubin 1981, Annals of Statistics 9, 130-134): a prior on
+    kinds would weigh more than the documents where most kinds are of one document.
     """
 
     kinds: Kinds
@@ -125,14 +124,7 @@ class DocumentPair(Pair):
 
 
 def document_pairs(decisions: Decisions, question: Question) -> tuple[list[Pair], list[str]]:
-    """Return the pairs of a file that have a question, and notes.
-
-    Raises
-    ------
-    UserError
-        If no two systems disagree on any decision, no truth is yes, no pair has a null, or memory lacks
-        the room.
-    """
+    """Return the pairs of a file that can be tested, and notes; UserError where there is none."""
     truth, measure, costs = decisions.truth(), question.measure, tuple(question.costs.items())
     if not truth.any() or truth.all():
         raise UserError(
@@ -166,7 +158,6 @@ def document_pairs(decisions: Decisions, question: Question) -> tuple[list[Pair]
 
 
 def _kinds_pooled(codes: NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    """Return the different counts of cells, shape (n_kinds, 1, 8), and how often each is."""
     cells = np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
     different, frequencies = np.unique(cells, axis=0, return_counts=True)
     return different.astype(np.int64)[:, None], frequencies
@@ -218,7 +209,6 @@ def _with_exchanged(kinds: Kinds, frequencies: Ints) -> tuple[Kinds, Ints, Float
 
 
 def _tests_to_measure(pairs: Sequence[Pair], measure: str) -> tuple[tuple[str, ...], list[str]]:
-    """Return the names of the tests, and notes on those that are left out."""
     n_items, n_kinds = int(pairs[0].counts.sum()), max(len(pair.counts) for pair in pairs)
     found, notes = [], []
     for name in names_of(measure):
@@ -234,7 +224,6 @@ def _tests_to_measure(pairs: Sequence[Pair], measure: str) -> tuple[tuple[str, .
 
 
 def _explain(question: Question, names: Sequence[str], n_replicates: int) -> list[str]:
-    """Return what to know of the average, the nulls and the tests."""
     macro, error, found = question.average == MACRO, question.measure == "error", []
     if macro and error:
         found.append("the mean of the categories' errors is the error of all decisions together")
@@ -266,11 +255,8 @@ def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
     """Return the shares nearest to given ones in KL(q||p) under which the measures agree, NaN without any.
 
     For micro F1 and precision :func:`harness.nulls.ratios.equal_ratios` seeks them, with a kind for a cell.
-    For the micro error and recall, whose denominators are the same for A and B, the null says that a
-    document's difference has mean 0, and the nearest shares are ``q_i ~ p_i exp(t x_i)`` (Csiszar 1975,
-    Annals of Probability 3, 146-158, theorem 3.1). Sums of several ratios (the DCF, macro averages) are led
-    to 0 by :func:`harness.advise.documents.null.nearest_null`, whose shares satisfy the first-order
-    conditions of the nearest and are not proven to be the nearest of all.
+    For the micro error and recall a document's difference has mean 0, and the nearest shares are ``q_i ~ p_i
+    exp(t x_i)`` (Csiszar 1975, Annals of Probability 3, 146-158, theorem 3.1).
     """
     shares = weights / weights.sum(axis=1, keepdims=True)
     sums = kinds.sums()

@@ -56,22 +56,14 @@ class _Condition(NamedTuple):
 
 
 def nearest_null(shares: Floats, kinds: Kinds) -> Floats:
-    """Return shares near to given ones in KL(q||p) under which the measures of A and B agree.
+    """Return shares near to given ones in KL(q||p) under which the measures agree, NaN without any.
 
-    They satisfy the first-order conditions of the nearest population: ``log(q/p)`` is a constant less a
-    multiple of the influence of a document at q. They are not proven to be the nearest of all, for there may
-    be several such q.
-
-    Each ratio's denominator stays above a twentieth of what it was, and so do the measures of A and of B: in
-    a category that is all but emptied F1 can be anything at little cost, and on drawn sets it is 0/0. Where
-    the steps lead there, or do not settle, the shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives
-    are made (:func:`harness.advise.points.tilt_to`): the difference is 0 as well, at a larger divergence.
-    Rows of NaN where no such shares were found.
-
-    >>> cells = np.eye(8, dtype=int)[:, None]  # one category
-    >>> q = nearest_null(np.array([[0.1, 0.02, 0.06, 0.02, 0, 0.05, 0.03, 0.72]]), Kinds(cells, "dcf"))
-    >>> q.round(3).tolist()[0]
-    [0.101, 0.036, 0.034, 0.02, 0.0, 0.044, 0.035, 0.73]
+    They satisfy the first-order conditions of the nearest population, ``log(q/p)`` being a constant less a
+    multiple of the influence at q; there may be several such q. Each ratio's denominator stays above a
+    twentieth of what it was, and so do the measures of A and of B: in a category that is all but emptied F1
+    can be anything at little cost, and on drawn sets it is 0/0. Where the steps lead there, or do not settle,
+    the shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives are made: the difference is 0 as well, at
+    a larger divergence.
     """
     terms, found = kinds.terms(), np.full(shares.shape, np.nan)
     for row, p in zip(found, shares, strict=True):
@@ -115,7 +107,6 @@ def _tilt_to_null(condition: _Condition, whole: float) -> Floats | None:
 
 
 def _tilt(p: Floats, exponent: Floats) -> Floats:
-    """Return ``p_i exp(-e_i)`` with sum 1."""
     q = p * np.exp(np.maximum(exponent.min() - exponent, -_FARTHEST))
     return np.asarray(q / q.sum())
 

@@ -44,8 +44,8 @@ class Kinds(NamedTuple):
     """The kinds of documents of two systems.
 
     `cells`, shape (n_kinds, n_groups, 8): in how many categories of a group such a document falls into each
-    cell e1..e8. Micro averages have one group, of all categories; macro averages one for each category.
-    `measure` is the mean over the groups.
+    cell. Micro averages have one group, of all categories; macro averages, the mean over groups, one for
+    each.
     """
 
     cells: NDArray[np.integer]
@@ -78,12 +78,7 @@ class Kinds(NamedTuple):
         return Terms(self.sums(), self.weights())
 
     def difference(self, counts: Ints | Floats) -> Floats:
-        """Return the measure of A minus that of B, from documents of each kind or shares, (..., n_kinds).
-
-        >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
-        >>> float(Kinds(cells[:, None], "f1").difference(np.array([2, 3])).round(4))  # 8/11 - 4/6
-        0.0606
-        """
+        """Return the measure of A minus that of B, from documents of each kind or shares, (..., n_kinds)."""
         return self.terms().difference(np.asarray(counts, dtype=float))
 
 
@@ -119,8 +114,7 @@ class Terms(NamedTuple):
     def influence(self, shares: Floats) -> Floats:
         """Return the influence of a document of each kind on the difference, shape (..., n_kinds).
 
-        A ratio r with mean top t and mean bottom b has ``psi_i = (t_i - r b_i) / b``
-        (:func:`harness.influence.influence` has the same for one category).
+        A ratio r with mean top t and mean bottom b has ``psi_i = (t_i - r b_i) / b``.
         """
         slopes = self.slopes(self.totals(shares), shares.sum(axis=-1))
         return np.asarray(slopes @ self.sums.reshape(len(self.sums), -1).T)
@@ -134,16 +128,10 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     """Wald test of a measure's difference over several categories, with the variance over documents.
 
     Null hypothesis: the measure, pooled or the mean over the categories, is the same for A and B. Asymptotic
-    in the number of documents: ``z = d / se``, ``se^2 = sum_i n_i psi_i^2 / N^2`` (delta method), psi the
-    influence of a document; a document's decisions may depend on each other in any way. A macro average needs
-    many positives in every category: each category's ratio has to be near its limit. p = 1 where no document
-    has influence, or the measure is one ratio and 0/0 for A or B.
-
-    Cochran (1977), Sampling Techniques, section 6.4 (the variance of a ratio of totals over drawn units).
-
-    >>> cells = np.array([[1, 0, 1, 0, 0, 0, 0, 1], [0, 2, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1, 2]])
-    >>> round(float(wald_by_document(np.array([20, 5, 30]), Kinds(cells[:, None], "f1")).pvalue), 4)
-    0.3444
+    in the number of documents: ``z = d / se``, ``se^2 = sum_i n_i psi_i^2 / N^2`` (delta method; Cochran
+    1977, Sampling Techniques, section 6.4), psi the influence of a document, whose decisions may depend on
+    each other. A macro average needs many positives in every category. p = 1 where no document has influence,
+    or the measure is one ratio and 0/0 for A or B.
     """
     terms = kinds.terms()
     size = max(1, _IN_CACHE // max(len(terms.sums), 4 * len(terms.weights)))
@@ -188,11 +176,9 @@ def bootstrap_by_document(
 ) -> TestResult:
     """Percentile bootstrap of a difference over several categories, documents drawn with replacement.
 
-    Null hypothesis: as :func:`wald_by_document`. Asymptotic. ``p = 2 (1 + min(k0, k1)) / (R + 1)``, k0 and
-    k1 the numbers of R replicates with a difference of at most and of at least 0. A set, shape
-    (n_sets, n_kinds), whose p-value is known to lie above `stop` is left at what it has then.
-
-    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 13 and 16.
+    Null hypothesis: as :func:`wald_by_document`. Asymptotic (Efron & Tibshirani 1993, chapters 13 and 16).
+    ``p = 2 (1 + min(k0, k1)) / (R + 1)``, k0 and k1 the numbers of R replicates with a difference of at most
+    and of at least 0. A set whose p-value is sure to lie above `stop` is left at what it has then.
     """
     sums, groups = _merged(kinds.sums().reshape(len(kinds.cells), -1))
     terms = Terms(sums.reshape(len(sums), -1, 4), kinds.weights())
@@ -220,12 +206,8 @@ def randomization_by_document(
     """Randomization test of a difference over several categories: A and B exchanged on whole documents.
 
     Null hypothesis: on every document what A decides and what B decides could as well be exchanged, which
-    says more than that the measures are equal. Exact for it: ``p = (1 + k) / (R + 1)``, k the number of R
-    draws whose difference is at least as far from 0 as that of the set. `stop`: as
-    :func:`bootstrap_by_document`.
-
-    Yeh (2000), COLING, 947-953; Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular
-    Biology 9, article 39 (the 1 that is added).
+    says more than that the measures are equal (Yeh 2000, COLING, 947-953). Exact for it: ``p = (1 + k) / (R +
+    1)``, k the number of R draws whose difference is at least as far from 0 as that of the set.
     """
     terms = kinds.terms()
     sums = terms.sums
@@ -269,10 +251,7 @@ def _undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
 
 
 def _undefined(totals: Floats) -> NDArray[np.bool_]:
-    """Return where a measure of one ratio is 0/0 for A or B: told as 0, which is no measurement of it.
-
-    In a macro average such a category counts as 0 for both (scikit-learn's ``zero_division=0``).
-    """
+    """Return where a measure of one ratio is 0/0 for A or B; in a macro average that counts as 0."""
     if totals.shape[-2] > 1:
         return np.zeros(totals.shape[:-2], dtype=bool)
     return np.asarray((totals[..., 0, [1, 3]] == 0).any(axis=-1))
@@ -286,10 +265,7 @@ def _staged(
     n_replicates: int,
     stop: float,
 ) -> Floats:
-    """Return p-values by replicates drawn some at a time; a set is done once its p is sure to pass `stop`.
-
-    A p-value grows with its hits, so that those of the replicates drawn so far are a lower bound.
-    """
+    """Return p-values by replicates drawn some at a time, until a set's p, which only grows, passes stop."""
     p = np.empty(n_sets)
     for chunk in _chunks(n_sets, max(1, _AT_ONCE // (FIRST_STAGE * max(width, 1)))):
         hits, left, done = None, chunk, 0
@@ -310,12 +286,11 @@ def _chunks(n: int, size: int) -> Iterator[Ints]:
 
 
 def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
-    """Run the test that takes every decision as drawn on its own.
+    """Run the test that takes every decision as drawn on its own: nothing says that it keeps its level.
 
-    For the error McNemar's mid-p test on the pooled cells, else Wald's: of the pooled cells for a micro
-    average; for a macro average the mean of the categories' differences, with the variance that it has where
-    categories are independent, ``sum_g se_g^2 / n_categories^2``. Nothing says that it keeps its level:
-    decisions on one document depend on each other.
+    For the error McNemar's mid-p test on the pooled cells, else Wald's: for a macro average of the mean of
+    the categories' differences, with its variance for independent categories, ``sum_g se_g^2 /
+    n_categories^2``.
     """
     n_kinds, n_groups, _ = kinds.cells.shape
     columns = kinds.cells.reshape(n_kinds, -1).astype(float)
@@ -352,9 +327,7 @@ def run_test(
 
 
 def default_replicates(alpha: float) -> int:
-    """Return a number R of replicates, 199 or a little more, with which a p-value can be alpha exactly.
-
-    For a two-sided bootstrap R + 1 is a multiple of 2 / alpha.
+    """Return R, 199 or a little more, with which a two-sided bootstrap's p can be alpha exactly.
 
     >>> default_replicates(0.05), default_replicates(0.001)
     (199, 1999)

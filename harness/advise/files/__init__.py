@@ -24,15 +24,7 @@ OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "catego
 
 
 def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Outcomes | Decisions, str]:
-    """Return what the file or the folder of logs says, and the measure.
-
-    `given` are the settings of ``harness advise``, each checked by itself.
-
-    Raises
-    ------
-    UserError
-        If it cannot be read, or a setting does not fit it.
-    """
+    """Return what the file or the folder of logs says by the settings `given`, and the measure."""
     if given["measure"] == "accuracy":
         found, measure = read_outcomes(path, {**given, "measure": "error"})
         return found._replace(notes=(*found.notes, ACCURACY)), measure
@@ -81,7 +73,6 @@ def _read_table(table: Table, given: Mapping[str, Any]) -> tuple[Outcomes | Deci
 
 
 def _form(columns: list[str], reading: Reading, no_category: bool) -> str | None:
-    """Return the form of a table of several categories, None where it is of one."""
     aside = [CATEGORY] if no_category else []
     if reading.category_column is None:
         aside += [str(reading.truth), *(reading.systems or ())]

@@ -38,8 +38,8 @@ SEEN, TRUTH = 1, 2  # bits of a decision; those of the systems follow
 class Decisions(NamedTuple):
     """Of every item and category the truth and what each system decided.
 
-    In `codes`, shape (n_items, n_categories), bit 1 is set where the truth is yes, bit 2 + i where system i
-    says yes.
+    In `codes`, (n_items, n_categories), bit 1 is set where the truth is yes, bit 2 + i where system i says
+    yes.
     """
 
     name: str
@@ -93,13 +93,7 @@ def find_form(
 ) -> str | None:
     """Return "long" or "wide" where the columns are those of several categories, None where of one.
 
-    Long: a row per item and category. Wide: a row per item, and a column per category of the truth and of
-    each system, named SYSTEM, separator, CATEGORY.
-
-    >>> find_form(["id", "category", "y_true", "a"], None, "."), find_form(["y_true", "a", "b"], None, ".")
-    ('long', None)
-    >>> find_form(["id", "y_true.sport", "a.sport"], None, ".")
-    'wide'
+    Long: a row per item and category. Wide: a row per item, and columns SYSTEM, separator, CATEGORY.
     """
     plain = any(name in columns for name in TRUTH_NAMES)
     if category_column is not None or (CATEGORY in columns and (plain or truth is not None)):
@@ -109,24 +103,7 @@ def find_form(
 
 
 def read_decisions(path: str | Path | Table, form: str, reading: Reading = Reading()) -> Decisions:  # noqa: B008
-    r"""Read the decisions on several categories, from a table in a form of :func:`find_form`.
-
-    Raises
-    ------
-    UserError
-        If a column, a value or a row is missing, an item has two rows for one category, there are fewer than
-        two systems, or there are more than 200 million decisions or 14 systems.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "a.csv"
-    ...     _ = file.write_text("id,category,y_true,a,b\n7,x,1,1,0\n7,y,0,1,0\n8,x,0,0,0\n8,y,1,0,1\n")
-    ...     found = read_decisions(file, "long")
-    >>> found.categories, found.said("a").tolist()
-    (['x', 'y'], [[True, True], [False, False]])
-    """
+    """Read the decisions on several categories, from a table in a form of :func:`find_form`."""
     table = path if isinstance(path, Table) else open_table(path, "predictions")
     check_holds_items(table.where, table.names)
     return _read_long(table, reading) if form == "long" else _read_wide(table, reading)
@@ -169,7 +146,6 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
 
 
 def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, Roles]:
-    """Return the columns of the item, the truth and the systems."""
     where, columns = table.where, table.names
     if category not in columns:
         raise UserError(f"category_column: there is no column {category!r}; it has {', '.join(columns[:20])}")
@@ -217,7 +193,6 @@ def _read_wide(table: Table, reading: Reading) -> Decisions:
 
 
 def _truth_prefix(where: str, columns: Sequence[str], reading: Reading) -> str:
-    """Return what stands for the truth before the separator."""
     truth, separator = reading.truth, reading.separator
     prefixes = [truth] if truth is not None else list(TRUTH_NAMES)
     truths = [p for p in prefixes if any(name.startswith(p + separator) for name in columns)]
@@ -262,7 +237,6 @@ def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str
 
 
 def _check_size(where: str, n_items: int, n_categories: int) -> None:
-    """Refuse more decisions than memory has room for."""
     if n_items * n_categories > MOST_DECISIONS:
         raise UserError(
             f"{where}: more than {MOST_DECISIONS:,} pairs of item and category; fewer are needed, "
@@ -271,7 +245,6 @@ def _check_size(where: str, n_items: int, n_categories: int) -> None:
 
 
 def _check_number(where: str, systems: Sequence[str]) -> None:
-    """Refuse more systems than a decision has bits for."""
     if len(systems) > MOST_SYSTEMS:
         raise UserError(
             f"{where}: it has {len(systems)} systems; at most {MOST_SYSTEMS} are allowed on "
@@ -282,10 +255,7 @@ def _check_number(where: str, systems: Sequence[str]) -> None:
 def encode_decisions(
     where: str, columns: Mapping[str, Column], positive: object, labels: set[str]
 ) -> NDArray[np.uint16]:
-    """Return rows as bits, the truth's column first; `labels` holds those met so far, at most two.
-
-    True and false are read as 1 and 0.
-    """
+    """Return rows as bits, the truth's column first; `labels` holds those met so far, at most two."""
     code: Any = SEEN
     for bit, (name, column) in enumerate(columns.items(), 1):
         said = [BINARY.get(label, label) for label in column.labels]

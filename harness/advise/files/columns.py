@@ -31,11 +31,7 @@ MOST_IDS = 10_000_000
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read: the settings of ``harness advise`` of these names, None finding what is usual.
-
-    In a table with a row per item and columns SYSTEM, `separator`, CATEGORY, `truth` is what stands before
-    the separator. A score of at least `threshold` says 1.
-    """
+    """How a table is read: the settings of ``harness advise`` of these names, None finding what is usual."""
 
     truth: str | None = None
     systems: Sequence[str] | None = None
@@ -112,7 +108,6 @@ def _find_truth(
 def _tell_rest(
     columns: Sequence[str], truth: str | None, systems: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return warnings and notes on what is not read."""
     warnings, rest = [], [name for name in columns if name not in (truth, *systems, *ID_NAMES)]
     if truth is None:
         warnings.append(

@@ -35,47 +35,14 @@ def read_logs(
     filter_: str | None = None,
     systems: Sequence[str] | None = None,
 ) -> Outcomes:
-    r"""Read which items each model got right from logs that ``lm_eval --log_samples`` left.
+    """Read which items each model got right from logs that ``lm_eval --log_samples`` left.
 
-    A log is ``samples_TASK_TIME.jsonl``, an object for each item and filter, one a line or in one array:
-    ``doc_id``, ``filter``, metrics as numbers, booleans or their text, beside much else, which is not kept.
+    A log is ``samples_TASK_TIME.jsonl``, an object for each item and filter, one a line or in one array.
     ``lm_eval`` writes those of one model to one folder. Where all logs lie in `folder` itself, each is a
     model's and named by its file. Before version 0.4.3 a log was ``MODEL_TASK.jsonl``, read where there is no
     newer one. A metric that is better where it is lower, by ``higher_is_better`` in the items or in
-    ``results*.json`` beside the log, is turned.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Searched with all below it.
-    task, metric, filter_ : str, optional
-        Which, where there are several; the metric's values are 0 and 1.
-    systems : sequence of str, optional
-        Models to take, by the names of their folders; all where it is not given.
-
-    Returns
-    -------
-    Outcomes
-        For the error: every item counts as positive, and a model that got it right said so.
-
-    Raises
-    ------
-    UserError
-        If there are fewer than two models of one task, an item stands twice in a log or not in all, its
-        document is another in another log (by ``doc_hash``, or by ``doc`` and ``target`` where a log lacks
-        it), or a score is not 0 or 1.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     for model, right in (("small", [0, 0, 1]), ("large", [1, 0, 1])):
-    ...         (Path(name) / model).mkdir()
-    ...         _ = (Path(name) / model / "samples_arc_2024-06-10T12-34-56.7.jsonl").write_text(
-    ...             "".join(f'{{"doc_id": {i}, "target": "x", "acc": {r}}}\n' for i, r in enumerate(right)))
-    ...     found = read_logs(name)
-    >>> found.cells("large", "small").tolist(), found.about
-    ([1, 0, 1, 1, 0, 0, 0, 0], 'task arc, metric acc, right or wrong')
+    ``results*.json`` beside the log, is turned. Every item counts as positive, and a model that got it right
+    said so.
     """
     folder = Path(folder)
     logs, task = _choose_logs(folder, task, systems)
@@ -101,10 +68,7 @@ def _refuse(place: Path, sentence: str) -> NoReturn:
 
 
 def _choose(wanted: str | None, known: Sequence[str], several: str, none: str) -> str | None:
-    """Return the name that is wanted, or the only one, None where there is none.
-
-    Refuses with `several` where there are several, and with `none` where the wanted one is not known.
-    """
+    """Return the name that is wanted, or the only one, None without any; refuse with `several` or `none`."""
     if wanted is None and len(known) > 1:
         raise UserError(f"{several} chooses one of {_listed(known)}")
     if wanted is not None and wanted not in known:
@@ -115,7 +79,6 @@ def _choose(wanted: str | None, known: Sequence[str], several: str, none: str) -
 def _choose_logs(
     folder: Path, task: str | None, systems: Sequence[str] | None
 ) -> tuple[dict[str, Path], str]:
-    """Return the log of each model, and the task."""
     found = _find_logs(folder, task)
     known = sorted(set(found.values()))
     several = f"predictions={folder}: its logs are of {len(known)} tasks; task=NAME"
@@ -143,7 +106,6 @@ def _choose_logs(
 
 
 def _find_logs(folder: Path, wanted: str | None) -> dict[Path, str]:
-    """Return the logs below a folder with their tasks; old ones where there is no new one."""
     paths = sorted(path for pattern in PATTERNS for path in folder.rglob(pattern))
     if paths:
         names = {path: _NAME.fullmatch(path.name) for path in paths}
@@ -194,7 +156,6 @@ def _is_turned(folder: Path, logs: Iterable[Path], task: str, metric: str) -> bo
 
 
 def _better_in_results(path: Path, task: str, metric: str) -> bool | None:
-    """Return what a file of results says of a metric's direction, None where it says nothing."""
     found = next((value for _, value in read_objects(path, f"predictions={path}", whole=True)), {})
     said = _as_bool(_inner(found, "higher_is_better", task), metric)
     metrics = _inner(found, "configs", task, "metric_list")
@@ -239,7 +200,6 @@ def _names(folder: Path, paths: Sequence[Path], task: str) -> list[str]:
 
 
 def _lines(path: Path, filter_: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the items of a log, one held at a time, with their places."""
     for place, item in read_objects(path, f"predictions={path}"):
         if "doc_id" not in item:
             _refuse(path, f"{place} has no doc_id; every item needs one")
@@ -248,7 +208,6 @@ def _lines(path: Path, filter_: str | None = None) -> Iterator[tuple[str, dict[s
 
 
 def _choose_filter(path: Path, wanted: str | None) -> str | None:
-    """Return the filter that is wanted, or the only one; None where the log names none."""
     known = sorted({str(item["filter"]) for _, item in _lines(path) if item.get("filter") is not None})
     several = f"predictions={path}: each item was scored after {len(known)} filters; filter=NAME"
     return _choose(wanted, known, several, f"filter: there is no {wanted!r} in {path}")

@@ -48,11 +48,7 @@ Rows = Mapping[tuple[str, ...], int]
 
 
 class Predictions(NamedTuple):
-    """What the file `name` says: a row for each distinct one, `n_items` how often each is.
-
-    `truth` is None where the systems' columns say right (1) or wrong (0). `warnings` are what a reader of
-    results must know first.
-    """
+    """What a file says, a row for each distinct one; `truth` is None where it says right (1) or wrong (0)."""
 
     name: str
     truth: NDArray[Any] | None
@@ -135,30 +131,12 @@ def read_predictions(
     threshold: float | None = None,
     missing: Sequence[object] = (),
 ) -> Predictions:
-    r"""Read a table with a column of truth and one for each system, in any format of `harness.tables`.
+    """Read a table with a column of truth and one for each system, in any format of `harness.tables`.
 
-    The file is read some rows at a time, and only distinct rows are kept with their numbers. Labels are
-    those of :func:`harness.tables.labels.plain_label`: 1.0 and +1 are 1, and where the truth is 0 and 1, or
-    true and false, each is the other too. A table without a truth whose columns are all 0 and 1 says right
-    and wrong. Arguments are those of :class:`harness.advise.files.columns.Reading`.
-
-    Raises
-    ------
-    UserError
-        If the file, a column or a value is missing, there are fewer than two systems or two truths, scores
-        or measurements stand where decisions are needed, a column is no system's by :func:`check_system`, two
-        spellings of one label by :func:`harness.tables.labels.check_spellings`, an item's id comes twice, or
-        there are too many distinct rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "a.csv"
-    ...     _ = file.write_text("y_true,svm,mlp\nham,ham,spam\nham,ham ,spam\nspam,spam,spam\n")
-    ...     found = read_predictions(file)
-    >>> found.truth.tolist(), list(found.systems), found.n_items.tolist()
-    (['ham', 'spam'], ['svm', 'mlp'], [2, 1])
+    The file is read some rows at a time, and only distinct rows are kept with their numbers. Labels are those
+    of :func:`harness.tables.labels.plain_label`: 1.0 and +1 are 1, and where the truth is 0 and 1, or true
+    and false, each is the other too. A table without a truth whose columns are all 0 and 1 says right and
+    wrong.
     """
     table = path if isinstance(path, Table) else open_table(path, "predictions")
     where, named, reading = table.where, systems is not None, Reading(truth, systems, threshold, missing)
@@ -216,7 +194,7 @@ def _join_binary(rows: Rows, graded: bool) -> Rows:
 
 
 def _check_distinct(where: str, kept: _Kept, roles: Roles, named: bool) -> None:
-    """Refuse text and scores before the whole file is read, for nearly every row of them is another.
+    """Refuse text and scores before the whole file is read: nearly every row of them is another.
 
     Of a file sorted by its truth the rows so far know few labels; hence one in twenty is asked for, not half.
     """
@@ -248,8 +226,7 @@ def check_predictions(
 ) -> None:
     """Refuse measurements, columns that are no system's, and two spellings of one label.
 
-    `truth` and, from the name of a system, `call` begin the sentences, `remedy` ends them; `named`: the user
-    said that these are systems.
+    `truth` and `call` begin the sentences, `remedy` ends them; `named`: the user said that these are systems.
     """
     if found.truth is None:
         return
@@ -276,16 +253,9 @@ def check_system(
 ) -> None:
     """Refuse what is no system's decisions, `said` being the items on which it says each value.
 
-    A column that was not named as a system's must show that it is one: on most items it says a label of the
-    truth. Columns of text, names or numbers of rows say none, or few by chance; a system chooses among the
-    labels, and mostly does even where it fails to answer now and then. What was named may hold answers of any
-    kind, as to open questions; but without one label of the truth it is wrong on every item whatever the
-    truth, and there is nothing to test.
-
-    >>> check_system("b", {"ham": 6, "no answer": 4}, ["ham", "spam"], named=False, remedy="no")
-    >>> check_system("b", {"ham": 4, "Hi": 6}, ["ham", "yes"], named=False, remedy="no")
-    Traceback (most recent call last):
-    harness.errors.UserError: b says a label of the truth (ham, yes) on 4 of 10 items, and 'Hi' on another; no
+    A column that the user did not name must say a label of the truth on most items: text, names or numbers of
+    rows say none, or few by chance. What was named may hold answers of any kind, as to open questions; but
+    without one label of the truth it is wrong on every item whatever the truth.
     """
     strange = sorted(said.keys() - set(labels))
     if not strange:
@@ -340,17 +310,8 @@ def as_outcomes(
     """Turn labels into yes and no: the positive label or not; for the error alone, right or wrong.
 
     A label that the truth lacks is wrong. For other measures than the error it is not the positive label
-    where the truth has more than two; where it has two, it is refused. Without `positive` it is one of 1,
-    true, yes, pos, positive. `call` and `remedy`: as :func:`check_predictions`.
+    where the truth has more than two; where it has two, it is refused.
 
-    Raises
-    ------
-    UserError
-        If there is one label only, `positive` is none of the labels, or is needed and not plain, or the table
-        says right and wrong and the measure is not the error.
-
-    Examples
-    --------
     >>> table = Predictions("x", np.array(["a", "b"], object), {"s": np.array(["a", "a"], object),
     ...                     "t": np.array(["b", "b"], object)}, np.array([3, 2]))
     >>> as_outcomes(table, "error").cells("s", "t").tolist()
@@ -394,7 +355,6 @@ def _find_wanted(name: str, labels: Sequence[str], measure: str, positive: objec
 
 
 def _check_only_graded(predictions: Predictions, measure: str, positive: object) -> None:
-    """Refuse what needs a truth, and a single item."""
     if measure != "error" or positive is not None:
         what = f"measure: {measure}" if measure != "error" else f"positive: {positive!r}"
         raise UserError(
