@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.advise.files.predictions import Outcomes
-from harness.advise.points import COUNTED, Floats, Pair, Point, Question, find_pairs, tilt_to
+from harness.advise.points import ALIKE, COUNTED, Floats, Pair, Point, Question, find_pairs, tilt_to
 from harness.evaluation.rejections import Test, count_rejections
 from harness.influence import influence, standard_deviation
 from harness.measures import difference
@@ -107,10 +107,8 @@ def cell_pairs(outcomes: Outcomes, question: Question) -> tuple[list[Pair], list
     def make(a: str, b: str, name: str) -> Pair | str:
         counts = outcomes.cells(a, b)
         differ = [cell for cell in DISCORDANT if counts[cell]]
-        if not differ:
-            return "say the same of every item"
         if not influence(counts + PRIOR, measure, **costs)[differ].any():
-            return f"differ on no item that counts for {measure}"
+            return ALIKE.format(a=a, b=b, measure=measure)
         return CellPair.of(name, counts, measure, tests, costs).with_null()
 
     pairs, others = find_pairs(outcomes.systems, question, make)

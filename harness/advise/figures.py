@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.advise.report import MEASURES
+from harness.advise.report import Tables, name_measure
 from harness.drawing.style import (
     NOMINAL_LINE,
     PAPER_LOOKS,
@@ -28,16 +28,10 @@ LEVEL: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": NOMINAL
 
 
 def draw_advice(
-    folder: Path,
-    tables: Mapping[str, pd.DataFrame],
-    figure: Mapping[str, Any],
-    *,
-    n_items: int,
-    alpha: float,
-    measure: str,
+    folder: Path, tables: Tables, figure: Mapping[str, Any], n_items: int, alpha: float, measure: str
 ) -> list[Path]:
     """Draw both figures from tables as the CSVs hold them, and write their captions."""
-    named = MEASURES.get(measure, measure)
+    named = name_measure(measure)
     keys = ["pair", "n_documents"]
     chosen = tables["recommendations"].set_index(keys)["test"].to_dict()
     sizes, power = tables["sizes"], tables["power"]

@@ -17,7 +17,6 @@ from harness.errors import UserError
 from harness.evaluation.rejections import Test
 from harness.measures import check_measure
 from harness.nulls.path import NoAlternative
-from harness.nulls.projection import NoProjection
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -28,6 +27,7 @@ Ints = NDArray[np.int64]
 StageRun = Callable[..., Run]
 
 Role = Literal["size", "range", "power", "needed"]
+ALIKE = "{a} and {b} say the same of every item that counts for {measure}; there is nothing to test"
 COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
 N_POSTERIOR = 4_000
 AT_ONCE = 4_000_000
@@ -90,10 +90,9 @@ class Question:
 
     def cost_notes(self) -> list[str]:
         """Return the costs and prior of a detection cost, for its reader."""
-        if self.measure != "dcf":
-            return []
-        words = [f"{name} {value:g}" for name, value in check_measure("dcf", **self.costs).items()]
-        return [f"costs of the DCF: {', '.join(words)}"]
+        costs = check_measure(self.measure, **self.costs).items() if self.measure == "dcf" else ()
+        words = ", ".join(f"{name} {value:g}" for name, value in costs)
+        return [f"costs of the DCF: {words}"] if words else []
 
 
 class Point(NamedTuple):
@@ -186,27 +185,14 @@ def find_pairs(
 ) -> tuple[list[Pair], list[str]]:
     """Return the pairs that can be tested, and notes on the others; UserError where none can.
 
-    `make` returns a pair, or in words why it cannot be tested; NoProjection: the pair has no null.
+    `make` returns a pair, or a note on why it cannot be tested.
     """
-    pairs, notes, measure = [], [], question.measure
-    why = f"the systems say the same of every item that counts for {measure}; there is nothing to test"
-    for a, b, name in name_pairs(systems):
-        try:
-            found = make(a, b, name)
-        except NoProjection:
-            notes.append(f"{name}: no population was found with a difference of 0; it is left out")
-            why = (
-                f"no population of items like these has a difference of 0 in {measure}; another average, or "
-                "category=NAME, may have one"
-            )
-        else:
-            if isinstance(found, Pair):
-                pairs.append(found.with_drawn(question.plan.n_draws, question.seed))
-            else:
-                notes.append(f"{a} and {b} {found}; there is nothing to test")
-    if not pairs:
-        raise UserError(f"predictions={question.name}: {why}")
-    return pairs, notes
+    found = [make(*names) for names in name_pairs(systems)]
+    notes = [one for one in found if isinstance(one, str)]
+    if len(notes) == len(found):
+        raise UserError(f"predictions={question.name}: {notes[0]}")
+    n_draws, seed = question.plan.n_draws, question.seed
+    return [one.with_drawn(n_draws, seed) for one in found if isinstance(one, Pair)], notes
 
 
 def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
@@ -225,16 +211,13 @@ def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
                 try:
                     found[sign] = pair.tilt(pair.null, sign * wanted)
                 except (NoAlternative, ValueError):
-                    notes.append(
-                        f"{pair.name}, {n} items: no population like this one differs by {sign * wanted:+.3g}"
-                    )
+                    told = f"no population like this one differs by {sign * wanted:+.3g}"
+                    notes.append(f"{pair.name}, {n} items: {told}")
             signs = list(found)
             n_sets = -(-plan.n_power_sets // max(1, len(found)))
             points += [Point("power", n, s * h, s * wanted, shares, n_sets) for s, shares in found.items()]
-    points += [
-        Point("range", n_items, float(i), 0.0, shares, plan.n_range_sets)
-        for i, shares in enumerate(pair.drawn)
-    ]
+    for i, shares in enumerate(pair.drawn):
+        points.append(Point("range", n_items, float(i), 0.0, shares, plan.n_range_sets))
     return points, notes
 
 

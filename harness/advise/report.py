@@ -19,6 +19,10 @@ from harness.advise.recommend import TOLERANCE as LIMIT
 from harness.results.captions import sentence
 from harness.writing.report import Report, Section, bullets, table, warnings_section
 
+Tables = Mapping[str, pd.DataFrame]
+Row = Mapping[str, Any]
+Lines = Sequence[str]
+
 HOW_TO_READ = (
     "A size is measured where the truth is known: on sets drawn from the population nearest to the pair's "
     "own outcomes (in Kullback-Leibler divergence) in which both systems are equally good.",
@@ -55,12 +59,6 @@ FEW = (
     "So few rejections are expected at this level that the noise of counting alone may rule out a test that "
     "keeps it; larger plan.n_sets and plan.n_range_sets make it smaller"
 )
-MEASURES = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error"}
-MEASURES |= {
-    f"{average} {name}": f"{average} {words}"
-    for average in ("micro", "macro")
-    for name, words in MEASURES.items()
-}
 MOST_NOTES = 5
 """That are printed."""
 LOSSES = ("error", "dcf", "balanced_error")
@@ -88,12 +86,19 @@ def describe(
     return [
         f"File {question.name}: {outcomes.n_total:,} items, {outcomes.about}; systems "
         f"{', '.join(outcomes.systems)}",
-        f"Measure {MEASURES.get(measure, measure)}; two-sided tests at level {alpha:g}; all differences are "
+        f"Measure {name_measure(measure)}; two-sided tests at level {alpha:g}; all differences are "
         "A minus B, A the first of the pair",
         f"{_sets(plan)}; seed {question.seed}",
         *([FEW] if few else []),
         *told,
     ]
+
+
+def name_measure(measure: str) -> str:
+    """Return a measure, which may stand behind its average, as a reader writes it."""
+    *average, name = measure.split(" ")
+    shown = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error"}
+    return " ".join([*average, shown.get(name, name)])
 
 
 def _sets(plan: Plan) -> str:
@@ -110,13 +115,7 @@ def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
 
 
 def findings(
-    tables: Mapping[str, pd.DataFrame],
-    systems: Iterable[str],
-    *,
-    n_items: int,
-    difference: float,
-    alpha: float,
-    measure: str,
+    tables: Tables, systems: Iterable[str], difference: float, n_items: int, alpha: float, measure: str
 ) -> list[str]:
     """Return what was found: per pair the verdict, the test to use, and what can be seen."""
     found, names = [], {pair: (a, b) for a, b, pair in name_pairs(systems)}
@@ -136,7 +135,7 @@ def findings(
     return found
 
 
-def _at_other_numbers(tables: Mapping[str, pd.DataFrame], own: Mapping[str, Any], alpha: float) -> list[str]:
+def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
     """Return where another test would be better than the file's, and where the best may be liberal."""
     better, unsure = [], []
     for row in _rows(tables["recommendations"], pair=own["pair"]):
@@ -154,9 +153,7 @@ def _at_other_numbers(tables: Mapping[str, pd.DataFrame], own: Mapping[str, Any]
     return found
 
 
-def _clearly_better(
-    tables: Mapping[str, pd.DataFrame], new: Mapping[str, Any], old: str, alpha: float
-) -> bool:
+def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
     """Return whether the old test's size or power there is worse by more than the noise of counting."""
     place = {"pair": new["pair"], "n_documents": new["n_documents"]}
     if _rows(tables["sizes"], **place, test=old)[0]["mc_low"] > LIMIT * alpha:
@@ -174,10 +171,10 @@ def _clearly_better(
 
 
 def _verdict(
-    own: Mapping[str, Any], names: tuple[str, str], measure: str, alpha: float, n_pairs: int, liberal: bool
+    own: Row, names: tuple[str, str], measure: str, alpha: float, n_pairs: int, liberal: bool
 ) -> str:
     """Return what the recommended test says of the file, the answer first."""
-    name, lower_is_better = MEASURES.get(measure, measure), measure.split()[-1] in LOSSES
+    name, lower_is_better = name_measure(measure), measure.split()[-1] in LOSSES
     d, low, high, p, adjusted = (own[key] for key in ("difference", "low", "high", "pvalue", "pvalue_holm"))
     pvalues = f"p = {p:.3g}"
     if n_pairs > 1:
@@ -202,7 +199,7 @@ def _verdict(
     )
 
 
-def _seen(rows: Sequence[Mapping[str, Any]], n_items: int) -> str:
+def _seen(rows: Sequence[Row], n_items: int) -> str:
     seen = rows[0]["difference"] if rows else float("nan")
     if seen != seen:
         return f"no difference that was tried is seen with a power of 80 % on {n_items:,} items"
@@ -225,9 +222,10 @@ def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) ->
     return ". ".join([told, *more, f"There are {n_items:,}"])
 
 
-def _say_items(row: Mapping[str, Any]) -> str:
+def _say_items(row: Row) -> str:
     """Return a number of items with its ends; those without a number are above ten million."""
-    n_items, low, high = (None if pd.isna(row[key]) else row[key] for key in ("n_items", "low", "high"))
+    known: dict[str, Any] = {name: value for name, value in row.items() if not pd.isna(value)}
+    n_items, low, high = (known.get(name) for name in ("n_items", "low", "high"))
     least = f"more than {'ten million' if low is None else two_figures(low)}"
     if n_items is None:
         return f"{least} items"
@@ -249,12 +247,7 @@ def two_figures(number: float) -> str:
 
 
 def make_report(
-    tables: Mapping[str, pd.DataFrame],
-    found: Sequence[str],
-    notes: Sequence[str],
-    about: Sequence[str],
-    n_items: int,
-    drawn: Sequence[Path],
+    tables: Tables, found: Lines, notes: Lines, about: Lines, n_items: int, drawn: Sequence[Path]
 ) -> Report:
     """Return the report: findings, notes, what was run, tables, and how to read them."""
     sizes, recommended = tables["sizes"], tables["recommendations"]

@@ -63,7 +63,7 @@ def advise(
             drawn = _draw(out, shown, figure)
             found = [
                 *(f"Note: {warning}" for warning in outcomes.warnings),
-                *report.findings(tables, outcomes.systems, difference=question.difference, **shown),
+                *report.findings(tables, outcomes.systems, question.difference, **shown),
             ]
         run.note(warnings=[*outcomes.warnings, *notes])
         about = report.describe(question, outcomes, measure, pairs[0].tests)

@@ -22,9 +22,9 @@ from harness.advise.documents.tests import (
     run_test,
 )
 from harness.advise.files.categories import Decisions
-from harness.advise.points import AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
+from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
 from harness.errors import UserError
-from harness.nulls.projection import RATIOS, NoProjection
+from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -127,28 +127,22 @@ def document_pairs(decisions: Decisions, question: Question) -> tuple[list[Pair]
     """Return the pairs of a file that can be tested, and notes; UserError where there is none."""
     truth, measure, costs = decisions.truth(), question.measure, tuple(question.costs.items())
     if not truth.any() or truth.all():
-        raise UserError(
-            f"predictions={decisions.name}: the truth is {'yes' if truth.any() else 'no'} everywhere; both "
-            "are needed"
-        )
+        one = "yes" if truth.any() else "no"
+        raise UserError(f"predictions={decisions.name}: the truth is {one} everywhere; both are needed")
     if not Kinds(np.zeros((0, 1, 8), dtype=np.int64), measure, costs).parts():
-        raise UserError(
-            "test.dcf: neither a miss nor a false alarm costs anything; one at least is needed above 0"
-        )
+        raise UserError("test.dcf: neither a miss nor a false alarm costs anything; one at least must")
     count_kinds = _kinds_by_category if question.average == MACRO and measure != "error" else _kinds_pooled
     replicates = question.n_replicates or default_replicates(question.alpha)
 
     def make(a: str, b: str, name: str) -> Pair | str:
         by_a, by_b = decisions.said(a), decisions.said(b)
-        if (by_a == by_b).all():
-            return "say the same of every item"
         codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
         cells, frequencies = count_kinds(codes)
         kinds = Kinds(cells, measure, costs)
         _check_room(decisions.name, kinds)
         sums = kinds.sums()
         if (sums[..., :2] == sums[..., 2:]).all():
-            return f"differ on no item that counts for {measure}"
+            return ALIKE.format(a=a, b=b, measure=measure)
         return _with_null(name, kinds, frequencies, replicates)
 
     pairs, others = find_pairs(decisions.systems, question, make)
@@ -179,8 +173,8 @@ def _check_room(name: str, kinds: Kinds) -> None:
         )
 
 
-def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) -> Pair:
-    """Return a pair, with some documents exchanged where it has no null without; NoProjection if none."""
+def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) -> Pair | str:
+    """Return a pair, with some documents exchanged where it has no null without, or a note on none."""
     counts, weights, notes = frequencies, frequencies.astype(float), list[str]()
     null = project_documents(weights[None], kinds)[0]
     if not np.isfinite(null).all():
@@ -191,7 +185,7 @@ def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) ->
             "document with A and B exchanged was added"
         )
     if not np.isfinite(null).all():
-        raise NoProjection(name)
+        return f"{name}: no population was found with a difference of 0; another average may have one"
     return DocumentPair(
         name=name, counts=counts, weights=weights, tests=(), null=null, notes=tuple(notes),
         kinds=kinds, n_replicates=n_replicates,

@@ -71,18 +71,14 @@ class Decisions(NamedTuple):
 def one_category(decisions: Decisions, category: str) -> Outcomes:
     """Return the outcomes of one category; UserError if there is none, or every truth is the same."""
     if category not in decisions.categories:
-        raise UserError(
-            f"category: {category!r} is none of the file's; choose one of "
-            f"{', '.join(decisions.categories[:20])}"
-        )
+        known = ", ".join(decisions.categories[:20])
+        raise UserError(f"category: {category!r} is none of the file's; choose one of {known}")
     own = decisions.codes[:, decisions.categories.index(category)]
     codes, n_items = np.unique(own, return_counts=True)
     truth = (codes & TRUTH) > 0
     if truth.all() or not truth.any():
-        raise UserError(
-            f"category: every item's truth is {'yes' if truth.any() else 'no'} in category {category!r}; "
-            "both are needed"
-        )
+        one = "yes" if truth.any() else "no"
+        raise UserError(f"category: every item's truth is {one} in category {category!r}; both are needed")
     said = {name: (codes & (4 << i)) > 0 for i, name in enumerate(decisions.systems)}
     about = f"category {category!r}, yes or no"
     return Outcomes(truth, said, n_items.astype(np.int64), about, decisions.warnings, decisions.notes)
@@ -238,18 +234,14 @@ def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str
 
 def _check_size(where: str, n_items: int, n_categories: int) -> None:
     if n_items * n_categories > MOST_DECISIONS:
-        raise UserError(
-            f"{where}: more than {MOST_DECISIONS:,} pairs of item and category; fewer are needed, "
-            "such as those of one category"
-        )
+        more = f"more than {MOST_DECISIONS:,} pairs of item and category"
+        raise UserError(f"{where}: {more}; fewer are needed, such as those of one category")
 
 
 def _check_number(where: str, systems: Sequence[str]) -> None:
     if len(systems) > MOST_SYSTEMS:
-        raise UserError(
-            f"{where}: it has {len(systems)} systems; at most {MOST_SYSTEMS} are allowed on "
-            "several categories, which systems=[NAME,NAME] chooses"
-        )
+        most = f"at most {MOST_SYSTEMS} are allowed on several categories, which systems=[NAME,NAME] chooses"
+        raise UserError(f"{where}: it has {len(systems)} systems; {most}")
 
 
 def encode_decisions(

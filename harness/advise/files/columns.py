@@ -64,10 +64,8 @@ def check_holds_items(where: str, there: object) -> None:
 def check_systems(where: str, chosen: Sequence[str], truth: str | None = None) -> None:
     """Refuse fewer than two different systems beside the truth."""
     if len(chosen) < 2 or len(set(chosen)) < len(chosen) or truth in chosen:
-        raise UserError(
-            f"{where}: the systems are {', '.join(chosen) or 'none'}; at least two different columns beside "
-            "the truth are needed"
-        )
+        needed = "at least two different columns beside the truth are needed"
+        raise UserError(f"{where}: the systems are {', '.join(chosen) or 'none'}; {needed}")
 
 
 def find_roles(where: str, columns: Sequence[str], reading: Reading, graded: bool = True) -> Roles:
@@ -181,10 +179,8 @@ class Items:
         elif self.n_before < MOST_IDS:
             names = [as_text(value) or "" for value in part[self._id].values]
             if not all(names):
-                raise UserError(
-                    f"{self._where}: item {self.n_before + names.index('') + 1} has no value in column "
-                    f"{self._id!r}; every item needs one, or no such column"
-                )
+                lacks = f"item {self.n_before + names.index('') + 1} has no value in column {self._id!r}"
+                raise UserError(f"{self._where}: {lacks}; every item needs one, or no such column")
             own = np.array([name.strip() for name in names], dtype=object)
             self._hashes.append(pd.util.hash_array(own, categorize=False))
         self.n_before += len(next(iter(part.values())).values)
@@ -201,7 +197,5 @@ class Items:
         if again.any():
             place = int(np.argmax(again))
             first = int(np.argmax(every == every[place]))
-            raise UserError(
-                f"{self._where}: items {first + 1} and {place + 1} have the same {self._id}; each is allowed "
-                "once"
-            )
+            two = f"items {first + 1} and {place + 1} have the same {self._id}"
+            raise UserError(f"{self._where}: {two}; each is allowed once")

@@ -16,7 +16,7 @@ from harness.errors import UserError
 from harness.tables.labels import BINARY, plain_label
 from harness.tables.objects import read_objects
 
-Answer = tuple[bool, int | None, int | None, int | None]
+Answer = tuple[bool, list[int | None]]
 DOCUMENT = ("doc_hash", "doc", "target")
 PATTERNS = ("samples_*.jsonl", "samples_*.json")
 OLD_PATTERN = "*_*.jsonl"
@@ -58,8 +58,8 @@ def read_logs(
     about = f"task {task}, metric {metric}{f', filter {filter_}' if filter_ else ''}, right or wrong"
     if not compared:
         about += " (nothing in the logs shows that their documents are the same)"
-    told = f"{metric} is better where it is lower, by the logs: 0 is read as right and 1 as wrong"
     decisions = dict(zip(scores, right.T, strict=True))
+    told = f"{metric} is better where it is lower, by the logs: 0 is read as right and 1 as wrong"
     return Outcomes(np.ones(len(right), dtype=bool), decisions, n_items, about, (told,) if turned else ())
 
 
@@ -87,21 +87,15 @@ def _choose_logs(
     paths = [path for path, own in found.items() if own == task]
     for name, path in zip(_names(folder, paths, task), paths, strict=True):
         if name in logs:
-            _refuse(
-                folder,
-                f"{logs[name].name} and {path.name} are both of model {name} and task {task}; one log of "
-                "each model is allowed",
-            )
+            two = f"{logs[name].name} and {path.name}"
+            _refuse(folder, f"{two} are both of model {name} and task {task}; one log of each is allowed")
         logs[name] = path
     for name in systems or ():
         _choose(name, list(logs), "", f"systems: there is no model {name!r} in {folder}")
     logs = {name: logs[name] for name in systems or logs}
     if len(logs) < 2:
-        _refuse(
-            folder,
-            f"only {next(iter(logs))} has a log of task {task}; at least two models are needed, each with "
-            "its logs in a folder of its own",
-        )
+        needed = "at least two models are needed, each with its logs in a folder of its own"
+        _refuse(folder, f"only {next(iter(logs))} has a log of task {task}; {needed}")
     return logs, task
 
 
@@ -112,11 +106,8 @@ def _find_logs(folder: Path, wanted: str | None) -> dict[Path, str]:
         return {path: found["task"] if found else path.stem for path, found in names.items()}
     old = sorted(folder.rglob(OLD_PATTERN))
     if not old:
-        _refuse(
-            folder,
-            f"it holds no log {PATTERNS[0]} of lm-evaluation-harness, nor do folders below it; a table of "
-            "predictions or such a folder is needed",
-        )
+        needed = "a table of predictions or a folder of logs is needed"
+        _refuse(folder, f"it holds no log {PATTERNS[0]} of lm-evaluation-harness, at any depth; {needed}")
     return dict(zip(old, _old_tasks([path.stem for path in old], wanted), strict=True))
 
 
@@ -147,11 +138,8 @@ def _is_turned(folder: Path, logs: Iterable[Path], task: str, metric: str) -> bo
             better = found if found is not None else better
         said.add(better)
     if {True, False} <= said:
-        _refuse(
-            folder,
-            f"by some logs a higher {metric} is better and by others a lower one; logs of one version are "
-            "needed",
-        )
+        needed = "logs of one version are needed"
+        _refuse(folder, f"by some logs a higher {metric} is better and by others a lower one; {needed}")
     return False in said
 
 
@@ -236,15 +224,13 @@ def _read_log(path: Path, metric: str, filter_: str | None, turned: bool) -> dic
     """Return, by doc_id, whether the answer was right, and hashes of what the log says of the document."""
     found: dict[str, Answer] = {}
     for place, item in _lines(path, filter_):
-        score, name = item.get(metric), str(item["doc_id"])
+        name, right = str(item["doc_id"]), _right(item.get(metric))
         if name in found:
             _refuse(path, f"doc_id {name} stands there twice; each item once is needed")
-        right = _right(score)
         if right is None:
-            shown = json.dumps(score)[:40]
+            shown = json.dumps(item.get(metric))[:40]
             _refuse(path, f"{place} has {metric}={shown}; only scores of 0 and 1 are allowed, right or wrong")
-        doc_hash, doc, target = (_hash(item.get(key)) for key in DOCUMENT)
-        found[name] = right != turned, doc_hash, doc, target
+        found[name] = right != turned, [_hash(item.get(key)) for key in DOCUMENT]
     if not found:
         of_filter = f" of filter {filter_}" if filter_ else ""
         _refuse(path, f"it holds no item{of_filter}; the same are needed in every log")
@@ -263,21 +249,16 @@ def _check_same_items(folder: Path, scores: Mapping[str, Mapping[str, Answer]]) 
         alone = min(own.keys() ^ reference.keys(), default=None)
         if alone is not None:
             has, lacks = (name, first) if alone in own else (first, name)
-            _refuse(
-                folder,
-                f"{first} has {len(reference):,} items and {name} {len(own):,}, and doc_id {alone} is in the "
-                f"log of {has} but not of {lacks}; the same items are needed in every log",
-            )
+            numbers = f"{first} has {len(reference):,} items and {name} {len(own):,}"
+            where = f"doc_id {alone} is in the log of {has} but not of {lacks}"
+            _refuse(folder, f"{numbers}, and {where}; the same items are needed in every log")
         for item, answer in own.items():
             known = _known_in_both(answer, reference[item])
             compared &= bool(known)
             other = next((key for key, same in known.items() if not same), None)
             if other is not None:
-                _refuse(
-                    folder,
-                    f"doc_id {item} is another document for {name} than for {first} ({other}); logs of one "
-                    "task in one version are needed",
-                )
+                found = f"doc_id {item} is another document for {name} than for {first} ({other})"
+                _refuse(folder, f"{found}; logs of one task in one version are needed")
     return compared
 
 
@@ -285,7 +266,7 @@ def _known_in_both(answer: Answer, other: Answer) -> dict[str, bool]:
     """Return whether what both logs say of a document is the same: its hash, else itself and the target."""
     known = {
         key: own == their
-        for key, own, their in zip(DOCUMENT, answer[1:], other[1:], strict=True)
+        for key, own, their in zip(DOCUMENT, answer[1], other[1], strict=True)
         if own is not None and their is not None
     }
     return {"doc_hash": known["doc_hash"]} if "doc_hash" in known else known

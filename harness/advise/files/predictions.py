@@ -152,9 +152,8 @@ def read_predictions(
         if roles.truth is not None:
             _check_distinct(where, kept, roles, named)
         if len(kept.rows) > MOST_DISTINCT:
-            raise UserError(
-                f"{where}: more than {MOST_DISTINCT:,} different rows; labels are needed, few of them"
-            )
+            more = f"more than {MOST_DISTINCT:,} different rows"
+            raise UserError(f"{where}: {more}; labels are needed, few of them")
     warnings = (*roles.warnings, *items.finish())
     rows = _join_binary(kept.text(), graded=roles.truth is None)
     ordered = sorted(rows)
@@ -289,9 +288,8 @@ def are_scores(strange: Collection[str], labels: Collection[str], named: bool = 
 
 def default_measure(predictions: Predictions, positive: object = None) -> str:
     """Return "f1" where it is plain which label is positive, else "error"."""
-    if predictions.truth is None:
-        return "error"
-    return "f1" if positive is not None or plain_positive(set(predictions.truth)) else "error"
+    plain = predictions.truth is not None and (positive is not None or plain_positive(set(predictions.truth)))
+    return "f1" if plain else "error"
 
 
 def plain_positive(labels: Collection[str]) -> str | None:
@@ -387,9 +385,8 @@ def _find_label(positive: object, labels: Collection[str]) -> str:
     numbers = {number: name for name, number in BINARY.items()}
     found = next((one for one in (plain, BINARY.get(plain), numbers.get(plain)) if one in labels), None)
     if found is None:
-        raise UserError(
-            f"positive: {str(positive)!r} is no label of the truth; {', '.join(labels)[:400]} are"
-        )
+        known = ", ".join(labels)[:400]
+        raise UserError(f"positive: {str(positive)!r} is no label of the truth; {known} are")
     return found
 
 
