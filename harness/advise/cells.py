@@ -18,11 +18,10 @@ from harness.nulls.projection import NoProjection, as_shares, project
 from harness.runtime.store import Arrays
 from harness.significance.result import TestResult
 
-PRIOR = 0.5
-"""Added to each cell: Jeffreys' prior of eight shares."""
+PRIOR = 0.5  # added to each cell: Jeffreys' prior of eight shares
 DISCORDANT = [1, 2, 5, 6]
+# above so many items exact randomization takes longer than all else, and agrees with the z test
 LARGEST_RANDOMIZATION = 50_000
-"""Above so many items exact randomization takes longer than all else, and agrees with the z test."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,10 +14,8 @@ from harness.nulls.path import NoAlternative
 from harness.runtime.store import Arrays
 
 MOST_ITEMS = 10_000_000
-N_SETS = 4_000
-"""In each direction."""
-TAIL = 0.1
-"""What an interval over populations leaves out on each side."""
+N_SETS = 4_000  # in each direction
+TAIL = 0.1  # what an interval over populations leaves out on each side
 _FEWEST = 10
 _ROUNDS = 28
 _CAREFUL_ROUNDS = 3
@@ -74,7 +72,6 @@ def needed_items(
 
 
 def _alternatives(pair: Pair, null: Floats, wanted: float) -> dict[int, Floats]:
-    """Return the populations at +`wanted` and at -`wanted`, by sign, as far as there are any."""
     found = {}
     for sign in (1, -1):
         with suppress(NoAlternative):

@@ -30,35 +30,21 @@ Role = Literal["size", "range", "power", "needed"]
 ALIKE = "{a} and {b} say the same of every item that counts for {measure}; there is nothing to test"
 COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
 N_POSTERIOR = 4_000
-AT_ONCE = 4_000_000
-"""Numbers of sets that are held at a time."""
+AT_ONCE = 4_000_000  # numbers of sets that are held at a time
 _MOST_TIMES = 2.5
 _LARGEST_FACTOR = 100.0
 
 
 class Plan(NamedTuple):
-    """How much is measured.
+    """How much is measured."""
 
-    Attributes
-    ----------
-    n_sets : int
-        Sets for a size.
-    n_draws, n_range_sets : int
-        Populations drawn around the file's own, and sets for each.
-    n_power_sets : int
-        Sets at a point of a power curve, half of them with A better and half with B.
-    h : tuple of float
-        Points of the power curve: differences in standard deviations of a set's difference.
-    factors : tuple of float
-        Set sizes, in multiples of the file's.
-    """
-
-    n_sets: int = 10_000
-    n_draws: int = 40
-    n_range_sets: int = 1_000
-    n_power_sets: int = 1_000
+    n_sets: int = 10_000  # for a size
+    n_draws: int = 40  # populations drawn around the file's own,
+    n_range_sets: int = 1_000  # and sets for each
+    n_power_sets: int = 1_000  # for a point of a power curve, half of them with A better and half with B,
+    # at differences in standard deviations of a set's difference
     h: tuple[float, ...] = (1.0, 1.5, 2.0, 2.5, 2.8, 3.2, 3.6, 4.0, 5.0)
-    factors: tuple[float, ...] = (0.5, 1.0, 2.0, 10.0)
+    factors: tuple[float, ...] = (0.5, 1.0, 2.0, 10.0)  # numbers of items, in multiples of the file's
 
 
 def plan_at(plan: Plan, alpha: float) -> Plan:
@@ -100,8 +86,7 @@ class Point(NamedTuple):
 
     role: Role
     n_documents: int
-    value: float
-    """h of a power point, below 0 where B is better; number of a drawn population; 0 of a size."""
+    value: float  # h of a power point, below 0 where B is better; number of a drawn population; 0 of a size
     difference: float
     shares: Floats
     n_sets: int

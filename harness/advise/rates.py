@@ -15,8 +15,7 @@ from harness.advise.points import Floats
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
 
-SURE = 0.95
-"""That an end of a range, its own noise folded in, lies beyond its quantile; for normal data."""
+SURE = 0.95  # that an end of a range, its own noise folded in, lies beyond its quantile; for normal data
 SIZES = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "range_median", "range_low", "range_high",
     "low", "high", "verdict", "degenerate_share", "n_sets",

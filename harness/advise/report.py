@@ -53,16 +53,15 @@ HOW_TO_READ_DOCUMENTS = (
     "the tests by document allow and the pooled one does not. Items themselves are taken as independent.",
     "The interval of a difference holds the central 95 % of the differences of the Bayesian bootstrap.",
 )
+# rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
-"""Rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out."""
 FEW = (
     "So few rejections are expected at this level that the noise of counting alone may rule out a test that "
     "keeps it; larger plan.n_sets and plan.n_range_sets make it smaller"
 )
-MOST_NOTES = 5
-"""That are printed."""
-LOSSES = ("error", "dcf", "balanced_error")
-"""Measures of which less is better."""
+ITEMS = {"n_documents": "items"}
+MOST_NOTES = 5  # that are printed
+LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
 FILES = (
     "verdicts.csv: every pair and test: difference, interval, statistic, p, Holm's p over the pairs",
     "sizes.csv, power.csv, detectable.csv: what was measured, with error bars",
@@ -82,10 +81,10 @@ def describe(
         n_range_sets=min(plan.n_range_sets, MOST_SETS["range"]),
         n_power_sets=min(plan.n_power_sets, 2 * MOST_SETS["power"]),
     )
+    systems = ", ".join(outcomes.systems)
     told = [f"Of these, {' and '.join(drawn)} see {_sets(fewer)}"] if drawn and fewer != plan else []
     return [
-        f"File {question.name}: {outcomes.n_total:,} items, {outcomes.about}; systems "
-        f"{', '.join(outcomes.systems)}",
+        f"File {question.name}: {outcomes.n_total:,} items, {outcomes.about}; systems {systems}",
         f"Measure {name_measure(measure)}; two-sided tests at level {alpha:g}; all differences are "
         "A minus B, A the first of the pair",
         f"{_sets(plan)}; seed {question.seed}",
@@ -136,7 +135,6 @@ def findings(
 
 
 def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
-    """Return where another test would be better than the file's, and where the best may be liberal."""
     better, unsure = [], []
     for row in _rows(tables["recommendations"], pair=own["pair"]):
         if row["n_documents"] == own["n_documents"]:
@@ -145,16 +143,12 @@ def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
             unsure.append(f"{row['n_documents']:,}")
         elif row["test"] != own["test"] and _clearly_better(tables, row, own["test"], alpha):
             better.append(f"{row['n_documents']:,} items: {row['test']}")
-    found = []
-    if better:
-        found.append(f"at other numbers of items another test would be better: {', '.join(better)}")
-    if unsure:
-        found.append(f"with {' or '.join(unsure)} items even the best test may reject too often")
-    return found
+    told = f"at other numbers of items another test would be better: {', '.join(better)}" if better else ""
+    more = f"with {' or '.join(unsure)} items even the best test may reject too often" if unsure else ""
+    return [line for line in (told, more) if line]
 
 
 def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
-    """Return whether the old test's size or power there is worse by more than the noise of counting."""
     place = {"pair": new["pair"], "n_documents": new["n_documents"]}
     if _rows(tables["sizes"], **place, test=old)[0]["mc_low"] > LIMIT * alpha:
         return True
@@ -173,17 +167,14 @@ def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
 def _verdict(
     own: Row, names: tuple[str, str], measure: str, alpha: float, n_pairs: int, liberal: bool
 ) -> str:
-    """Return what the recommended test says of the file, the answer first."""
     name, lower_is_better = name_measure(measure), measure.split()[-1] in LOSSES
     d, low, high, p, adjusted = (own[key] for key in ("difference", "low", "high", "pvalue", "pvalue_holm"))
     pvalues = f"p = {p:.3g}"
     if n_pairs > 1:
         pvalues += f", adjusted for {n_pairs} pairs (Holm) {adjusted:.3g}"
     if p > alpha:
-        return (
-            f"no difference is shown. The {name} of {names[0]} minus that of {names[1]} is {d:+.4f}, "
-            f"95 % interval {low:+.4f} to {high:+.4f}; {pvalues}"
-        )
+        told = f"no difference is shown. The {name} of {names[0]} minus that of {names[1]} is {d:+.4f}"
+        return f"{told}, 95 % interval {low:+.4f} to {high:+.4f}; {pvalues}"
     better = names[int((d > 0) == lower_is_better)]
     if liberal:
         answer = f"{better} looks better, by a test that rejects too often"
@@ -193,10 +184,8 @@ def _verdict(
         answer = f"{better} is better"
     if d < 0:
         low, high = -high, -low
-    return (
-        f"{answer}. Its {name} is {'lower' if lower_is_better else 'higher'} by {abs(d):.4f}, "
-        f"95 % interval {low:.4f} to {high:.4f}; {pvalues}"
-    )
+    told = f"{answer}. Its {name} is {'lower' if lower_is_better else 'higher'} by {abs(d):.4f}"
+    return f"{told}, 95 % interval {low:.4f} to {high:.4f}; {pvalues}"
 
 
 def _seen(rows: Sequence[Row], n_items: int) -> str:
@@ -205,14 +194,11 @@ def _seen(rows: Sequence[Row], n_items: int) -> str:
         return f"no difference that was tried is seen with a power of 80 % on {n_items:,} items"
     low, high = rows[0]["low"], rows[0]["high"]
     ends = f" ({two_figures(low)} to {two_figures(high)})" if low == low else ""
-    return (
-        f"a true difference of {two_figures(seen)}{ends} is seen with a power of 80 % on {n_items:,} items, "
-        "in either direction"
-    )
+    seen = f"a true difference of {two_figures(seen)}{ends}"
+    return f"{seen} is seen with a power of 80 % on {n_items:,} items, in either direction"
 
 
 def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) -> str:
-    """Return how many items are needed; a power without a number is that of ten million items."""
     rows = _rows(needed, pair=pair)
     if all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
         return f"no population like this one differs by as much as {difference:g}"
@@ -223,7 +209,6 @@ def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) ->
 
 
 def _say_items(row: Row) -> str:
-    """Return a number of items with its ends; those without a number are above ten million."""
     known: dict[str, Any] = {name: value for name, value in row.items() if not pd.isna(value)}
     n_items, low, high = (known.get(name) for name in ("n_items", "low", "high"))
     least = f"more than {'ten million' if low is None else two_figures(low)}"
@@ -263,27 +248,22 @@ def make_report(
     read = HOW_TO_READ_DOCUMENTS if by_document else HOW_TO_READ
     files = [*FILES, *(f"figures/{path.name}" for path in drawn if path.suffix == ".png")]
     sections = [
-        Section("Findings", [bullets([sentence(line) for line in found])]),
-        warnings_section([sentence(note) for note in dict.fromkeys(notes)], "Notes"),
-        Section("What was run", [bullets([sentence(line) for line in about])]),
-        *(
-            Section(heading, [table(frame.rename(columns={"n_documents": "items"}))])
-            for heading, frame in shown.items()
-        ),
+        Section("Findings", [bullets(list(map(sentence, found)))]),
+        warnings_section(list(map(sentence, dict.fromkeys(notes))), "Notes"),
+        Section("What was run", [bullets(list(map(sentence, about)))]),
+        *(Section(heading, [table(frame.rename(columns=ITEMS))]) for heading, frame in shown.items()),
         Section("How to read the numbers", [bullets(read)]),
-        Section("Files", [bullets([sentence(file) for file in files])]),
+        Section("Files", [bullets(list(map(sentence, files)))]),
     ]
     return Report("Which test may be trusted here", sections)
 
 
 def _with_pvalues(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with p-values of three digits, however small, and without what is always the same."""
-    shown = verdicts.drop(columns="measure")
-    if not shown["degenerate"].any():
-        shown = shown.drop(columns="degenerate")
-    for name in ("pvalue", "pvalue_holm"):
-        shown[name] = ["" if value != value else f"{value:.3g}" for value in shown[name]]
-    return shown
+    same = ["measure"] if verdicts["degenerate"].any() else ["measure", "degenerate"]
+    shown = verdicts.drop(columns=same)
+    names = ("pvalue", "pvalue_holm")
+    pvalues = {name: shown[name].map("{:.3g}".format).replace("nan", "") for name in names}
+    return shown.assign(**pvalues)
 
 
 def shorten(notes: Sequence[str]) -> list[str]:
@@ -294,12 +274,7 @@ def shorten(notes: Sequence[str]) -> list[str]:
 
 
 def _rounded(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the table with a column and its ends to two significant figures."""
-    ends = (name, "low", "high")
-    known = table.loc[:, list(ends)].notna()
-    return table.assign(
-        **{
-            key: [two_figures(v) if there else "" for v, there in zip(table[key], known[key], strict=True)]
-            for key in ends
-        }
-    )
+    def show(value: Any) -> str:
+        return "" if pd.isna(value) else two_figures(value)
+
+    return table.assign(**{key: table[key].astype(object).map(show) for key in (name, "low", "high")})

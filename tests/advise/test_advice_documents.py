@@ -568,13 +568,12 @@ def test_more_than_memory_has_room_for_is_refused(file, monkeypatch):
     assert "category=NAME for one of the categories" in refusal(file, average="macro")
 
 
-def test_a_file_without_a_null_is_refused(tmp_path):
+def test_a_file_without_a_null_is_refused_unless_exchanged_documents_give_one(tmp_path):
     rows = [f"{i},{c},{y},{y},0" for i in range(20) for c, y in (("x", int(i < 10)), ("y", int(i % 2)))]
     path = with_text(tmp_path, "\n".join(["id,category,y_true,a,b", *rows, ""]))
-    for average in ("micro", "macro"):
-        assert "no population of items like these has a difference of 0 in f1" in refusal(
-            path, average=average
-        )
+    assert "no population was found with a difference of 0; another average" in refusal(path)
+    (own,) = read(path, average="macro")[1]
+    assert "half a document with A and B exchanged was added" in own.notes[0]
 
 
 @pytest.mark.parametrize("name", names_of("precision"))

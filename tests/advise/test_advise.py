@@ -122,7 +122,7 @@ BAD = {
     "x,a,b\n1,1,0\n": "it holds one item; at least two are needed",
     "y_true,a,b\n1,1,\n0,1,0\n": "item 1 has no value in column 'b'",
     "y_true,a,b\n1,1,0\n1,0,1\n": "every item's truth is '1'",
-    "y_true,a,b\n1,1,1\n0,0,0\n": "the systems say the same of every item",
+    "y_true,a,b\n1,1,1\n0,0,0\n": "a and b say the same of every item",
     "y_true,a,b\n1,1,0\n0,0,2\n": "column 'b' says '2'",
     "id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n": "items 1 and 3 have the same id",
     "y_true,a,b\n": "it holds no item",
@@ -138,7 +138,7 @@ BAD = {
     LONG + "1,x,1,1,\n2,x,0,1,1\n": "has no value in column 'b'",
     LONG + "1,x,1,1,0\n1,y,0,1,0\n2,x,1,1,0\n2,y,0,,0\n": "row 4 has no value in column 'a'; every row needs",
     LONG + "1,x,0,1,0\n2,x,0,1,1\n": "the truth is no everywhere",
-    LONG + "1,x,0,1,1\n2,x,1,1,1\n": "the systems say the same of every item",
+    LONG + "1,x,0,1,1\n2,x,1,1,1\n": "a and b say the same of every item",
     LONG: "it holds no item",
     "category,y_true,a,b\nx,1,1,0\n": "needs a column of the item",
     WIDE.replace("b.y", "b.z") + "1,1,0,1,0,1,0\n": "column 'b.z' is no SYSTEM.CATEGORY",
@@ -227,4 +227,4 @@ def test_systems_that_differ_on_no_item_of_the_measure(tmp_path, form):
     if form == "several":
         table = pd.concat([table.assign(id=range(100), category=name) for name in "xy"])
     line = refusal(written(tmp_path, table), measure="recall")
-    assert "the systems say the same of every item that counts for recall; there is nothing to test" in line
+    assert "a and b say the same of every item that counts for recall; there is nothing to test" in line

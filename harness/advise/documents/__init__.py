@@ -33,14 +33,13 @@ from harness.significance.result import TestResult
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# that tests that draw replicates see at a point, which is in one direction where it is of a power curve
 MOST_SETS = {"size": 3_000, "range": 100, "power": 100, "needed": 300}
-"""That tests that draw replicates see at a point, which is in one direction where it is of a power curve."""
 FILE_REPLICATES = 9_999
 MOST_ITEMS_DRAWN = 5_000
+# above so many items, or kinds of them, tests that draw replicates take longer than all else
 MOST_KINDS = {"bootstrap_by_document": 500, "randomization_by_document": 2_500}
-"""Above so many items, or kinds of them, tests that draw replicates take longer than all else."""
-MOST_CELLS = 5_000_000
-"""Kinds times terms for which memory has room: some 1 GiB."""
+MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
 _EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
 _FARTHEST = 500.0
@@ -130,19 +129,21 @@ def document_pairs(decisions: Decisions, question: Question) -> tuple[list[Pair]
         one = "yes" if truth.any() else "no"
         raise UserError(f"predictions={decisions.name}: the truth is {one} everywhere; both are needed")
     if not Kinds(np.zeros((0, 1, 8), dtype=np.int64), measure, costs).parts():
-        raise UserError("test.dcf: neither a miss nor a false alarm costs anything; one at least must")
+        raise UserError("test.dcf: neither a miss nor a false alarm costs anything; one of them must")
     count_kinds = _kinds_by_category if question.average == MACRO and measure != "error" else _kinds_pooled
     replicates = question.n_replicates or default_replicates(question.alpha)
 
     def make(a: str, b: str, name: str) -> Pair | str:
-        by_a, by_b = decisions.said(a), decisions.said(b)
+        by_a, by_b, alike = decisions.said(a), decisions.said(b), ALIKE.format(a=a, b=b, measure=measure)
+        if (by_a == by_b).all():
+            return alike
         codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
         cells, frequencies = count_kinds(codes)
         kinds = Kinds(cells, measure, costs)
         _check_room(decisions.name, kinds)
         sums = kinds.sums()
         if (sums[..., :2] == sums[..., 2:]).all():
-            return ALIKE.format(a=a, b=b, measure=measure)
+            return alike
         return _with_null(name, kinds, frequencies, replicates)
 
     pairs, others = find_pairs(decisions.systems, question, make)

@@ -1,11 +1,10 @@
 """The nearest population of documents in which a weighted sum of ratios is the same for two systems.
 
-The condition is not linear in the shares. It is made so around the shares q at hand, by the influence psi of
-a document there, and the nearest shares to p under the linear condition are an exponential tilt,
-``p_i exp(-l psi_i) / Z`` (Csiszar 1975, Annals of Probability 3, 146-158, theorem 3.1). The way from q to
-them lowers ``KL(q||p) + c |d(q)|`` for every ``c > |l|``, so that steps on it settle where q is its own
-tilt: there q satisfies the first-order conditions of the nearest population (Han 1977, Journal of
-Optimization Theory and Applications 22, 297-309, on such steps).
+The condition is made linear around the shares q at hand, by the influence psi of a document there; the
+nearest shares to p are then ``p_i exp(-l psi_i) / Z`` (Csiszar 1975, Annals of Probability 3, 146-158,
+theorem 3.1). Steps towards them lower ``KL(q||p) + c |d(q)|`` for every ``c > |l|`` and settle where q is its
+own tilt, which is the first-order condition (Han 1977, Journal of Optimization Theory and Applications 22,
+297-309).
 """
 
 from typing import NamedTuple
@@ -134,7 +133,6 @@ def _settle(condition: _Condition, q: Floats, balanced: float, small: float) -> 
 
 
 def _secant_length(q: Floats, way: Floats, way_before: Floats, moved: Floats) -> float:
-    """Return the length of a step that the change of the way on the last one suggests, and that q allows."""
     change = way - way_before
     against = -float((change * moved / q).sum())
     length = against / float((change**2 / q).sum()) if against > 0 else _LONGEST

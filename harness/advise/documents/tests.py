@@ -1,9 +1,8 @@
 """Tests of two systems on several categories, where documents are drawn and not single decisions.
 
-A set is a number of documents of each kind. What is compared is a weighted sum of differences of ratios,
-``d = sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``, each t and b a sum over documents. Micro averages pool the
-categories: for F1 there is one term, twice the true positives over the positives with those that were
-decided; the DCF has two, misses and false alarms. Macro averages have these terms for every category.
+What is compared is ``d = sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``, each t and b a sum over documents: one term
+for micro F1 (twice the true positives over the positives with those that were decided), two for the DCF,
+misses and false alarms, and for macro averages these of every category.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from harness.significance.wald import estimate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# what each cell adds above and below to a ratio of A, and to that of B
 SIDES = {
     "f1": ((2 * Y * A, Y + A), (2 * Y * B, Y + B)),
     "error": ((np.abs(Y - A), np.ones(8)), (np.abs(Y - B), np.ones(8))),
@@ -30,7 +30,6 @@ SIDES = {
     "misses": ((Y * (1 - A), Y), (Y * (1 - B), Y)),
     "false_alarms": (((1 - Y) * A, 1 - Y), ((1 - Y) * B, 1 - Y)),
 }
-"""What each cell adds above and below to a ratio of A, and to that of B."""
 MICRO, MACRO = AVERAGES = ("micro", "macro")
 ROUNDING = 1e-12
 FIRST_STAGE = 20
@@ -309,12 +308,11 @@ def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
     return _z_test(d, deviation, (deviation == 0) | _undecided(counts, kinds))
 
 
+# tests that draw replicates for each set
 DRAWING = {
     "bootstrap_by_document": bootstrap_by_document, "randomization_by_document": randomization_by_document,
 }  # fmt: skip
-"""Tests that draw replicates for each set."""
-TESTS = ("wald_by_document", *DRAWING)
-"""Plainest first; any of them can be recommended."""
+TESTS = ("wald_by_document", *DRAWING)  # plainest first; any of them can be recommended
 
 
 def run_test(

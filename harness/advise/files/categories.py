@@ -157,7 +157,6 @@ def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, R
 
 
 def _places(names: Column, known: dict[str, int]) -> NDArray[np.int64]:
-    """Return the place of each name among all so far; new ones are added."""
     places = [known.setdefault(name, len(known)) for name in names.labels]
     return np.array(places, dtype=np.int64)[names.places]
 
@@ -205,7 +204,6 @@ def _truth_prefix(where: str, columns: Sequence[str], reading: Reading) -> str:
 
 
 def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str, list[str], list[str]]:
-    """Return what stands for the truth before the separator, the categories and the systems."""
     prefix, separator, systems = _truth_prefix(where, columns, reading), reading.separator, reading.systems
     start = prefix + separator
     categories = [name.removeprefix(start) for name in columns if name.startswith(start)]

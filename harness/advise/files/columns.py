@@ -149,7 +149,6 @@ def read_roles(
 
 
 def _decide_scores(where: str, name: str, column: Column, threshold: float) -> Column:
-    """Return 1 for scores of at least `threshold` and 0 for others."""
     said = []
     for label in column.labels:
         try:

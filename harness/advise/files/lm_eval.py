@@ -68,7 +68,6 @@ def _refuse(place: Path, sentence: str) -> NoReturn:
 
 
 def _choose(wanted: str | None, known: Sequence[str], several: str, none: str) -> str | None:
-    """Return the name that is wanted, or the only one, None without any; refuse with `several` or `none`."""
     if wanted is None and len(known) > 1:
         raise UserError(f"{several} chooses one of {_listed(known)}")
     if wanted is not None and wanted not in known:
@@ -173,7 +172,6 @@ def _right(value: object) -> bool | None:
 
 
 def _names(folder: Path, paths: Sequence[Path], task: str) -> list[str]:
-    """Return the models' names: their folders' own, with those above where two are alike."""
     if not any(path.name.startswith("samples_") for path in paths):
         models = [path.stem.removesuffix(f"_{task}") for path in paths]
         if len(set(models)) == len(models):
@@ -221,7 +219,6 @@ def _is_score(value: object) -> bool:
 
 
 def _read_log(path: Path, metric: str, filter_: str | None, turned: bool) -> dict[str, Answer]:
-    """Return, by doc_id, whether the answer was right, and hashes of what the log says of the document."""
     found: dict[str, Answer] = {}
     for place, item in _lines(path, filter_):
         name, right = str(item["doc_id"]), _right(item.get(metric))

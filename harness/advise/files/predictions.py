@@ -37,8 +37,7 @@ from harness.tables.labels import (
 )
 
 MOST_DISTINCT = 2_000_000
-MOST_VALUES = 1_000
-"""Of a column of text or scores; one with more is refused before the whole file is read."""
+MOST_VALUES = 1_000  # of a column of text or scores; one with more is refused before the whole file is read
 PYTHON_REMEDY = "decisions in the labels of y are needed"
 ACCURACY = (
     "accuracy is 1 - error: every difference here is one of the error, and below 0 the first of the pair is "
@@ -172,7 +171,6 @@ def read_predictions(
 
 
 def _check_graded(where: str, columns: Mapping[str, Column]) -> None:
-    """Refuse a table without a truth in which something is neither 0 nor 1."""
     for name, column in columns.items():
         other = next((label for label in column.labels if label not in (*BINARY, *BINARY.values())), None)
         if other is not None:
@@ -339,7 +337,6 @@ def as_outcomes(
 
 
 def _find_wanted(name: str, labels: Sequence[str], measure: str, positive: object) -> str | None:
-    """Return the positive label; None where the measure is the error and does not need one."""
     if len(labels) < 2:
         one = labels[0][:40]
         raise UserError(f"predictions={name}: every item's truth is {one!r}; two labels are needed")
