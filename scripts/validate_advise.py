@@ -52,7 +52,8 @@ def make_case(
     tests: dict[str, list[Any]], cells: tuple[int, ...], place: int, seed: int, alpha: float
 ) -> dict[str, Any]:
     """Draw a file from a population, ask for advice and measure the truth (arrays, to be kept)."""
-    from harness.advise.points import Plan, draw_generator, points_of, populations_of, run_points
+    from harness.advise.cells import CellPair
+    from harness.advise.points import Plan, measure_pair
     from harness.advise.rates import power_table, size_table
     from harness.advise.recommend import recommend
     from harness.evaluation.rejections import count_rejections
@@ -72,10 +73,8 @@ def make_case(
     except NoProjection:
         return missing
     plan = Plan(factors=(1.0,), n_power_sets=500)
-    name = f"case {place}"
-    population = populations_of(file, measure, {}, plan.n_draws, draw_generator(seed, name))
-    points, _ = points_of(name, population, n, measure, {}, plan, alpha)
-    measured = run_points(points, chosen, alpha, seed, run_here)
+    pair = CellPair.of(f"case {place}", file, measure, chosen, {}).with_null().with_drawn(plan.n_draws, seed)
+    measured, _ = measure_pair(pair, plan, alpha, seed, lambda *_: run_here)
     advice = recommend(
         size_table(measured, alpha), power_table(measured), [test.name for test in chosen], alpha
     )

@@ -1,27 +1,21 @@
 """How many items a test needs to see a difference that the user names."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from harness.advise.tilt import tilted
-from harness.evaluation.rejections import Test, count_rejections
-from harness.measures import standard_deviation
+from harness.advise.points import Floats, Pair, Point, Question, StageRun
 from harness.nulls.path import NoAlternative
 from harness.runtime.store import Arrays
 
-Floats = NDArray[np.float64]
-
 MOST_ITEMS = 10_000_000
-N_SETS = 4_000
-"""In each direction."""
-MISSING: Arrays = {"n_items": np.array(0), "power": np.array(np.nan)}
-TAIL = 0.1
-"""What an interval over populations leaves out on each side."""
+N_SETS = 4_000  # in each direction
+TAIL = 0.1  # what an interval over populations leaves out on each side
 _FEWEST = 10
 _ROUNDS = 28
 _CAREFUL_ROUNDS = 3
@@ -29,113 +23,76 @@ _ROUNDING = 1e-6
 _CLOSE = 1.01  # bounds of the bracket this near to each other are not told apart
 
 
+def tabulate_needs(
+    pairs: Sequence[Pair], tests: Sequence[str], powers: Sequence[float], question: Question, run: StageRun
+) -> pd.DataFrame:
+    """Return the items that the test of each pair needs to see the question's difference, at each power."""
+    alpha, seed, wanted = question.alpha, question.seed, question.difference
+    units = [
+        (pair, test, wanted, power, alpha, seed)
+        for pair, test in zip(pairs, tests, strict=True)
+        for power in powers
+    ]
+    names = [repr((pair.name, pair.describe(), pair.null.tolist(), *more)) for pair, *more in units]
+    found = run("advice_needed")(needed_items, units, names, threads=False, description="items needed")
+    around = {pair.name: deviations(pair, wanted) for pair in pairs}
+    rows = []
+    for (pair, test, _, power, *_), part in zip(units, found, strict=True):
+        n_items = int(part["n_items"])
+        ends = needed_between(n_items, around[pair.name], wanted, power, alpha)
+        low, high = (int(end) if np.isfinite(end) else None for end in ends)
+        rows.append((pair.name, test, wanted, power, n_items or None, float(part["power"]), low, high))
+    columns = ["pair", "test", "difference", "power_wanted", "n_items", "power", "low", "high"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("n_items", "low", "high"), "Int64"))
+
+
 def needed_items(
-    tests: list[Test],
-    place: int,
-    null: tuple[float, ...],
-    wanted_difference: float,
-    power: float,
-    alpha: float,
-    costs: dict[str, float],
-    pair: str,
-    seed: int,
+    pair: Pair, test: str, wanted_difference: float, power: float, alpha: float, seed: int
 ) -> Arrays:
-    """Return the number of items with which a test reaches a power, found by simulation.
+    """Return ``n_items`` with which a test reaches a power, and that ``power``, as :func:`search_items`.
 
-    The power is that in the worse of both directions, A better by the difference and B better by it; where no
-    population differs so in one direction, it is that in the other. See :func:`search_items`.
-
-    Parameters
-    ----------
-    tests : list of Test
-    place : int
-        Of the test in `tests`.
-    null : tuple of 8 float
-        The population in which H0 holds, tilted to the difference.
-    wanted_difference : float
-        Above 0.
-    power, alpha : float
-        In (0, 1).
-    costs : dict
-        Of the measure.
-    pair : str
-        Names the generators.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``n_items`` (int) and ``power``, as :func:`search_items`; 0 and NaN where no population like this one
-        differs by so much.
+    The power is that in the worse of both directions, or in the only one in which a population differs so
+    much; where none does, ``n_items`` is 0 and ``power`` NaN.
     """
-    test = tests[place]
-    populations = alternatives(lambda wanted: tilted(null, wanted, test.measure, **costs), wanted_difference)
+    populations = _alternatives(pair, pair.null, wanted_difference)
     if not populations:
-        return dict(MISSING)
-    sd = max(float(standard_deviation(shares, test.measure, **costs)) for shares in populations.values())
+        return {"n_items": np.array(0), "power": np.array(np.nan)}
 
     def reached(n_items: int, attempt: int) -> float:
-        """Return the power in the worse direction on sets of so many items."""
         right = []
         for sign, shares in populations.items():
-            found = count_rejections(
-                shares, truth=shares, names=("advice", pair, "needed", power, attempt, sign),
-                sizes=[n_items], n_sets=N_SETS, tests=[test], alphas=[alpha], seed=seed,
-            )  # fmt: skip
-            right.append(int(found["n_rejected"][0, 0, 0] - found["n_wrong_direction"][0, 0, 0]))
-        return min(right) / N_SETS
+            point = Point("needed", n_items, sign, sign * wanted_difference, shares, N_SETS)
+            found = pair.count(point, (power, attempt, sign), [test], alpha, seed)
+            right.append(int(found["n_rejected"][0] - found["n_wrong_direction"][0]))
+        return min(right) / n_sets
 
-    return search_items(reached, sd, wanted_difference, power, alpha, N_SETS)
+    n_sets = pair.n_sets(test, Point("needed", 0, 0, 0, pair.null, N_SETS))
+    sd = max(map(pair.deviation, populations.values()))
+    return search_items(reached, sd, wanted_difference, power, alpha, n_sets)
 
 
-def alternatives(tilt: Callable[[float], Floats], wanted: float) -> dict[int, Floats]:
-    """Return the populations at +`wanted` and at -`wanted`, by sign, as far as there are any."""
+def _alternatives(pair: Pair, null: Floats, wanted: float) -> dict[int, Floats]:
     found = {}
     for sign in (1, -1):
         with suppress(NoAlternative):
-            found[sign] = tilt(sign * wanted)
+            found[sign] = pair.tilt(null, sign * wanted)
     return found
 
 
-def deviations(
-    nulls: Sequence[Floats],
-    wanted: float,
-    tilt: Callable[[Floats, float], Floats],
-    deviation: Callable[[Floats], float],
-) -> Floats:
-    """Return the standard deviation of the difference on one item, for each of several populations.
+def deviations(pair: Pair, wanted: float) -> Floats:
+    """Return the deviation of the difference on one item in the pair's null and in those drawn around it.
 
-    Parameters
-    ----------
-    nulls : sequence of float array
-        The file's own first.
-    wanted : float
-        The difference to which each is tilted, in the direction of the larger deviation; 0 leaves them.
-    tilt, deviation : callable
-        (null, difference) -> shares; shares -> the deviation.
-
-    Returns
-    -------
-    float array, shape (n_nulls,)
-        Infinite where no population like the null differs by so much.
+    Each null is tilted to `wanted`, towards the larger deviation; infinite where it is out of reach.
     """
     found = []
-    for null in nulls:
-        shares = [null] if wanted == 0 else alternatives(partial(tilt, null), wanted).values()
-        found.append(max((float(deviation(one)) for one in shares), default=np.inf))
+    for null in (pair.null, *pair.drawn):
+        shares = [null] if wanted == 0 else _alternatives(pair, null, wanted).values()
+        found.append(max(map(pair.deviation, shares), default=np.inf))
     return np.array(found)
 
 
 def central(values: Floats, point: float = np.nan) -> tuple[float, float]:
-    """Return the ends of the central 80 % of values, which may be infinite, widened to hold `point` if any.
-
-    NaN where there is no value.
-
-    Examples
-    --------
-    >>> central(np.arange(40.0)), central(np.arange(40.0), 2.0), central(np.array([1.0, np.inf]), 3.0)
-    ((3.0, 36.0), (2.0, 36.0), (1.0, inf))
-    """
+    """Return the ends of the central 80 % of values, widened to hold `point` if any; NaN without a value."""
     if not len(values):
         return np.nan, np.nan
     ordered = np.sort(values)
@@ -148,27 +105,9 @@ def needed_between(
 ) -> tuple[float, float]:
     """Return between how many items would be needed in populations that could have given the file.
 
-    The number grows with the square of the difference's deviation, as for a z test, from what was found by
-    simulation for the file's own population.
-
-    Parameters
-    ----------
-    n_items : int
-        Found for the file's own; 0 where there is no number.
-    around : float array
-        Of :func:`deviations` at the wanted difference.
-    wanted_difference, power, alpha : float
-
-    Returns
-    -------
-    low, high : float
-        Whole numbers; infinite above ten million, or where no population differs by so much. With no other
-        population nothing is known: from 1 to infinity.
-
-    Examples
-    --------
-    >>> needed_between(1_000, np.array([1.0, 0.8, 1.0, 1.1]), 0.1, 0.8, 0.05)
-    (640.0, 1210.0)
+    The number grows with the square of the difference's deviation, as for a z test, from `n_items`, which was
+    found by simulation for the file's own population (0: there is no number). Infinite above ten million, or
+    where no population differs by so much; with no other population from 1 to infinity.
     """
     quantiles = float(ndtri(power)) - float(ndtri(alpha / 2))
     if len(around) < 2:
@@ -189,31 +128,15 @@ def search_items(
     alpha: float,
     n_sets: int,
 ) -> Arrays:
-    """Search the number of items with which a power is reached.
+    """Search the number of items with which a power is reached, `reached` on `n_sets` sets in each round.
 
     It starts where a z test would need them, and steps as N grows with the square of the sum of the quantiles
     of level and power, until one number has too little power and a larger one too much; then it halves
     between the two, in the logarithm of N. It stops at a number whose measured power is the wanted one to
-    within ``2 sqrt(power (1 - power) / n_sets)``, twice the noise of counting, or else, where the
-    power leaps over it, at the smallest number tried that reaches it.
+    within twice the noise of counting, or else, where the power jumps over it, at the smallest number tried
+    that reaches it. Above ten million ``n_items`` is 0 and ``power`` that at ten million, of a z test if it
+    was not tried.
 
-    Parameters
-    ----------
-    reached : callable
-        (number of items, round) -> the power there, measured on `n_sets` sets.
-    sd : float
-        Standard deviation of the difference on one item.
-    wanted_difference, power, alpha : float
-    n_sets : int
-
-    Returns
-    -------
-    dict
-        ``n_items``, and ``power`` as measured there. Where more than ten million items would be needed,
-        ``n_items`` is 0 and ``power`` that at ten million, of a z test if it was not tried.
-
-    Examples
-    --------
     >>> found = search_items(lambda n, _: float(ndtr(0.1 * np.sqrt(n) - 1.96)), 1.5, 0.1, 0.8, 0.05, 10**6)
     >>> int(found["n_items"]), round(float(found["power"]), 3)
     (784, 0.8)

@@ -1,266 +1,279 @@
-"""What is measured for one pair of systems: populations, set sizes, and how often each test rejects."""
+"""What is measured for each pair of systems: populations, set sizes, and how often each test rejects."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import brentq
 
-from harness.advise.needed import deviations
-from harness.advise.tilt import tilted
-from harness.evaluation.rejections import Test, count_rejections
-from harness.measures import standard_deviation
+from harness.advise.files.predictions import name_pairs
+from harness.errors import UserError
+from harness.evaluation.rejections import Test
+from harness.measures import check_measure
 from harness.nulls.path import NoAlternative
-from harness.nulls.projection import NoProjection, project
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from harness.significance.result import TestResult
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+StageRun = Callable[..., Run]
 
-PRIOR = 0.5
-"""Added to each cell: Jeffreys' prior of eight shares."""
-SIZE, RANGE, POWER = "size", "range", "power"
+Role = Literal["size", "range", "power", "needed"]
+ALIKE = "{a} and {b} say the same of every item that counts for {measure}; there is nothing to test"
+COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
+N_POSTERIOR = 4_000
+AT_ONCE = 4_000_000  # numbers of sets that are held at a time
 _MOST_TIMES = 2.5
+_LARGEST_FACTOR = 100.0
 
 
 class Plan(NamedTuple):
-    """How much is measured.
+    """How much is measured."""
 
-    Attributes
-    ----------
-    n_sets : int
-        Sets for a size.
-    n_draws, n_range_sets : int
-        Populations drawn around the file's own, and sets for each.
-    n_power_sets : int
-        Sets at a point of a power curve, half of them with A better and half with B.
-    h : tuple of float
-        Points of the power curve: differences in standard deviations of a set's difference.
-    factors : tuple of float
-        Set sizes, in multiples of the file's.
-    """
-
-    n_sets: int = 10_000
-    n_draws: int = 40
-    n_range_sets: int = 1_000
-    n_power_sets: int = 1_000
+    n_sets: int = 10_000  # for a size
+    n_draws: int = 40  # populations drawn around the file's own,
+    n_range_sets: int = 1_000  # and sets for each
+    n_power_sets: int = 1_000  # for a point of a power curve, half of them with A better and half with B,
+    # at differences in standard deviations of a set's difference
     h: tuple[float, ...] = (1.0, 1.5, 2.0, 2.5, 2.8, 3.2, 3.6, 4.0, 5.0)
-    factors: tuple[float, ...] = (0.5, 1.0, 2.0, 10.0)
+    factors: tuple[float, ...] = (0.5, 1.0, 2.0, 10.0)  # numbers of items, in multiples of the file's
 
 
 def plan_at(plan: Plan, alpha: float) -> Plan:
     """Return the plan with more sets for sizes and ranges where alpha is small.
 
-    The noise of counting, as a part of alpha, is that at .05 where there are .05/alpha times as many sets. So
-    many are taken down to alpha = .02, and below 2.5 times as many, which bounds what a run costs: of tests
-    whose size is alpha everywhere 2 % are then ruled out at .01, 12 % at .005 and 42 % at .001 (simulation of
-    3,000 runs).
-
-    Examples
-    --------
-    >>> [plan_at(Plan(), alpha).n_sets for alpha in (0.1, 0.05, 0.025, 0.01)]
-    [10000, 10000, 20000, 25000]
+    The noise of counting, relative to alpha, is that at .05 where there are .05/alpha times as many sets:
+    down to .02, for at most 2.5 times as many are taken, which bounds the cost of a run. Of tests whose size
+    is alpha everywhere 2 % are then ruled out at .01, 12 % at .005 and 42 % at .001 (simulation of 3,000
+    runs).
     """
     times = min(max(1.0, 0.05 / alpha), _MOST_TIMES)
     return plan._replace(n_sets=round(times * plan.n_sets), n_range_sets=round(times * plan.n_range_sets))
 
 
-class Point(NamedTuple):
-    """One population and set size at which every test is run."""
+@dataclass(frozen=True)
+class Question:
+    """What is asked about a file; tests, plainest first, are for one category, the average for several."""
 
-    pair: str
-    role: str
+    name: str
+    measure: str
+    tests: Sequence[Test] = ()
+    costs: Mapping[str, float] = field(default_factory=dict)
+    average: str = "micro"
+    n_replicates: int | None = None
+    alpha: float = 0.05
+    difference: float = 0.01
+    plan: Plan = Plan()
+    seed: int = 0
+
+    def cost_notes(self) -> list[str]:
+        """Return the costs and prior of a detection cost, for its reader."""
+        costs = check_measure(self.measure, **self.costs).items() if self.measure == "dcf" else ()
+        words = ", ".join(f"{name} {value:g}" for name, value in costs)
+        return [f"costs of the DCF: {words}"] if words else []
+
+
+class Point(NamedTuple):
+    """One population and set size at which tests are run."""
+
+    role: Role
     n_documents: int
-    value: float
-    """h of a power point, below 0 where B is better; number of a drawn population; 0 of a size."""
+    value: float  # h of a power point, below 0 where B is better; number of a drawn population; 0 of a size
     difference: float
     shares: Floats
     n_sets: int
 
 
-class PairPopulation(NamedTuple):
-    """The null of a pair, the nulls of populations drawn around it, and what is to be said of them."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pair(ABC):
+    """Two systems: populations in which they are equally good, and tests on sets drawn from populations.
 
-    null: Floats
-    drawn: Floats
-    notes: list[str]
-
-
-def populations_of(
-    counts: ArrayLike, measure: str, costs: Mapping[str, float], n_draws: int, generator: np.random.Generator
-) -> PairPopulation:
-    """Return the exact null nearest to a pair's outcomes, and those of populations that could be theirs.
-
-    Parameters
-    ----------
-    counts : int array_like, shape (8,)
-        The pair's cells e1..e8 on the file.
-    measure : str
-    costs : mapping
-        Of the measure, where it has some.
-    n_draws : int
-        Populations drawn from Dirichlet(counts + 1/2), each projected on its own null.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    PairPopulation
-        Where cells without a document favour only one of the two, so that the file's own population has no
-        null, the null is that of ``counts + 1/2``, and a note says so.
-
-    Examples
-    --------
-    >>> found = populations_of([50, 0, 0, 0, 0, 4, 16, 30], "error", {}, 3, np.random.default_rng(0))
-    >>> found.null.round(2).tolist(), found.drawn.shape
-    ([0.52, 0.0, 0.0, 0.0, 0.0, 0.08, 0.08, 0.31], (3, 8))
+    A set is a number of items of each kind; `counts` are those of the file, and populations that could have
+    given it are Dirichlet(`weights`). `null` is the equal population nearest to the file's own, and each row
+    of `drawn` that nearest to such a draw.
     """
-    cells = np.asarray(counts, dtype=float)
-    notes = []
-    try:
-        null = project(cells, measure, **costs)
-    except NoProjection as error:
-        null = project(cells + PRIOR, measure, **costs)
-        notes.append(f"{error}; half a document was added to each cell")
-    # a gamma of so small a shape can be 0 to rounding, and an empty cell has no null of its own
-    draws = np.maximum(generator.dirichlet(cells + PRIOR, size=n_draws), 1e-12)
-    return PairPopulation(null, project(draws, measure, **costs), notes)
+
+    name: str
+    counts: Ints
+    weights: Floats
+    tests: tuple[str, ...]
+    null: Floats = field(default_factory=lambda: np.zeros(0))
+    drawn: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    notes: tuple[str, ...] = ()
+
+    @property
+    def recommendable(self) -> tuple[str, ...]:
+        """The tests that may be recommended, plainest first."""
+        return self.tests
+
+    @property
+    def at_once(self) -> int:
+        """How many sets fit in memory at a time."""
+        return max(1, AT_ONCE // len(self.weights))
+
+    @abstractmethod
+    def difference(self, counts: Any) -> Floats:
+        """Return the measure of A minus that of B; 0/0 counts as 0."""
+
+    @abstractmethod
+    def deviation(self, shares: Floats) -> float:
+        """Return the standard deviation of the difference on N items, times sqrt(N), to first order."""
+
+    @abstractmethod
+    def project(self, weights: Floats) -> Floats:
+        """Return the nearest population with a difference of 0 to each row, NaN where there is none."""
+
+    @abstractmethod
+    def tilt(self, null: Floats, wanted: float) -> Floats:
+        """Return the null tilted to a difference; raise NoAlternative where it is out of reach."""
+
+    @abstractmethod
+    def describe(self) -> list[Any]:
+        """Return what results depend on besides populations, as JSON types: part of the key of the cache."""
+
+    @abstractmethod
+    def judge(self, test: str, generator: np.random.Generator) -> TestResult:
+        """Return what a test says of the file."""
+
+    @abstractmethod
+    def count(
+        self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int
+    ) -> Arrays:
+        """Return :data:`COUNTED`, each of shape (n_tests,); `key` names the point in the generators."""
+
+    def n_sets(self, test: str, point: Point) -> int:
+        """Return how many of the point's sets a test sees."""
+        return point.n_sets
+
+    def with_drawn(self, n_draws: int, seed: int) -> Self:
+        """Return the pair with populations that could have given the file."""
+        generator = rng(seed, "advice", self.name, "dirichlet")
+        # a gamma of so small a shape can be 0 to rounding, and an empty cell has no null of its own
+        draws = np.maximum(generator.dirichlet(self.weights, size=n_draws), 1e-12)
+        drawn = self.project(draws)
+        found = np.isfinite(drawn).all(axis=1)
+        n_lost = int((~found).sum())
+        lost = [f"{n_lost} of {n_draws} populations have no null and are left out"] if n_lost else []
+        return replace(self, drawn=drawn[found], notes=(*self.notes, *lost))
 
 
-def points_of(
-    pair: str,
-    population: PairPopulation,
-    n_documents: int,
-    measure: str,
-    costs: Mapping[str, float],
-    plan: Plan,
-    alpha: float = 0.05,
-) -> tuple[list[Point], list[str]]:
-    """Return every point to measure for a pair, and notes on those that do not exist."""
-    sd = float(standard_deviation(population.null, measure, **costs))
-    return place_points(
-        pair, population, n_documents, plan_at(plan, alpha), sd,
-        lambda wanted: tilted(population.null, wanted, measure, **costs),
-    )  # fmt: skip
+def find_pairs(
+    systems: Sequence[str], question: Question, make: Callable[[str, str, str], Pair | str]
+) -> tuple[list[Pair], list[str]]:
+    """Return the pairs that can be tested, and notes on the others; UserError where none can.
 
-
-def place_points(
-    pair: str,
-    population: PairPopulation,
-    n_documents: int,
-    plan: Plan,
-    sd: float,
-    tilt: Callable[[float], Floats],
-) -> tuple[list[Point], list[str]]:
-    """Return the points of a pair, `sd` being that of one document and `tilt` giving alternatives.
-
-    A test may see a difference more often where A is better than where B is: the points of a power curve are
-    in both directions, as far as populations differ so.
+    `make` returns a pair, or a note on why it cannot be tested.
     """
-    points, notes = [], []
+    found = [make(*names) for names in name_pairs(systems)]
+    notes = [one for one in found if isinstance(one, str)]
+    if len(notes) == len(found):
+        raise UserError(f"predictions={question.name}: {notes[0]}")
+    n_draws, seed = question.plan.n_draws, question.seed
+    return [one.with_drawn(n_draws, seed) for one in found if isinstance(one, Pair)], notes
+
+
+def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
+    """Return every point to measure for a pair, and notes on those that do not exist.
+
+    A test may see a difference more often where A is better: power is measured in both directions.
+    """
+    points, notes, sd, n_items = [], [], pair.deviation(pair.null), int(pair.counts.sum())
     for factor in plan.factors:
-        n = max(2, round(factor * n_documents))
-        points.append(Point(pair, SIZE, n, 0.0, 0.0, population.null, plan.n_sets))
+        n = max(2, round(factor * n_items))
+        points.append(Point("size", n, 0.0, 0.0, pair.null, plan.n_sets))
         signs = [1.0, -1.0]
         for h in plan.h:
             wanted, found = h * sd / np.sqrt(n), {}
             for sign in signs:
                 try:
-                    found[sign] = tilt(sign * wanted)
+                    found[sign] = pair.tilt(pair.null, sign * wanted)
                 except (NoAlternative, ValueError):
-                    notes.append(
-                        f"{pair}, {n} items: no population like this one differs by {sign * wanted:+.3g}"
-                    )
+                    told = f"no population like this one differs by {sign * wanted:+.3g}"
+                    notes.append(f"{pair.name}, {n} items: {told}")
             signs = list(found)
             n_sets = -(-plan.n_power_sets // max(1, len(found)))
-            points += [
-                Point(pair, POWER, n, sign * h, sign * wanted, shares, n_sets)
-                for sign, shares in found.items()
-            ]
-    points += [
-        Point(pair, RANGE, n_documents, float(i), 0.0, shares, plan.n_range_sets)
-        for i, shares in enumerate(population.drawn)
-    ]
+            points += [Point("power", n, s * h, s * wanted, shares, n_sets) for s, shares in found.items()]
+    for i, shares in enumerate(pair.drawn):
+        points.append(Point("range", n_items, float(i), 0.0, shares, plan.n_range_sets))
     return points, notes
 
 
-def run_points(
-    points: Sequence[Point], tests: Sequence[Test], alpha: float, seed: int, run: Run
-) -> DataFrame:
-    """Draw the sets of every point, run every test on them and count its rejections.
-
-    Returns
-    -------
-    DataFrame
-        pair, role, n_documents, value, difference, test, n_sets, n_rejected, n_wrong_direction,
-        n_degenerate: a row for each point and test.
-    """
-    import pandas as pd
-
+def measure_pair(
+    pair: Pair, plan: Plan, alpha: float, seed: int, stage_run: StageRun
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return how often each test rejects at every point of a pair, a row for each, and notes."""
+    points, missing = place_points(pair, plan_at(plan, alpha))
+    run = stage_run("advice", pair.describe(), alpha, seed)
     found = run(
-        _run_point,
-        [(tuple(point.shares.tolist()), *_named(point), point.n_sets, alpha, seed) for point in points],
-        [repr((point.shares.tolist(), *_named(point), point.n_sets)) for point in points],
-        shared=lambda: list(tests),
-        threads=False,
-        description="sizes and powers",
-    )
+        _count_point, [(point, alpha, seed) for point in points],
+        [repr((pair.name, *point._replace(shares=point.shares.tolist()))) for point in points],
+        shared=lambda: pair, threads=False, description=f"sizes and powers of {pair.name}",
+    )  # fmt: skip
     rows = [
-        (
-            point.pair, point.role, point.n_documents, point.value, point.difference, test.name, point.n_sets,
-            int(part["n_rejected"][0, i, 0]), int(part["n_wrong_direction"][0, i, 0]),
-            int(part["n_degenerate"][0, i]),
-        )
+        (pair.name, *point[:4], test, *(int(part[key][i]) for key in COUNTED))
         for point, part in zip(points, found, strict=True)
-        for i, test in enumerate(tests)
-    ]  # fmt: skip
-    columns = ["pair", "role", "n_documents", "value", "difference", "test", "n_sets", "n_rejected"]
-    return pd.DataFrame(rows, columns=[*columns, "n_wrong_direction", "n_degenerate"])
+        for i, test in enumerate(pair.tests)
+    ]
+    columns = ["pair", "role", "n_documents", "value", "difference", "test", *COUNTED]
+    return pd.DataFrame(rows, columns=columns), [*(f"{pair.name}: {note}" for note in pair.notes), *missing]
 
 
-def _named(point: Point) -> tuple[str, str, int, float]:
-    return point.pair, point.role, point.n_documents, point.value
+def _count_point(pair: Pair, point: Point, alpha: float, seed: int) -> Arrays:
+    return pair.count(point, (point.value,), pair.tests, alpha, seed)
 
 
-def _run_point(
-    tests: list[Test],
-    shares: tuple[float, ...],
-    pair: str,
-    role: str,
-    n_documents: int,
-    value: float,
-    n_sets: int,
-    alpha: float,
-    seed: int,
-) -> Arrays:
-    cells = np.array(shares)
-    return count_rejections(
-        cells, truth=cells, names=("advice", pair, role, value), sizes=[n_documents], n_sets=n_sets,
-        tests=tests, alphas=[alpha], seed=seed,
-    )  # fmt: skip
+def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> pd.DataFrame:
+    """Return every test's p-value on the file, and the difference with its interval.
+
+    The interval holds the central part of the differences of populations drawn from Dirichlet(weights).
+    """
+    posterior, tail = rng(seed, "advice", pair.name, "posterior"), round((1 - confidence) / 2, 12)
+    starts = range(0, N_POSTERIOR, pair.at_once)
+    sizes = [min(pair.at_once, N_POSTERIOR - start) for start in starts]
+    drawn = [pair.difference(posterior.dirichlet(pair.weights, size=n)) for n in sizes]
+    low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail])
+    rows = []
+    for test in pair.tests:
+        result = pair.judge(test, rng(seed, "advice", pair.name, "file", test))
+        told = (np.ravel(part)[0] for part in (result.statistic, result.pvalue, result.degenerate))
+        rows.append((pair.name, test, float(pair.difference(pair.counts)), low, high, *told))
+    columns = ["pair", "test", "difference", "low", "high", "statistic", "pvalue", "degenerate"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def deviations_around(
-    population: PairPopulation, wanted: float, measure: str, costs: Mapping[str, float]
+def tilt_to(
+    p0: Floats, psi: Floats, measured: Callable[[Floats], Any], wanted: float, measure: str
 ) -> Floats:
-    """Return :func:`harness.advise.needed.deviations` of a pair's null and those drawn around it."""
-    return deviations(
-        [population.null, *population.drawn], wanted,
-        lambda null, d: tilted(null, d, measure, **costs), lambda q: standard_deviation(q, measure, **costs),
-    )  # fmt: skip
+    """Return ``q_i ~ p0_i exp(t psi_i)`` with the t at which `measured` of it is `wanted`.
+
+    NoAlternative: no item's influence points there, or a share would have to change by a factor above 100.
+    """
+    span = float(psi[p0 > 0].max() - psi[p0 > 0].min())
+    last = np.sign(wanted) * np.log(_LARGEST_FACTOR) / max(span, 1e-300)
+    farthest = float(measured(_tilt(p0, psi, last))) if span > 0 else 0.0
+    if abs(farthest) < abs(wanted) or farthest * wanted < 0:
+        raise NoAlternative(
+            f"a difference of {wanted:.3g} in {measure} lies too far from the null: {farthest:.3g} is "
+            f"reached where a cell has changed by a factor of {_LARGEST_FACTOR:g}"
+        )
+
+    def gap(t: float) -> float:
+        return float(measured(_tilt(p0, psi, t))) - wanted
+
+    if gap(0.0) * wanted >= 0:  # the null is balanced to rounding alone, and so little is wanted
+        return p0.copy()
+    return _tilt(p0, psi, brentq(gap, 0.0, last, xtol=1e-15, rtol=1e-14))
 
 
-def describe_tests(tests: Sequence[Test]) -> list[list[str]]:
-    """Return what the results of these tests hang on, as JSON types: part of the key of what is kept."""
-    made = [(test.name, test.pvalue.func, sorted(test.pvalue.keywords.items())) for test in tests]
-    return [[name, f"{func.__module__}.{func.__qualname__}", repr(options)] for name, func, options in made]
-
-
-def draw_generator(seed: int, pair: str) -> np.random.Generator:
-    """Return the generator of the populations drawn around a pair's own."""
-    return rng(seed, "advice", pair, "dirichlet")
+def _tilt(p0: Floats, psi: Floats, t: Any) -> Floats:
+    exponent = t * psi
+    shares = p0 * np.exp(exponent - exponent.max())
+    return np.asarray(shares / shares.sum())

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
 from harness.advise.needed import central
-from harness.advise.points import POWER, RANGE, SIZE
+from harness.advise.points import Floats
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-Floats = NDArray[np.float64]
-
-SURE = 0.95
-"""That an end of a range, its own noise folded in, lies beyond its quantile; for normal data."""
+SURE = 0.95  # that an end of a range, its own noise folded in, lies beyond its quantile; for normal data
 SIZES = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "range_median", "range_low", "range_high",
     "low", "high", "verdict", "degenerate_share", "n_sets",
@@ -28,16 +23,10 @@ SIZES = (
 
 
 class Range(NamedTuple):
-    """Sizes over populations that could have given a file.
+    """Sizes over populations that could have given a file, the noise of counting taken out.
 
-    Attributes
-    ----------
-    median, low, high : float
-        Their quantiles at 50, 10 and 90 % (of 40 the fourth from each end), the noise of counting taken
-        out; `low` and `high` hold the 95 % interval of their mean.
-    sure_low, sure_high : float
-        Ends of which each lies beyond its quantile in 95 % of runs, were the sizes normal; with a long tail
-        of sizes in 82 to 89 % (simulation).
+    Quantiles at 50, 10 and 90 %; `low` and `high` hold the 95 % interval of the mean. Of the sure ends each
+    lies beyond its quantile in 95 % of runs for normal sizes; with a long tail in 82 to 89 % (simulation).
     """
 
     median: float
@@ -47,70 +36,40 @@ class Range(NamedTuple):
     sure_high: float
 
 
-def size_table(measured: DataFrame, alpha: float) -> DataFrame:
+def size_table(measured: pd.DataFrame, alpha: float) -> pd.DataFrame:
     """Return each test's size at each number of items, with its error bar, its range and its verdict.
 
-    Parameters
-    ----------
-    measured : DataFrame
-        Of :func:`harness.advise.points.run_points`.
-    alpha : float
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`SIZES`. `size` is measured on the exact null nearest to the file's own outcomes;
-        `mc_low`, `mc_high` is its Clopper-Pearson interval of 95 %. `range_low`, `range_median` and
-        `range_high` are those of :func:`range_of_sizes`, the range widened to hold `size`, for the nearest
-        null is one of the populations that could have given the file. They are known at the file's own number
-        of items and missing at others. `low` to `high` holds the error bar and the range with its own noise,
-        and `verdict` is :func:`harness.evaluation.rates.verdict` on it: all that a recommendation goes by.
+    The range, widened to hold `size`, is missing at other numbers of items than the file's. `low` to `high`
+    holds the error bar and the range with its own noise: the verdict, and with it a recommendation, goes by
+    these.
     """
-    import pandas as pd
-
-    sizes = measured[measured["role"] == SIZE]
+    sizes = measured[measured["role"] == "size"]
     bars = clopper_pearson(sizes["n_rejected"].to_numpy(), sizes["n_sets"].to_numpy())
-    around = measured[measured["role"] == RANGE].groupby(["pair", "n_documents", "test"], sort=False)
+    around = measured[measured["role"] == "range"].groupby(["pair", "n_documents", "test"], sort=False)
     ranges = {
         key: range_of_sizes(part["n_rejected"].to_numpy(), int(part["n_sets"].iloc[0]))
         for key, part in around
     }
     unknown, rows = Range(*[np.nan] * 5), []
     for row, bottom, top in zip(sizes.to_dict("records"), *bars, strict=True):
-        size = row["n_rejected"] / row["n_sets"]
-        own = ranges.get((row["pair"], row["n_documents"], row["test"]), unknown)
+        key = row["pair"], row["n_documents"], row["test"]
+        size, degenerate = (row[name] / row["n_sets"] for name in ("n_rejected", "n_degenerate"))
+        own = ranges.get(key, unknown)
+        ends = float(np.minimum(own.low, size)), float(np.maximum(own.high, size))
         low, high = float(np.fmin(bottom, own.sure_low)), float(np.fmax(top, own.sure_high))
-        rows.append(
-            (
-                row["pair"], row["n_documents"], row["test"], size, bottom, top, own.median,
-                float(np.minimum(own.low, size)), float(np.maximum(own.high, size)), low, high,
-                verdict(low, high, alpha),
-                row["n_degenerate"] / row["n_sets"], row["n_sets"],
-            )
-        )  # fmt: skip
+        judged = low, high, verdict(low, high, alpha)
+        rows.append((*key, size, bottom, top, own.median, *ends, *judged, degenerate, row["n_sets"]))
     return pd.DataFrame(rows, columns=list(SIZES))
 
 
 def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
     """Return the median and the central 80 % of sizes over populations, without the noise of counting.
 
-    Measured rates vary more than the sizes do, by the binomial variance of each. They are drawn towards
-    their mean by as much as leaves the variance of the sizes; where that comes out as 0 or less, the 95 %
-    interval of the mean is what is left (that of the pooled count, which covers at least 95 %: Hoeffding
-    1956, theorem 4). The sure ends add the errors of the mean and of the variance, as for normal data, in
-    quadrature (Zou & Donner 2008, Statistics in Medicine 27, 1693-1702).
-
-    Parameters
-    ----------
-    n_rejected : int array, shape (n_populations,)
-        Of `n_sets` sets of each population.
-    n_sets : int
-
-    Examples
-    --------
-    >>> found = range_of_sizes(np.random.default_rng(0).binomial(1000, 0.05, 500), 1000)
-    >>> bool(0.045 < found.low < found.median < found.high < 0.055)  # one size for all: hardly a range
-    True
+    Measured rates vary more than the sizes do, by the binomial variance of each. They are drawn towards their
+    mean by as much as leaves the variance of the sizes; where that comes out as 0 or less, the 95 % interval
+    of the mean is left (that of the pooled count, which covers at least 95 %: Hoeffding 1956, Annals of
+    Mathematical Statistics 27, 713-721, theorem 4). The sure ends add the errors of the mean and of the
+    variance, as for normal data, in quadrature (Zou & Donner 2008, Statistics in Medicine 27, 1693-1702).
     """
     rates, n = n_rejected / n_sets, len(n_rejected)
     mean, spread = rates.mean(), rates.var(ddof=1) if n > 1 else 0.0
@@ -130,23 +89,13 @@ def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
     return Range(median, bottom, top, float(sure[0]), float(sure[1]))
 
 
-def power_table(measured: DataFrame) -> DataFrame:
+def power_table(measured: pd.DataFrame) -> pd.DataFrame:
     """Return each test's power at growing differences: rejections in the right direction.
 
-    Returns
-    -------
-    DataFrame
-        pair, n_documents, test, h, difference, power, mc_low, mc_high, n_sets, power_a, power_b. `power` is
-        the mean over both directions, or that in the one in which there is a population; its
-        Clopper-Pearson interval is that of the pooled count, which covers at least 95 % (Hoeffding 1956,
-        theorem 4). `power_a` is that where the measure of A is larger by the difference, `power_b` where that
-        of B is; missing where there is no population.
-
-    References
-    ----------
-    Hoeffding (1956), Annals of Mathematical Statistics 27, 713-721.
+    `power` is the mean over both directions, with the interval of the pooled count, which covers at least 95
+    % (Hoeffding 1956); `power_a` is that where the measure of A is larger, missing without such a population.
     """
-    found = measured[measured["role"] == POWER].reset_index(drop=True)
+    found = measured[measured["role"] == "power"].reset_index(drop=True)
     found["right"] = found["n_rejected"] - found["n_wrong_direction"]
     found["better"] = np.where(found["value"] > 0, "a", "b")
     found["h"], found["difference"] = found["value"].abs(), found["difference"].abs()
@@ -165,23 +114,9 @@ def power_table(measured: DataFrame) -> DataFrame:
 
 
 def needed_h(h: Floats, power: Floats, wanted: float) -> float:
-    """Return the h at which a power curve passes `wanted`, NaN where it does not within the curve.
+    """Return the h at which a power curve, h ascending, passes `wanted`, NaN where it does not.
 
     Between points the normal quantile of the power is taken to be linear in h, as it is for a z test.
-
-    Parameters
-    ----------
-    h, power : float arrays of equal length
-        Points of the curve, h ascending.
-    wanted : float
-        In (0, 1).
-
-    Examples
-    --------
-    >>> from scipy.special import ndtr
-    >>> h = np.array([2.0, 2.5, 3.0])
-    >>> round(needed_h(h, ndtr(h - 1.96), 0.8), 3), needed_h(h, ndtr(h - 1.96), 0.95)
-    (2.802, nan)
     """
     reached = np.flatnonzero(power >= wanted)
     if not len(reached):
@@ -195,28 +130,12 @@ def needed_h(h: Floats, power: Floats, wanted: float) -> float:
     return float(before[0] + share * (h[last] - before[0]))
 
 
-def detectable(power: DataFrame, wanted: float, around: Mapping[str, Floats] | None = None) -> DataFrame:
-    """Return the smallest difference that each test sees with power `wanted`, at each number of items.
+def detectable(power: pd.DataFrame, wanted: float, around: Mapping[str, Floats]) -> pd.DataFrame:
+    """Return the smallest difference that each test sees with power `wanted`, in the worse direction.
 
-    At each point of the curve the power is that in the worse of both directions, or that in the only one.
-
-    Parameters
-    ----------
-    power : DataFrame
-        Of :func:`power_table`.
-    wanted : float
-    around : mapping of str to float array, optional
-        For each pair what :func:`harness.advise.needed.deviations` returns of its nulls.
-
-    Returns
-    -------
-    DataFrame
-        pair, n_documents, test, power_wanted, h, difference, low, high: missing from h on where the curve
-        ends below `wanted`. `low` and `high` are the ends over populations that could have given the file:
-        what is seen grows in proportion to the deviation of the difference.
+    Missing where the curve ends below. The ends are over populations that could have given the file: what is
+    seen grows in proportion to the deviation of the difference, `around` of each pair.
     """
-    import pandas as pd
-
     rows = []
     for (pair, n, test), part in power.groupby(["pair", "n_documents", "test"], sort=False):
         at = part.sort_values("h")
@@ -224,8 +143,7 @@ def detectable(power: DataFrame, wanted: float, around: Mapping[str, Floats] | N
         h = needed_h(at["h"].to_numpy(), worse, wanted)
         # the difference grows in proportion to h, whatever the population
         seen = h * float((at["difference"] / at["h"]).iloc[0])
-        own = None if around is None else around[str(pair)]
-        ends = (np.nan, np.nan) if own is None else central(own[1:] / own[0], 1.0)
-        rows.append((pair, n, test, wanted, h, seen, *(seen * end for end in ends)))
+        own = around[str(pair)]
+        rows.append((pair, n, test, wanted, h, seen, *(seen * end for end in central(own[1:] / own[0], 1.0))))
     columns = ["pair", "n_documents", "test", "power_wanted", "h", "difference", "low", "high"]
     return pd.DataFrame(rows, columns=columns)

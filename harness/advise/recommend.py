@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from harness.evaluation.rates import verdict
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-LOWEST, TOLERANCE = 0.8, 1.2
-"""A size holds within these multiples of alpha: the harness's rule everywhere."""
-EQUAL_POWER = 0.01
-"""Powers this close are called equal: a hundredth is less than a reader would change his test for."""
+LOWEST, TOLERANCE = 0.8, 1.2  # a size holds within these multiples of alpha: the harness's rule everywhere
+EQUAL_POWER = 0.01  # powers this close are called equal: few readers would change their test for a hundredth
 HARDLY_ANY = 0.1
 
 
 class Recommendation(NamedTuple):
-    """A test for one pair and number of items.
-
-    Attributes
-    ----------
-    test : str
-    size, size_high, power : float
-        Its size here; the upper end of the interval that its verdict is about; its power, the mean over
-        the points of the power curve.
-    keeps_level : bool
-        Whether that interval stays below 1.2 alpha: the test does not reject too often.
-    verdict : str
-        That of the table of sizes.
-    reason : str
-        Why it is recommended, in sentences.
-    """
+    """A test for one pair and number of items; `size_high` is the upper end that the verdict goes by."""
 
     test: str
     size: float
@@ -45,116 +27,98 @@ class Recommendation(NamedTuple):
     reason: str
 
 
-def recommend(sizes: DataFrame, power: DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
-    """Return the test to use for one pair at one number of items.
+def choose_tests(
+    sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], alpha: float, n_items: int
+) -> dict[tuple[str, int], Recommendation]:
+    """Return the recommended test of each pair and number of items.
 
-    Its verdict in the table of sizes is *holds*, and of the tests of that verdict it has the most power, or
-    is the plainest of those with as much. Where none holds, it is sought in the same way among those whose
-    size and range do not pass 1.2 alpha, and where there is none of these either, it is the one whose
-    interval reaches least far; the reason says so.
+    At other numbers of items than the file's `n_items` the file's test goes before its equals.
+    """
 
-    Parameters
-    ----------
-    sizes, power : DataFrame
-        Rows of :func:`harness.advise.rates.size_table` and :func:`harness.advise.rates.power_table` for the
-        pair and number of items.
-    order : sequence of str
-        Names of the tests, plainest first.
-    alpha : float
+    def choose(pair: str, n: int, order: Sequence[str]) -> Recommendation:
+        own, powers = (part[(part["pair"] == pair) & (part["n_documents"] == n)] for part in (sizes, power))
+        return recommend(own, powers, order, alpha)
 
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> sizes = pd.DataFrame({"test": ["z", "exact"], "size": [0.08, 0.05], "range_high": [0.09, 0.052],
-    ...                       "low": [0.07, 0.045], "high": [0.1, 0.055], "verdict": ["liberal", "holds"]})
-    >>> power = pd.DataFrame({"test": ["z", "exact"], "power": [0.8, 0.7]})
-    >>> print(recommend(sizes, power, ["z", "exact"], 0.05).reason)
-    Use exact: its size is 0.050 [0.045, 0.055] here, so it holds the 0.05 level. No other test holds it. \
-z may reject too often.
+    chosen = {}
+    for pair, part in sizes.groupby("pair", sort=False)["n_documents"]:
+        first = choose(str(pair), n_items, order).test
+        ordered = [first, *(name for name in order if name != first)]
+        for n in part.unique().tolist():
+            chosen[str(pair), n] = choose(str(pair), n, order if n == n_items else ordered)
+    return chosen
+
+
+def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], alpha: float) -> Recommendation:
+    """Return the test to use for one pair at one number of items; `order` has the plainest first.
+
+    Its verdict is *holds*, and of the tests of that verdict it has the most power, or is the plainest of
+    those with as much. Where none holds, it is sought in the same way among those whose size and range do not
+    pass 1.2 alpha, and where there is none of these either, it is the one whose interval reaches least far.
     """
     means = power.groupby("test")["power"].mean().to_dict()
-    rows = {str(row["test"]): row for row in sizes.to_dict("records")}
-    known = {name: _measured(rows[name], means, alpha) for name in order if name in rows}
-    holding = [name for name, one in known.items() if one.verdict == "holds"]
-    likely = [name for name, one in known.items() if one.verdict != "liberal" and not one.too_often]
+    rows = {str(row["test"]): _judged(row, means, alpha) for row in sizes.to_dict("records")}
+    known = {name: rows[name] for name in order if name in rows}
+    holding = [name for name, one in known.items() if one["verdict"] == "holds"]
+    likely = [name for name, one in known.items() if one["verdict"] != "liberal" and not one["too_often"]]
     among = holding or likely
     if among:
-        best = max(known[name].power for name in among)
-        equals = [name for name in among if known[name].power >= best - EQUAL_POWER]
+        best = max(known[name]["power"] for name in among)
+        equals = [name for name in among if known[name]["power"] >= best - EQUAL_POWER]
     else:
-        equals = [min(known, key=lambda name: known[name].high)]
-    test = equals[0]
-    own = known[test]
-    told = [f"Use {test}: {_say_size(own, alpha)}"]
-    told += _say_why(equals, among, bool(holding), known, alpha)
-    if power["power"].notna().any() and max(one.power for one in known.values()) < HARDLY_ANY:
+        equals = [min(known, key=lambda name: known[name]["high"])]
+    test, own = equals[0], known[equals[0]]
+    verdicts = [one["verdict"] for one in known.values()]
+    told = [f"Use {test}: {_say_size(own, alpha)}", *_say_why(equals, among, bool(holding), verdicts, alpha)]
+    if power["power"].notna().any() and max(one["power"] for one in known.values()) < HARDLY_ANY:
         told.append("No test has any power to speak of at this number of items")
-    worse = [name for name, one in known.items() if one.too_often]
+    worse = [name for name, one in known.items() if one["too_often"]]
     if among and worse:
         told.append(f"{', '.join(worse)} may reject too often")
     return Recommendation(
-        test, own.size, own.high, float(means.get(test, np.nan)), _within(own.high, alpha), own.verdict,
-        " ".join(f"{one}." for one in told),
+        test, own["size"], own["high"], float(means.get(test, np.nan)), _within(own["high"], alpha),
+        own["verdict"], " ".join(f"{one}." for one in told),
     )  # fmt: skip
 
 
-class _Measured(NamedTuple):
-    """What is known of one test: its size, the interval that is judged, the verdict, its power."""
-
-    size: float
-    low: float
-    high: float
-    verdict: str
-    ranged: bool
-    too_often: bool
-    power: float
-
-
-def _measured(row: Mapping[Any, Any], powers: Mapping[Any, float], alpha: float) -> _Measured:
-    top, mean = float(np.fmax(row["size"], row["range_high"])), float(powers.get(row["test"], np.nan))
-    return _Measured(
-        row["size"], row["low"], row["high"], row["verdict"], row["range_high"] == row["range_high"],
-        row["verdict"] == "liberal" or not _within(top, alpha), mean if mean == mean else 0.0,
-    )  # fmt: skip
+def _judged(row: Mapping[Any, Any], means: Mapping[Any, float], alpha: float) -> dict[str, Any]:
+    """Return a row of sizes with its power, 0 where it is not known, and whether it may be liberal."""
+    power = np.nan_to_num(means.get(row["test"], 0.0))
+    too_often = row["verdict"] == "liberal" or not _within(np.fmax(row["size"], row["range_high"]), alpha)
+    return {**row, "power": power, "too_often": too_often}
 
 
 def _within(size: float, alpha: float) -> bool:
     return bool(size <= TOLERANCE * alpha + 1e-12)
 
 
-def _say_size(own: _Measured, alpha: float) -> str:
-    """Return a test's size, its interval and what its verdict means."""
-    digits = _digits(own, alpha)
-    words = f"its size is {own.size:.{digits}f} [{own.low:.{digits}f}, {own.high:.{digits}f}] here"
-    if own.verdict == "undecided":
-        seldom, often = own.low < LOWEST * alpha, not _within(own.high, alpha)
-        may = "too seldom or too often" if seldom and often else "too often" if often else "too seldom"
-        meaning = f"so it may reject {may} (undecided)"
-    else:
-        meaning = {
-            "holds": f"so it holds the {alpha:g} level",
-            "conservative": "so it rejects too seldom (conservative)",
-            "liberal": "so it rejects too often (liberal)",
-        }[own.verdict]
-    where = "" if own.ranged else "; only the population nearest to the file was measured"
-    return f"{words}, {meaning}{where}"
+def _say_size(own: Mapping[str, Any], alpha: float) -> str:
+    low, high, judged = own["low"], own["high"], own["verdict"]
+    digits = _digits(low, high, judged, alpha)
+    words = f"its size is {own['size']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] here"
+    seldom, often = low < LOWEST * alpha, not _within(high, alpha)
+    may = "too seldom or too often" if seldom and often else "too often" if often else "too seldom"
+    meaning = {
+        "holds": f"so it holds the {alpha:g} level",
+        "conservative": "so it rejects too seldom (conservative)",
+        "liberal": "so it rejects too often (liberal)",
+        "undecided": f"so it may reject {may} (undecided)",
+    }[judged]
+    ranged = own["range_high"] == own["range_high"]
+    return f"{words}, {meaning}{'' if ranged else '; only the population nearest to the file was measured'}"
 
 
-def _digits(own: _Measured, alpha: float) -> int:
+def _digits(low: float, high: float, judged: str, alpha: float) -> int:
     """Return with how many digits the interval, rounded, has the verdict that it has."""
     least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
-    for digits in range(least, 9):
-        if verdict(round(own.low, digits), round(own.high, digits), alpha) == own.verdict:
-            return digits
-    return 9
+    fit = (n for n in range(least, 9) if verdict(round(low, n), round(high, n), alpha) == judged)
+    return next(fit, 9)
 
 
 def _say_why(
-    equals: Sequence[str], among: Sequence[str], hold: bool, known: Mapping[str, _Measured], alpha: float
+    equals: Sequence[str], among: Sequence[str], hold: bool, verdicts: Collection[str], alpha: float
 ) -> list[str]:
-    """Return why the first of `equals` is taken."""
     if not among:
-        word = "rejects" if all(one.verdict == "liberal" for one in known.values()) else "may reject"
+        word = "rejects" if set(verdicts) == {"liberal"} else "may reject"
         return [f"Every test {word} too often here; the interval of this one ends lowest"]
     low, high = LOWEST * alpha, TOLERANCE * alpha
     told = [] if hold else [f"No test's interval lies within [{low:g}, {high:g}]"]

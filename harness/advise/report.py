@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.advise.points import POWER, RANGE, SIZE, Plan, plan_at
-from harness.advise.recommend import EQUAL_POWER, Recommendation
+import pandas as pd
+
+from harness.advise.documents import MOST_SETS
+from harness.advise.documents.tests import DRAWING
+from harness.advise.files.categories import Decisions
+from harness.advise.files.predictions import Outcomes, name_pairs
+from harness.advise.points import Plan, Question, plan_at
+from harness.advise.recommend import EQUAL_POWER
 from harness.advise.recommend import TOLERANCE as LIMIT
 from harness.results.captions import sentence
-from harness.writing.table_text import escape_markdown, to_markdown
+from harness.writing.report import Report, Section, bullets, table, warnings_section
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
+Tables = Mapping[str, pd.DataFrame]
+Row = Mapping[str, Any]
+Lines = Sequence[str]
 
 HOW_TO_READ = (
     "A size is measured where the truth is known: on sets drawn from the population nearest to the pair's "
@@ -42,26 +49,19 @@ HOW_TO_READ_DOCUMENTS = (
     "The file is itself a sample: the range of a size is over populations of the Bayesian bootstrap, in "
     "which each item weighs as much as an exponential draw, each with its own null.",
     *HOW_TO_READ[2:7],
-    "Items are drawn whole, with all their categories: decisions on one item may hang on each other, as the "
-    "tests by document allow and the pooled one does not. Items themselves are taken for independent.",
+    "Items are drawn whole, with all their categories: decisions on one item may depend on each other, as "
+    "the tests by document allow and the pooled one does not. Items themselves are taken as independent.",
     "The interval of a difference holds the central 95 % of the differences of the Bayesian bootstrap.",
 )
+# rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
-"""Rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out."""
 FEW = (
     "So few rejections are expected at this level that the noise of counting alone may rule out a test that "
     "keeps it; larger plan.n_sets and plan.n_range_sets make it smaller"
 )
-MEASURES = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error"}
-MEASURES |= {
-    f"{average} {name}": f"{average} {words}"
-    for average in ("micro", "macro")
-    for name, words in MEASURES.items()
-}
-MOST_NOTES = 5
-"""That are printed."""
-LOSSES = ("error", "dcf", "balanced_error")
-"""Measures of which less is better."""
+ITEMS = {"n_documents": "items"}
+MOST_NOTES = 5  # that are printed
+LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
 FILES = (
     "verdicts.csv: every pair and test: difference, interval, statistic, p, Holm's p over the pairs",
     "sizes.csv, power.csv, detectable.csv: what was measured, with error bars",
@@ -69,27 +69,35 @@ FILES = (
 )
 
 
-def tabulate_recommendations(chosen: Mapping[tuple[str, int], Recommendation]) -> DataFrame:
-    """Return a row for each pair and number of items."""
-    import pandas as pd
-
-    rows = [(pair, n, *found) for (pair, n), found in chosen.items()]
-    return pd.DataFrame(rows, columns=["pair", "n_documents", *Recommendation._fields])
-
-
 def describe(
-    facts: Mapping[str, Any], about: str, measure: str, alpha: float, plan: Plan, seed: int
+    question: Question, outcomes: Outcomes | Decisions, measure: str, tests: Iterable[str]
 ) -> list[str]:
     """Return what was run, a sentence each."""
-    own = plan_at(plan, alpha)
-    few = own.n_sets * alpha < FEW_ON_SIZE or own.n_range_sets * alpha < FEW_ON_RANGE
+    plan, alpha = plan_at(question.plan, question.alpha), question.alpha
+    few = plan.n_sets * alpha < FEW_ON_SIZE or plan.n_range_sets * alpha < FEW_ON_RANGE
+    drawn = [name for name in tests if name in DRAWING]
+    fewer = plan._replace(
+        n_sets=min(plan.n_sets, MOST_SETS["size"]),
+        n_range_sets=min(plan.n_range_sets, MOST_SETS["range"]),
+        n_power_sets=min(plan.n_power_sets, 2 * MOST_SETS["power"]),
+    )
+    systems = ", ".join(outcomes.systems)
+    told = [f"Of these, {' and '.join(drawn)} see {_sets(fewer)}"] if drawn and fewer != plan else []
     return [
-        f"File {facts['name']}: {facts['n_items']:,} items, {about}; systems {', '.join(facts['systems'])}",
-        f"Measure {MEASURES.get(measure, measure)}; two-sided tests at level {alpha:g}; all differences are "
+        f"File {question.name}: {outcomes.n_total:,} items, {outcomes.about}; systems {systems}",
+        f"Measure {name_measure(measure)}; two-sided tests at level {alpha:g}; all differences are "
         "A minus B, A the first of the pair",
-        f"{_sets(own)}; seed {seed}",
+        f"{_sets(plan)}; seed {question.seed}",
         *([FEW] if few else []),
+        *told,
     ]
+
+
+def name_measure(measure: str) -> str:
+    """Return a measure, which may stand behind its average, as a reader writes it."""
+    *average, name = measure.split(" ")
+    shown = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error"}
+    return " ".join([*average, shown.get(name, name)])
 
 
 def _sets(plan: Plan) -> str:
@@ -99,81 +107,54 @@ def _sets(plan: Plan) -> str:
     )
 
 
-def describe_fewer(sizes: DataFrame, alpha: float, plan: Plan) -> list[str]:
-    """Return a sentence on the tests that draw replicates for each set and see fewer of them, if any."""
-    from harness.advise.document_points import DRAWN, MOST_SETS
-
-    drawn = [name for name in dict.fromkeys(sizes["test"]) if name in DRAWN]
-    if not drawn:
-        return []
-    own = plan_at(plan, alpha)
-    fewer = own._replace(
-        n_sets=min(own.n_sets, MOST_SETS[SIZE]),
-        n_range_sets=min(own.n_range_sets, MOST_SETS[RANGE]),
-        n_power_sets=min(own.n_power_sets, 2 * MOST_SETS[POWER]),
-    )
-    return [f"Of these, {' and '.join(drawn)} see {_sets(fewer)}"] if fewer != own else []
+def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
+    for name, value in wanted.items():
+        frame = frame[frame[name] == value]
+    return frame.to_dict("records")  # type: ignore[return-value]
 
 
 def findings(
-    tables: Mapping[str, DataFrame],
-    names: Mapping[str, tuple[str, str]],
-    n_items: int,
-    difference: float,
-    alpha: float,
-    measure: str,
+    tables: Tables, systems: Iterable[str], difference: float, n_items: int, alpha: float, measure: str
 ) -> list[str]:
-    """Return what was found: per pair the verdict, the test to use, and what can be seen.
-
-    `names` holds both systems of each pair.
-    """
-    found = []
-    for row in _at(tables["recommendations"], n_items):
-        pair, test = row["pair"], str(row["test"])
-        own = next(v for v in tables["verdicts"].to_dict("records") if v["pair"] == pair and v["recommended"])
-        n_pairs, liberal = len(set(tables["verdicts"]["pair"])), row["verdict"] == "liberal"
-        found += [
-            f"{pair}: {_verdict(own, names[pair], measure, alpha, n_pairs, liberal)}",
-            f"{pair}: {row['reason']}",
-            f"{pair}: {_seen(_one(tables['detectable'], pair, test, 0.8, n_items), n_items)}",
-            f"{pair}: {_needed(tables['needed'], pair, difference, n_items)}",
+    """Return what was found: per pair the verdict, the test to use, and what can be seen."""
+    found, names = [], {pair: (a, b) for a, b, pair in name_pairs(systems)}
+    n_pairs = tables["verdicts"]["pair"].nunique()
+    for row in _rows(tables["recommendations"], n_documents=n_items):
+        pair, place = row["pair"], {"pair": row["pair"], "n_documents": n_items}
+        (own,) = _rows(tables["verdicts"], pair=pair, recommended=True)
+        seen = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8)
+        told = [
+            _verdict(own, names[pair], measure, alpha, n_pairs, row["verdict"] == "liberal"),
+            row["reason"],
+            _seen(seen, n_items),
+            _needed(tables["needed"], pair, difference, n_items),
+            *_at_other_numbers(tables, row, alpha),
         ]
-        found += _at_other_numbers(tables, row, alpha)
+        found += [f"{pair}: {line}" for line in told]
     return found
 
 
-def _at_other_numbers(tables: Mapping[str, DataFrame], own: Mapping[Any, Any], alpha: float) -> list[str]:
-    """Return where another test would be better than the file's, and where the best may be liberal."""
-    pair, better, unsure = own["pair"], [], []
-    for row in tables["recommendations"].to_dict("records"):
-        n = row["n_documents"]
-        if row["pair"] != pair or n == own["n_documents"]:
+def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
+    better, unsure = [], []
+    for row in _rows(tables["recommendations"], pair=own["pair"]):
+        if row["n_documents"] == own["n_documents"]:
             continue
         if not row["keeps_level"]:
-            unsure.append(f"{n:,}")
-        elif row["test"] != own["test"] and _clearly_better(tables, pair, n, row["test"], own["test"], alpha):
-            better.append(f"{n:,} items: {row['test']}")
-    found = []
-    if better:
-        found.append(f"{pair}: at other numbers of items another test would be better: {', '.join(better)}")
-    if unsure:
-        found.append(f"{pair}: with {' or '.join(unsure)} items even the best test may reject too often")
-    return found
+            unsure.append(f"{row['n_documents']:,}")
+        elif row["test"] != own["test"] and _clearly_better(tables, row, own["test"], alpha):
+            better.append(f"{row['n_documents']:,} items: {row['test']}")
+    told = f"at other numbers of items another test would be better: {', '.join(better)}" if better else ""
+    more = f"with {' or '.join(unsure)} items even the best test may reject too often" if unsure else ""
+    return [line for line in (told, more) if line]
 
 
-def _clearly_better(
-    tables: Mapping[str, DataFrame], pair: str, n: int, new: str, old: str, alpha: float
-) -> bool:
-    """Say whether the old test's size or power there is worse by more than the noise of counting."""
-    sizes, power = (
-        part[(part["pair"] == pair) & (part["n_documents"] == n)]
-        for part in (tables["sizes"], tables["power"])
-    )
-    if float(sizes.loc[sizes["test"] == old, "mc_low"].iloc[0]) > LIMIT * alpha:
+def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
+    place = {"pair": new["pair"], "n_documents": new["n_documents"]}
+    if _rows(tables["sizes"], **place, test=old)[0]["mc_low"] > LIMIT * alpha:
         return True
     means, variances = [], []
-    for name in (old, new):
-        own = power[power["test"] == name]
+    for name in (old, new["test"]):
+        own = pd.DataFrame(_rows(tables["power"], **place, test=name))
         if not len(own):
             return False
         p, n_sets = own["power"].to_numpy(dtype=float), own["n_sets"].to_numpy(dtype=float)
@@ -184,19 +165,16 @@ def _clearly_better(
 
 
 def _verdict(
-    own: Mapping[Any, Any], names: tuple[str, str], measure: str, alpha: float, n_pairs: int, liberal: bool
+    own: Row, names: tuple[str, str], measure: str, alpha: float, n_pairs: int, liberal: bool
 ) -> str:
-    """Return what the recommended test says of the file, the answer first."""
-    name, lower_is_better = MEASURES.get(measure, measure), measure.split()[-1] in LOSSES
+    name, lower_is_better = name_measure(measure), measure.split()[-1] in LOSSES
     d, low, high, p, adjusted = (own[key] for key in ("difference", "low", "high", "pvalue", "pvalue_holm"))
     pvalues = f"p = {p:.3g}"
     if n_pairs > 1:
         pvalues += f", adjusted for {n_pairs} pairs (Holm) {adjusted:.3g}"
     if p > alpha:
-        return (
-            f"no difference is shown. The {name} of {names[0]} minus that of {names[1]} is {d:+.4f}, "
-            f"95 % interval {low:+.4f} to {high:+.4f}; {pvalues}"
-        )
+        told = f"no difference is shown. The {name} of {names[0]} minus that of {names[1]} is {d:+.4f}"
+        return f"{told}, 95 % interval {low:+.4f} to {high:+.4f}; {pvalues}"
     better = names[int((d > 0) == lower_is_better)]
     if liberal:
         answer = f"{better} looks better, by a test that rejects too often"
@@ -206,51 +184,33 @@ def _verdict(
         answer = f"{better} is better"
     if d < 0:
         low, high = -high, -low
-    return (
-        f"{answer}. Its {name} is {'lower' if lower_is_better else 'higher'} by {abs(d):.4f}, "
-        f"95 % interval {low:.4f} to {high:.4f}; {pvalues}"
-    )
+    told = f"{answer}. Its {name} is {'lower' if lower_is_better else 'higher'} by {abs(d):.4f}"
+    return f"{told}, 95 % interval {low:.4f} to {high:.4f}; {pvalues}"
 
 
-def _at(table: DataFrame, n_items: int) -> list[dict[str, Any]]:
-    return table[table["n_documents"] == n_items].to_dict("records")  # type: ignore[return-value]
-
-
-def _one(table: DataFrame, pair: str, test: str, wanted: float, n_items: int) -> Mapping[Any, Any]:
-    rows = table[(table["pair"] == pair) & (table["test"] == test) & (table["n_documents"] == n_items)]
-    found = rows[rows["power_wanted"] == wanted].to_dict("records")
-    return found[0] if found else {}
-
-
-def _seen(row: Mapping[Any, Any], n_items: int) -> str:
-    seen = row.get("difference", float("nan"))
+def _seen(rows: Sequence[Row], n_items: int) -> str:
+    seen = rows[0]["difference"] if rows else float("nan")
     if seen != seen:
         return f"no difference that was tried is seen with a power of 80 % on {n_items:,} items"
-    ends = f" ({two_figures(row['low'])} to {two_figures(row['high'])})" if row["low"] == row["low"] else ""
-    return (
-        f"a true difference of {two_figures(seen)}{ends} is seen with a power of 80 % on {n_items:,} items, "
-        "in either direction"
-    )
+    low, high = rows[0]["low"], rows[0]["high"]
+    ends = f" ({two_figures(low)} to {two_figures(high)})" if low == low else ""
+    seen = f"a true difference of {two_figures(seen)}{ends}"
+    return f"{seen} is seen with a power of 80 % on {n_items:,} items, in either direction"
 
 
-def _needed(needed: DataFrame, pair: str, difference: float, n_items: int) -> str:
-    """Return how many items are needed; a power without a number is that of ten million items."""
-    own = needed[needed["pair"] == pair]
-    if own["n_items"].isna().all() and own["power"].isna().all():
+def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) -> str:
+    rows = _rows(needed, pair=pair)
+    if all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
         return f"no population like this one differs by as much as {difference:g}"
-    first, *others = (
-        (_say_items(row), f"{100 * row['power_wanted']:.0f} %") for row in own.to_dict("records")
-    )
+    first, *others = ((_say_items(row), f"{100 * row['power_wanted']:.0f} %") for row in rows)
     told = f"{first[0]} are needed to see a true difference of {difference:g} with a power of {first[1]}"
     more = [f"For a power of {power} it is {items}" for items, power in others]
     return ". ".join([told, *more, f"There are {n_items:,}"])
 
 
-def _say_items(row: Mapping[Any, Any]) -> str:
-    """Return a number of items with its ends; those without a number are above ten million."""
-    from pandas import isna
-
-    n_items, low, high = (None if isna(row[key]) else row[key] for key in ("n_items", "low", "high"))
+def _say_items(row: Row) -> str:
+    known: dict[str, Any] = {name: value for name, value in row.items() if not pd.isna(value)}
+    n_items, low, high = (known.get(name) for name in ("n_items", "low", "high"))
     least = f"more than {'ten million' if low is None else two_figures(low)}"
     if n_items is None:
         return f"{least} items"
@@ -261,8 +221,6 @@ def _say_items(row: Mapping[Any, Any]) -> str:
 def two_figures(number: float) -> str:
     """Return a number above 0 to two significant figures.
 
-    Examples
-    --------
     >>> [two_figures(number) for number in (15_019, 7.0, 104, 0.01349, 0.00002, 0.996)]
     ['15,000', '7', '100', '0.013', '0.000020', '1.0']
     """
@@ -273,83 +231,50 @@ def two_figures(number: float) -> str:
     return f"{rounded:.{max(1, 1 - floor(log10(rounded)))}f}"
 
 
-def write_summary(
-    tables: Mapping[str, DataFrame],
-    about: Sequence[str],
-    names: Mapping[str, tuple[str, str]],
-    *,
-    first: Sequence[str],
-    n_items: int,
-    difference: float,
-    alpha: float,
-    measure: str,
-    notes: Sequence[str],
-    drawn: Sequence[Path],
-) -> tuple[str, list[str]]:
-    """Return the text of ``summary.md``, and its findings, `first` what to know of the file before."""
-    found = [
-        *(f"Note: {warning}" for warning in first),
-        *findings(tables, names, n_items, difference, alpha, measure),
-    ]
-    sizes = tables["sizes"]
+def make_report(
+    tables: Tables, found: Lines, notes: Lines, about: Lines, n_items: int, drawn: Sequence[Path]
+) -> Report:
+    """Return the report: findings, notes, what was run, tables, and how to read them."""
+    sizes, recommended = tables["sizes"], tables["recommendations"]
     by_document = sizes["test"].str.endswith("_by_document").any()
+    seen = tables["detectable"].merge(recommended[["pair", "n_documents", "test"]]).drop(columns="h")
     shown = {
         "Verdicts on the file": _with_pvalues(tables["verdicts"]),
         f"Sizes at {n_items:,} items": sizes[sizes["n_documents"] == n_items],
-        "Recommended test by number of items": tables["recommendations"].drop(columns="reason"),
-        "Smallest difference seen": _rounded(
-            tables["detectable"]
-            .merge(tables["recommendations"][["pair", "n_documents", "test"]])
-            .drop(columns="h"),
-            "difference",
-        ),
+        "Recommended test by number of items": recommended.drop(columns="reason"),
+        "Smallest difference seen": _rounded(seen, "difference"),
         "Items needed": _rounded(tables["needed"], "n_items"),
     }
+    read = HOW_TO_READ_DOCUMENTS if by_document else HOW_TO_READ
     files = [*FILES, *(f"figures/{path.name}" for path in drawn if path.suffix == ".png")]
-    parts = ["# Which test may be trusted here", ""]
-    parts += _section("Findings", found) + _section("Notes", list(dict.fromkeys(notes)) or ["None."])
-    parts += _section("What was run", about)
-    for heading, table in shown.items():
-        parts += [f"## {heading}\n", to_markdown(table.rename(columns={"n_documents": "items"}))]
-    parts += _section("How to read the numbers", HOW_TO_READ_DOCUMENTS if by_document else HOW_TO_READ)
-    parts += _section("Files", files)
-    return "\n".join(parts), found
+    sections = [
+        Section("Findings", [bullets(list(map(sentence, found)))]),
+        warnings_section(list(map(sentence, dict.fromkeys(notes))), "Notes"),
+        Section("What was run", [bullets(list(map(sentence, about)))]),
+        *(Section(heading, [table(frame.rename(columns=ITEMS))]) for heading, frame in shown.items()),
+        Section("How to read the numbers", [bullets(read)]),
+        Section("Files", [bullets(list(map(sentence, files)))]),
+    ]
+    return Report("Which test may be trusted here", sections)
 
 
-def _with_pvalues(verdicts: DataFrame) -> DataFrame:
-    """Return the table with p-values of three digits, however small, and without what is always the same."""
-    shown = verdicts.drop(columns="measure")
-    if not shown["degenerate"].any():
-        shown = shown.drop(columns="degenerate")
-    for name in ("pvalue", "pvalue_holm"):
-        shown[name] = ["" if value != value else f"{value:.3g}" for value in shown[name]]
-    return shown
+def _with_pvalues(verdicts: pd.DataFrame) -> pd.DataFrame:
+    same = ["measure"] if verdicts["degenerate"].any() else ["measure", "degenerate"]
+    shown = verdicts.drop(columns=same)
+    names = ("pvalue", "pvalue_holm")
+    pvalues = {name: shown[name].map("{:.3g}".format).replace("nan", "") for name in names}
+    return shown.assign(**pvalues)
 
 
 def shorten(notes: Sequence[str]) -> list[str]:
-    """Return the lines to print for the notes, the first few in full.
-
-    Examples
-    --------
-    >>> shorten([]), shorten(["one"])
-    ([], ['Note: one'])
-    """
+    """Return the lines to print for the notes, the first few in full."""
     once = list(dict.fromkeys(notes))
     more = [f"{len(once) - MOST_NOTES} more notes are in the summary"] if len(once) > MOST_NOTES else []
     return [f"Note: {note}" for note in once[:MOST_NOTES]] + more
 
 
-def _rounded(table: DataFrame, name: str) -> DataFrame:
-    """Return the table with a column and its ends to two significant figures."""
-    ends = (name, "low", "high")
-    known = table.loc[:, list(ends)].notna()
-    return table.assign(
-        **{
-            key: [two_figures(v) if there else "" for v, there in zip(table[key], known[key], strict=True)]
-            for key in ends
-        }
-    )
+def _rounded(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    def show(value: Any) -> str:
+        return "" if pd.isna(value) else two_figures(value)
 
-
-def _section(heading: str, lines: Sequence[str]) -> list[str]:
-    return [f"## {heading}\n", *(f"- {escape_markdown(sentence(line))}" for line in lines), ""]
+    return table.assign(**{key: table[key].astype(object).map(show) for key in (name, "low", "high")})

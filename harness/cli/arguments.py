@@ -104,9 +104,9 @@ def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
 
 def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.advise.study.advise`, the predictions read."""
-    from harness.advise.decisions import Decisions
-    from harness.advise.inputs import fingerprint, read_outcomes
-    from harness.advise.points import Plan
+    from harness.advise.files import fingerprint, read_outcomes
+    from harness.advise.files.categories import Decisions
+    from harness.advise.points import Plan, Question
 
     checked, plain = check("advise", cfg)
     shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
@@ -117,20 +117,14 @@ def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dic
     if not tests and not isinstance(outcomes, Decisions):
         raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
     plan = checked.plan.given()
-    factors = sorted({1.0, *(float(factor) for factor in plan["factors"])})
+    factors = tuple(sorted({1.0, *(float(factor) for factor in plan["factors"])}))
     shell["config"] |= {"counted": fingerprint(outcomes)}
-    given = {key: getattr(checked, key) for key in ("average", "n_replicates", "alpha", "difference")}
-    return {
-        "outcomes": outcomes,
-        "name": path.resolve().name,
-        "measure": measure,
-        "costs": _costs(tests),
-        "tests": tests,
-        "plan": Plan(**plan | {"h": tuple(sorted(plan["h"])), "factors": tuple(factors)}),
-        "figure": plain["figure"],
-        **given,
-        **shell,
-    }
+    question = Question(
+        name=path.resolve().name, measure=measure, average=checked.average, costs=_costs(tests), tests=tests,
+        n_replicates=checked.n_replicates, alpha=checked.alpha, difference=checked.difference,
+        plan=Plan(**plan | {"h": tuple(sorted(plan["h"])), "factors": factors}), seed=shell.pop("seed"),
+    )  # fmt: skip
+    return {"outcomes": outcomes, "question": question, "figure": plain["figure"], **shell}
 
 
 def _costs(tests: list[Any]) -> dict[str, float]:

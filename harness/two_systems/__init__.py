@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.advise.study import LARGEST_RANDOMIZATION, judge_pair
+from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
+from harness.advise.points import judge_pair
 from harness.errors import UserError
 from harness.measures import check_measure, difference
 from harness.two_systems.labels import count_two
@@ -208,7 +209,8 @@ def judge(
 ) -> Comparison:
     """Return the Comparison of counted outcomes; other arguments as for :func:`compare_predictions`."""
     a, b = names
-    table = judge_pair(f"{a}-{b}", counts, tests, seed, confidence).set_index("test").drop(columns="pair")
+    pair = CellPair.of(f"{a}-{b}", counts, measure, tests, costs)
+    table = judge_pair(pair, seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
     score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), SWAPPED))
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()

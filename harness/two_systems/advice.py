@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from harness.advise.needed import Floats
-from harness.advise.points import (
-    Plan,
-    deviations_around,
-    draw_generator,
-    points_of,
-    populations_of,
-    run_points,
-)
+from harness.advise.cells import CellPair
+from harness.advise.needed import deviations
+from harness.advise.points import Floats, Plan, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
-from harness.advise.study import POWERS, choose_tests
+from harness.advise.recommend import choose_tests
+from harness.advise.study import POWERS
 from harness.measures import check_measure
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.store import Store
@@ -145,19 +141,19 @@ def advise_predictions(
     comparison = judge(counts, measure, tests, names, 0.95, int(seed), warnings, **costs)
     pair = "-".join(comparison.names)
     plan = plan or Plan(factors=(1.0,))
-    population = populations_of(counts, measure, costs, plan.n_draws, draw_generator(int(seed), pair))
-    points, missing = points_of(pair, population, n_items, measure, costs, plan, alpha)
     workers = Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
-    measured = run_points(points, tests, alpha, int(seed), make_run(workers, Store(None), "advice"))
+    stage_run = functools.partial(make_run, workers, Store(None))
+    own = CellPair.of(pair, counts, measure, tests, costs).with_null().with_drawn(plan.n_draws, int(seed))
+    measured, missing = measure_pair(own, plan, alpha, int(seed), stage_run)
     sizes, power = size_table(measured, alpha), power_table(measured)
-    chosen = choose_tests(sizes, power, [one.name for one in tests], alpha, n_items)[pair, n_items]
-    around = deviations_around(population, 0.0, measure, costs)
+    chosen = choose_tests(sizes, power, own.tests, alpha, n_items)[pair, n_items]
+    around = deviations(own, 0.0)
     own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
     return Advice(
         comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,
         _tabulate(comparison.table, own_sizes, own_power, {pair: around}),
         own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True),
-        (*population.notes, *missing),
+        tuple(missing),
     )  # fmt: skip
 
 

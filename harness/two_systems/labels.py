@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.advise.predictions import (
+from harness.advise.files.predictions import (
     ACCURACY,
     PYTHON_REMEDY,
     Predictions,

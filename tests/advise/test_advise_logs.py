@@ -5,16 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from advise_files import QUICK, refusal
 
-from harness.advise.lm_eval import read_logs
+from harness.advise.files.lm_eval import read_logs
 from harness.cli import main
 from harness.errors import UserError
 
 TIME = "2024-06-10T12-34-56.789012"
-QUICK = [
-    "plan.n_sets=500", "plan.n_draws=5", "plan.n_range_sets=100", "plan.n_power_sets=100", "plan.h=[2,3]",
-    "plan.factors=[1]", "cache=null", "parallel=sequential",
-]  # fmt: skip
 
 
 def line(item, **scores):
@@ -95,71 +92,67 @@ def test_a_task_metric_and_filter_are_chosen(tmp_path):
     assert found.about == "task gsm8k, metric exact_match, filter strict, right or wrong"
 
 
-def test_what_does_not_fit_is_one_sentence(tmp_path):
-    cases = {
-        "no log": ({}, "it holds no log"),
-        "one model": ({"a": [line(0, acc=1)]}, "only a has a log"),
-        "twice": ({"a": [line(0, acc=1)] * 2, "b": [line(0, acc=1)]}, "doc_id 0 stands there twice"),
-        "limit": (
-            {"a": [line(0, acc=1)], "b": [line(i, acc=1) for i in (0, 1)]},
+ONE = [line(0, acc=1)]
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        ({}, "it holds no log"),
+        ({"a": ONE}, "only a has a log"),
+        ({"a": ONE * 2, "b": ONE}, "doc_id 0 stands there twice"),
+        (
+            {"a": ONE, "b": [line(i, acc=1) for i in (0, 1)]},
             "a has 1 items and b 2, and doc_id 1 is in the log of b but not of a",
         ),
-        "other": (
-            {"a": [line(0, acc=1)], "b": [line(0, acc=1, doc_hash="x")]},
-            "doc_id 0 is another document for b than for a",
-        ),
-        "fraction": (
-            {"a": [line(0, acc=0.5)], "b": [line(0, acc=1)]},
-            "line 1 has acc=0.5; only",
-        ),
-        "nan": ({"a": [line(0, acc=float("nan"))], "b": [line(0, acc=1)]}, "acc=NaN"),
-        "list": ({"a": [line(0, acc=[1, 2])], "b": [line(0, acc=1)]}, "there is no score that is a number"),
-        "null": ({"a": [line(0, acc=1)], "b": [line(0, acc=None)]}, "acc=null"),
-        "no id": ({"a": [{"acc": 1}], "b": [line(0, acc=1)]}, "line 1 has no doc_id"),
-        "empty": ({"a": [], "b": [line(0, acc=1)]}, "it holds no item"),
-    }
-    for name, (models, words) in cases.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        for model, lines in models.items():
-            write(folder / model / f"samples_arc_{TIME}.jsonl", lines)
-        with pytest.raises(UserError, match=words):
-            read_logs(folder)
-    (tmp_path / "text" / "a").mkdir(parents=True)
-    (tmp_path / "text" / "a" / "samples_x.jsonl").write_text("not json\n")
-    write(tmp_path / "text" / "b" / "samples_x.jsonl", [line(0, acc=1)])
-    with pytest.raises(UserError, match="line 1 is not JSON"):
-        read_logs(tmp_path / "text")
+        ({"a": ONE, "b": [line(0, acc=1, doc_hash="x")]}, "doc_id 0 is another document for b than for a"),
+        ({"a": [line(0, acc=0.5)], "b": ONE}, "line 1 has acc=0.5; only"),
+        ({"a": [line(0, acc=float("nan"))], "b": ONE}, "acc=NaN"),
+        ({"a": [line(0, acc=[1, 2])], "b": ONE}, "no score that is a number"),
+        ({"a": ONE, "b": [line(0, acc=None)]}, "acc=null"),
+        ({"a": [{"acc": 1}], "b": ONE}, "line 1 has no doc_id"),
+        ({"a": [], "b": ONE}, "it holds no item"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(tmp_path, models, words):
+    for model, lines in models.items():
+        write(tmp_path / model / f"samples_arc_{TIME}.jsonl", lines)
+    assert words in refusal(tmp_path)
 
 
-def without_hash(item, score, drop=("doc_hash",), **changed):
-    return {key: value for key, value in (line(item, acc=score) | changed).items() if key not in drop}
+def test_what_is_no_json_is_one_sentence(tmp_path):
+    for model in "ab":
+        write(tmp_path / model / "samples_x.jsonl", ONE)
+    (tmp_path / "a" / "samples_x.jsonl").write_text("not json\n")
+    assert "line 1 is not JSON" in refusal(tmp_path)
 
 
-def test_documents_are_compared_where_a_log_has_no_hash_of_them(tmp_path, capsys):
-    everything = ("doc_hash", "doc", "target")
-    cases = {
-        "doc": ([without_hash(0, 1)], [without_hash(0, 0, doc={"question": "another"})], "(doc)"),
-        "target": ([without_hash(0, 1)], [without_hash(0, 0, target="2")], "(target)"),
-        "one hash": ([line(0, acc=1)], [without_hash(0, 0, doc={"question": "another"})], "(doc)"),
-        "no doc": ([line(0, acc=1)], [without_hash(0, 0, ("doc_hash", "doc"), target="2")], "(target)"),
-    }
-    for name, (a, b, words) in cases.items():
-        for model, lines in (("a", a), ("b", b)):
-            write(tmp_path / name / model / f"samples_arc_{TIME}.jsonl", lines)
-        out = tmp_path / "out"
-        assert main(["advise", f"predictions={tmp_path / name}", f"out={out}", *QUICK]) == 2
-        (said,) = capsys.readouterr().err.strip().splitlines()
-        assert f"doc_id 0 is another document for b than for a {words}" in said
-        assert not out.exists()
-    same = ([line(0, acc=1)], [without_hash(0, 0, doc=dict(reversed(line(0)["doc"].items())))])
-    nothing = ([line(0, acc=1)], [without_hash(0, 0, everything)])
-    for name, logged, compared in (("same", same, True), ("nothing", nothing, False)):
-        for model, lines in zip("ab", logged, strict=True):
-            write(tmp_path / name / model / f"samples_arc_{TIME}.jsonl", lines)
-        about = read_logs(tmp_path / name).about
-        assert about.endswith("right or wrong") == compared
-        assert ("nothing in the logs shows that their documents are the same" in about) != compared
+def without(item, score, *keys, **changed):
+    return [{key: value for key, value in (line(item, acc=score) | changed).items() if key not in keys}]
+
+
+HASH, ALL = "doc_hash", ("doc_hash", "doc", "target")
+ANOTHER = {"doc": {"question": "another"}}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        (without(0, 1, HASH), without(0, 0, HASH, **ANOTHER), "(doc)"),
+        (without(0, 1, HASH), without(0, 0, HASH, target="2"), "(target)"),
+        (ONE, without(0, 0, HASH, **ANOTHER), "(doc)"),
+        (ONE, without(0, 0, HASH, "doc", target="2"), "(target)"),
+        (ONE, without(0, 0, HASH, doc=dict(reversed(line(0)["doc"].items()))), "right or wrong"),
+        (ONE, without(0, 0, *ALL), "(nothing in the logs shows that their documents are the same)"),
+    ],
+)
+def test_documents_are_compared_where_a_log_has_no_hash_of_them(tmp_path, a, b, words):
+    for model, lines in (("a", a), ("b", b)):
+        write(tmp_path / model / f"samples_arc_{TIME}.jsonl", lines)
+    if words in ("(doc)", "(target)"):
+        assert f"doc_id 0 is another document for b than for a {words}" in refusal(tmp_path)
+    else:
+        assert read_logs(tmp_path).about.endswith(words)
 
 
 def test_two_runs_of_one_model_are_refused(tmp_path):
@@ -174,7 +167,7 @@ def test_models_of_one_name_keep_what_stands_above(tmp_path):
     assert list(read_logs(tmp_path).decisions) == ["x/model", "y/model"]
 
 
-def test_the_command_advises_on_logs(tmp_path, capsys):
+def test_the_command_advises_on_logs(tmp_path):
     generator = np.random.default_rng(0)
     hard = generator.random(200)
     logs(
@@ -186,11 +179,9 @@ def test_the_command_advises_on_logs(tmp_path, capsys):
     assert set(table["pair"]) == {"m-0 vs m-1", "m-0 vs m-2", "m-1 vs m-2"}
     assert set(table["measure"]) == {"error"}
     assert "task arc_easy, metric acc" in (out / "summary.md").read_text()
-    for argument, words in (
-        ("measure=f1", "say right or wrong; take error"),
-        ("threshold=0.5", "threshold: 0.5 is for a table of predictions"),
-        ("filter=strict", "filter: there is no 'strict'"),
+    for asked, words in (
+        ({"measure": "f1"}, "say right or wrong; take error"),
+        ({"threshold": 0.5}, "threshold: 0.5 is for a table of predictions"),
+        ({"filter": "strict"}, "filter: there is no 'strict'"),
     ):
-        capsys.readouterr()
-        assert main(["advise", f"predictions={tmp_path / 'logs'}", argument, *QUICK]) == 2
-        assert words in capsys.readouterr().err
+        assert words in refusal(tmp_path / "logs", **asked)

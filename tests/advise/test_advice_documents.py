@@ -1,51 +1,45 @@
 """Several categories: tests by document, their nulls, and the files they are read from."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from advise_files import QUICK, read, refusal, with_text, written
+from harness.nulls.patterns import project_patterns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import binom
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from harness.advise.decisions import Decisions, one_category
-from harness.advise.document_null import nearest_null
-from harness.advise.document_points import needs_of_documents
-from harness.advise.document_tests import (
+from harness.advise.documents import document_pairs, project_documents
+from harness.advise.documents.null import nearest_null
+from harness.advise.documents.tests import (
     TESTS,
     Kinds,
     bootstrap_by_document,
-    difference_by_document,
-    influence_of_documents,
     names_of,
     randomization_by_document,
     run_test,
     wald_by_document,
 )
-from harness.advise.documents import (
-    deviation_of_documents,
-    document_pairs,
-    populations_of_documents,
-    project_documents,
-    tilt_documents,
-)
-from harness.advise.multi_label import find_form, read_decisions
+from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
+from harness.advise.needed import needed_items
+from harness.advise.points import Plan, Question
 from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main
 from harness.errors import UserError
 from harness.measures import DIFFERENCES, influence
 from harness.measures import difference as measured
-from harness.nulls import NoProjection, divergence, project, project_patterns
-from harness.runtime.parallel import run_here
+from harness.nulls import divergence, project
 from harness.significance.wald import wald
 
 Q = 1 - 1e-6
-MEASURES = ("f1", "error", "precision", "recall")
 EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
+BOTH = pytest.mark.parametrize("average", ["micro", "macro"])
 
 
 def draw(n=200, n_categories=6, systems=("a", "b"), seed=0):
@@ -70,8 +64,12 @@ AVERAGED = [
 ]
 
 
+EVERY_AVERAGE = pytest.mark.parametrize(("measure", "average", "costs"), AVERAGED)
+
+
 def pair_of(decisions, measure="f1", average="micro", costs=()):
-    (own,) = document_pairs(decisions, measure, average, costs)[0].values()
+    question = Question("drawn", measure, costs=dict(costs), average=average, plan=Plan(n_draws=2))
+    (own,) = document_pairs(decisions, question)[0]
     return own
 
 
@@ -84,28 +82,22 @@ def random_kinds(seed, measure="f1", n_categories=1):
     return shares / shares.sum(), Kinds(cells, measure)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@BOTH
 def test_the_difference_is_that_of_scikit_learn(average):
     decisions = draw()
     y, a, b = decisions.truth(), decisions.said("a"), decisions.said("b")
-    y[:, 2], a[:, 3], b[:, 3] = (
-        False,
-        False,
-        False,
-    )  # a category without a positive, one that none decides for
+    y[:, 2] = a[:, 3] = b[:, 3] = False  # a category without a positive, one that none decides for
     codes = 1 + 2 * y + 4 * a + 8 * b
     decisions = decisions._replace(codes=codes.astype(np.uint16))
     for measure, score in (("f1", f1_score), ("precision", precision_score), ("recall", recall_score)):
         own = pair_of(decisions, measure, average)
         expected = np.subtract(*(score(y, said, average=average, zero_division=0) for said in (a, b)))
-        assert difference_by_document(own.frequencies, own.kinds) == pytest.approx(expected, abs=1e-12)
+        assert own.difference(own.counts) == pytest.approx(expected, abs=1e-12)
     own = pair_of(decisions, "error", average)
-    assert difference_by_document(own.frequencies, own.kinds) == pytest.approx(
-        (y != a).mean() - (y != b).mean()
-    )
+    assert own.difference(own.counts) == pytest.approx((y != a).mean() - (y != b).mean())
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@BOTH
 def test_the_cost_is_that_of_rates_counted_by_hand(average):
     decisions = draw(seed=4)
     y, a, b = (x.astype(float) for x in (decisions.truth(), decisions.said("a"), decisions.said("b")))
@@ -119,10 +111,10 @@ def test_the_cost_is_that_of_rates_counted_by_hand(average):
     for measure, costs, parts in (("dcf", COSTS, (0.4, 0.8)), ("balanced_error", (), (0.5, 0.5))):
         own = pair_of(decisions, measure, average, costs)
         expected = cost(a, *parts) - cost(b, *parts)
-        assert difference_by_document(own.frequencies, own.kinds) == pytest.approx(expected, abs=1e-12)
+        assert own.difference(own.counts) == pytest.approx(expected, abs=1e-12)
         pooled = own.kinds.cells.sum(axis=1)
         if average == "micro":
-            known = measured(measure, **dict(costs))(own.frequencies @ pooled)
+            known = measured(measure, **dict(costs))(own.counts @ pooled)
             assert known == pytest.approx(expected, abs=1e-12)
 
 
@@ -132,26 +124,22 @@ def test_the_macro_error_is_the_micro_error():
     assert own.kinds.cells.shape[1] == 1
     by_category = pair_of(decisions, "f1", "macro")
     kinds = by_category.kinds._replace(measure="error")
-    for test in (
-        lambda *args: difference_by_document(*args),
-        lambda *args: wald_by_document(*args).statistic,
-    ):
-        assert test(by_category.frequencies, kinds) == pytest.approx(test(own.frequencies, own.kinds))
-    ours, theirs = (run_test("mcnemar_pooled", o.frequencies, k, 1, None) for o, k in
-                    ((by_category, kinds), (own, own.kinds)))  # fmt: skip
+    assert kinds.difference(by_category.counts) == pytest.approx(own.difference(own.counts))
+    ours, theirs = wald_by_document(by_category.counts, kinds), wald_by_document(own.counts, own.kinds)
+    assert ours.statistic == pytest.approx(theirs.statistic)
+    ours = run_test("mcnemar_pooled", by_category.counts, kinds, 1, None)
+    theirs = run_test("mcnemar_pooled", own.counts, own.kinds, 1, None)
     assert ours.pvalue == theirs.pvalue
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@BOTH
 def test_the_standard_error_is_that_of_category_sets(average):
     decisions = draw(seed=1)
     own = pair_of(decisions, "f1", average)
     patterns = find_patterns(outcome_codes(decisions.truth(), decisions.said("a"), decisions.said("b")))
     ratios = f1_ratios(patterns.codes, average)
-    expected = difference_by_document(own.frequencies, own.kinds) / standard_error(
-        ratios, patterns.frequencies
-    )
-    assert wald_by_document(own.frequencies, own.kinds).statistic == pytest.approx(float(expected), rel=1e-9)
+    expected = own.difference(own.counts) / standard_error(ratios, patterns.frequencies)
+    assert wald_by_document(own.counts, own.kinds).statistic == pytest.approx(float(expected), rel=1e-9)
 
 
 def test_for_one_category_it_is_the_wald_test_of_the_cells():
@@ -164,20 +152,20 @@ def test_for_one_category_it_is_the_wald_test_of_the_cells():
 
 def test_the_pooled_test_of_a_macro_average_adds_the_variances_of_categories():
     own = pair_of(draw(seed=8), "f1", "macro")
-    cells = np.einsum("k,kgc->gc", own.frequencies, own.kinds.cells)
-    n, n_categories = own.frequencies.sum(), len(cells)
+    cells = np.einsum("k,kgc->gc", own.counts, own.kinds.cells)
+    n, n_categories = own.counts.sum(), len(cells)
     variance = (cells * influence(cells, "f1") ** 2).sum() / (n * n_categories) ** 2
     expected = measured("f1")(cells).mean() / np.sqrt(variance)
-    found = run_test("wald_pooled", own.frequencies, own.kinds, 1, np.random.default_rng(0))
+    found = run_test("wald_pooled", own.counts, own.kinds, 1, np.random.default_rng(0))
     assert found.statistic == pytest.approx(expected, rel=1e-9)
 
 
 def test_many_sets_are_tested_as_each_alone(monkeypatch):
     own = pair_of(draw(60, 3), "precision", "macro")
-    sets = np.random.default_rng(0).multinomial(60, own.frequencies / 60, size=(4, 5))
+    sets = np.random.default_rng(0).multinomial(60, own.counts / 60, size=(4, 5))
     whole = {name: run_test(name, sets, own.kinds, 1, None) for name in ("wald_by_document", "wald_pooled")}
-    monkeypatch.setattr("harness.advise.document_tests._IN_CACHE", 50)
-    monkeypatch.setattr("harness.advise.document_tests._AT_ONCE", 50)
+    monkeypatch.setattr("harness.advise.documents.tests._IN_CACHE", 50)
+    monkeypatch.setattr("harness.advise.documents.tests._AT_ONCE", 50)
     for name, found in whole.items():
         parts = run_test(name, sets, own.kinds, 1, None)
         assert parts.pvalue.shape == (4, 5)
@@ -188,7 +176,7 @@ def seek_nearest(p, kinds, starts):
     """Return the least divergence that a general solver finds from the starts."""
     constraints = [
         {"type": "eq", "fun": lambda x: x.sum() - 1},
-        {"type": "eq", "fun": lambda x: float(difference_by_document(x, kinds))},
+        {"type": "eq", "fun": lambda x: float(kinds.difference(x))},
     ]
     best = np.inf
     for start in starts:
@@ -201,12 +189,12 @@ def seek_nearest(p, kinds, starts):
     return best
 
 
-@pytest.mark.parametrize(("measure", "average", "costs"), AVERAGED)
+@EVERY_AVERAGE
 def test_the_null_is_the_nearest_population(measure, average, costs):
     own = pair_of(draw(30, 3, seed=2), measure, average, costs)
-    p = own.frequencies / own.frequencies.sum()
-    q = project_documents(own.frequencies[None], own.kinds)[0]
-    assert abs(difference_by_document(q, own.kinds)) < 1e-9
+    p = own.counts / own.counts.sum()
+    q = own.null
+    assert abs(own.difference(q)) < 1e-9
     generator = np.random.default_rng(0)
     starts = [q * np.exp(generator.normal(0, 0.3, len(q))) for _ in range(3)]
     assert divergence(q, p) <= seek_nearest(p, own.kinds, starts) + 1e-6
@@ -218,13 +206,13 @@ def test_the_null_is_the_nearest_population(measure, average, costs):
 )
 def test_the_null_is_a_tilt_along_its_own_influence(measure, average, costs, seed):
     own = pair_of(draw(300, 4, seed=seed), measure, average, costs)
-    p = own.frequencies / own.frequencies.sum()
-    q = project_documents(own.frequencies[None], own.kinds)[0]
-    design = np.stack([influence_of_documents(q, own.kinds), np.ones(len(q))], axis=1)
+    p = own.counts / own.counts.sum()
+    q = own.null
+    design = np.stack([own.kinds.terms().influence(q), np.ones(len(q))], axis=1)
     exponent = np.log(q / p)
     rest = exponent - design @ np.linalg.lstsq(design, exponent, rcond=None)[0]
     assert np.abs(rest).max() < 1e-6
-    assert abs(difference_by_document(q, own.kinds)) <= 1e-8
+    assert abs(own.difference(q)) <= 1e-8
 
 
 def test_steps_find_the_null_of_micro_f1():
@@ -247,7 +235,7 @@ def test_for_one_category_the_null_is_that_of_the_cells(measure, costs):
             project_documents(counts[None], kinds)[0],
             nearest_null(counts[None] / 1_000, kinds)[0],
         ):
-            assert abs(difference_by_document(found, kinds)) <= 1e-8
+            assert abs(kinds.difference(found)) <= 1e-8
             far += bool(np.abs(found - known).max() > 1e-6)
     assert far == 0
 
@@ -264,18 +252,16 @@ def test_a_category_is_not_emptied_for_the_sake_of_the_null(monkeypatch):
         return np.einsum("k,kts->ts", q, kinds.sums())[:, 1::2]
 
     q = nearest_null(p[None], kinds)[0]
-    assert abs(difference_by_document(q, kinds)) <= 1e-8
+    assert abs(kinds.difference(q)) <= 1e-8
     assert (bottoms(q) >= 0.05 * bottoms(p)).all()
-    monkeypatch.setattr("harness.advise.document_null._LEAST", 0.0)
+    monkeypatch.setattr("harness.advise.documents.null._LEAST", 0.0)
     emptied = nearest_null(p[None], kinds)[0]
     assert (bottoms(emptied) < 1e-4 * bottoms(p)).any() or not divergence(emptied, p) < divergence(q, p)
 
 
 def test_documents_that_favour_one_alone_have_no_null():
-    cells = np.array([[0, 7], [2, 7], [7, 2]])
-    kinds = Kinds(np.eye(8, dtype=np.int64)[cells], "f1")
-    with pytest.raises(NoProjection, match="favour only one of the two in f1"):
-        project_documents(np.array([[5, 3, 2]]), kinds)
+    kinds = Kinds(np.eye(8, dtype=np.int64)[[[0, 7], [2, 7], [7, 2]]], "f1")
+    assert np.isnan(project_documents(np.array([[5, 3, 2]]), kinds)).all()
 
 
 def test_a_rare_kind_can_balance_a_common_one():
@@ -283,40 +269,40 @@ def test_a_rare_kind_can_balance_a_common_one():
     cells = np.array([[0, 0, 0, 0, 0, 0, 1, 99], [0, 0, 0, 0, 0, 1, 0, 99], [0, 0, 0, 0, 0, 0, 90, 10]])
     kinds = Kinds(cells[:, None], "error")
     q = project_documents(np.array([[0.5, 1e-12, 0.5]]), kinds)[0]
-    assert abs(difference_by_document(q, kinds)) < 1e-9
+    assert abs(kinds.difference(q)) < 1e-9
     assert (q[:2] > 0).all()
 
 
 def test_the_null_of_f1_is_that_of_document_patterns():
     own = pair_of(draw(seed=3))
-    expected = project_patterns(own.frequencies, own.kinds.cells[:, 0])
-    np.testing.assert_allclose(project_documents(own.frequencies[None], own.kinds)[0], expected, atol=1e-9)
+    expected = project_patterns(own.counts, own.kinds.cells[:, 0])
+    np.testing.assert_allclose(own.null, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize(("measure", "average", "costs"), AVERAGED)
+@EVERY_AVERAGE
 def test_a_tilted_population_has_the_difference(measure, average, costs):
     own = pair_of(draw(), measure, average, costs)
-    null = populations_of_documents(own, 3, np.random.default_rng(0)).null
+    null = own.null
     for wanted in (0.01, -0.02):
-        q = tilt_documents(null, wanted, own.kinds)
-        assert difference_by_document(q, own.kinds) == pytest.approx(wanted, abs=1e-9)
+        q = own.tilt(null, wanted)
+        assert own.difference(q) == pytest.approx(wanted, abs=1e-9)
         assert q.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@BOTH
 def test_the_deviation_is_that_of_drawn_sets(average):
     own = pair_of(draw(), "f1", average)
-    null = populations_of_documents(own, 2, np.random.default_rng(0)).null
+    null = own.null
     sets = np.random.default_rng(1).multinomial(2_000, null, size=4_000)
-    measured = difference_by_document(sets, own.kinds).std() * np.sqrt(2_000)
-    assert deviation_of_documents(null, own.kinds) == pytest.approx(measured, rel=0.06)
+    measured = own.difference(sets).std() * np.sqrt(2_000)
+    assert own.deviation(null) == pytest.approx(measured, rel=0.06)
 
 
 def enumerate_exchanges(own):
     """Return the exact p-value: over every way to exchange A and B on documents that differ."""
-    rows = np.repeat(own.kinds.sums(), own.frequencies, axis=0)
+    rows = np.repeat(own.kinds.sums(), own.counts, axis=0)
     weights = own.kinds.weights()
-    observed = abs(float(difference_by_document(own.frequencies, own.kinds)))
+    observed = abs(float(own.difference(own.counts)))
     far = []
     for which in itertools.product([False, True], repeat=len(rows)):
         mask = np.array(which)[:, None, None]
@@ -326,26 +312,26 @@ def enumerate_exchanges(own):
     return np.mean(far)
 
 
-@pytest.mark.parametrize(("measure", "average", "costs"), AVERAGED)
+@EVERY_AVERAGE
 def test_randomization_is_that_of_enumeration(measure, average, costs):
     own = pair_of(draw(9, 4, seed=5), measure, average, costs)
     exact = enumerate_exchanges(own)
     n = 20_000
-    found = randomization_by_document(own.frequencies[None], own.kinds, n, np.random.default_rng(0))
+    found = randomization_by_document(own.counts[None], own.kinds, n, np.random.default_rng(0))
     hits = round(float(found.pvalue[0]) * (n + 1)) - 1
     assert binom.ppf(1 - Q, n, exact) <= hits <= binom.ppf(Q, n, exact)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@BOTH
 def test_the_bootstrap_is_that_of_documents_drawn_one_by_one(average):
     own = pair_of(draw(40, 4, seed=6), "f1", average)
-    sums = np.repeat(own.kinds.sums(), own.frequencies, axis=0)
+    sums = np.repeat(own.kinds.sums(), own.counts, axis=0)
     n = 20_000
     t = sums[np.random.default_rng(0).integers(0, 40, size=(n, 40))].sum(axis=1)
     a, b = (np.where(t[..., i + 1] > 0, t[..., i] / np.maximum(t[..., i + 1], 1), 0.0) for i in (0, 2))
     difference = ((a - b) * own.kinds.weights()).sum(axis=1)
     share = min((difference <= 0).mean(), (difference >= 0).mean())
-    found = bootstrap_by_document(own.frequencies[None], own.kinds, n, np.random.default_rng(1))
+    found = bootstrap_by_document(own.counts[None], own.kinds, n, np.random.default_rng(1))
     hits = round(float(found.pvalue[0]) * (n + 1) / 2) - 1
     spread = 5 * np.sqrt(2 * share * (1 - share) / n)
     assert abs(hits / n - share) <= spread
@@ -354,7 +340,7 @@ def test_the_bootstrap_is_that_of_documents_drawn_one_by_one(average):
 @pytest.mark.parametrize("name", TESTS[1:])
 def test_stopping_early_changes_no_verdict(name):
     own = pair_of(draw(60, 5, seed=7))
-    sets = np.random.default_rng(0).multinomial(60, own.frequencies / 60, size=60)
+    sets = np.random.default_rng(0).multinomial(60, own.counts / 60, size=60)
     whole = run_test(name, sets, own.kinds, 199, np.random.default_rng(1)).pvalue
     early = run_test(name, sets, own.kinds, 199, np.random.default_rng(1), 0.05).pvalue
     # other draws for the sets that go on, the same in law: p of those is not far
@@ -371,7 +357,7 @@ def test_documents_that_agree_are_degenerate(name):
     assert found.degenerate[0]
 
 
-@given(st.integers(0, 10_000), st.sampled_from(MEASURES))
+@given(st.integers(0, 10_000), st.sampled_from(["f1", "error", "precision", "recall"]))
 @settings(max_examples=25, deadline=None)
 def test_an_exchange_of_a_and_b_changes_the_sign_alone(seed, measure):
     decisions = draw(12, 3, seed=seed)
@@ -380,13 +366,13 @@ def test_an_exchange_of_a_and_b_changes_the_sign_alone(seed, measure):
     except UserError:  # nothing to test
         return
     other = own.kinds._replace(cells=own.kinds.cells[..., EXCHANGED])
-    one, two = wald_by_document(own.frequencies, own.kinds), wald_by_document(own.frequencies, other)
+    one, two = wald_by_document(own.counts, own.kinds), wald_by_document(own.counts, other)
     assert 0 <= one.pvalue <= 1
     assert one.pvalue == pytest.approx(float(two.pvalue))
     assert one.statistic == pytest.approx(-float(two.statistic))
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@BOTH
 def test_dependent_decisions_fool_the_pooled_test_and_not_those_by_document(average):
     """Documents on which A or B errs in every category at once: each counts for many."""
     codes = np.array(
@@ -409,7 +395,7 @@ def test_dependent_decisions_fool_the_pooled_test_and_not_those_by_document(aver
 def test_the_size_is_the_level_on_a_macro_null(measure, costs):
     """Errors that come together; N so large that every ratio is near its limit."""
     own = pair_of(draw(400, 5, seed=3), measure, "macro", costs)
-    null = project_documents(own.frequencies[None], own.kinds)[0]
+    null = own.null
     sets = np.random.default_rng(0).multinomial(1_500, null, size=4_000)
     n_rejected = (wald_by_document(sets, own.kinds).pvalue <= 0.05).sum()
     assert binom.ppf(1 - Q, 4_000, 0.045) <= n_rejected <= binom.ppf(Q, 4_000, 0.055)
@@ -422,7 +408,7 @@ def test_the_size_is_the_level_on_a_macro_null(measure, costs):
 def test_randomization_keeps_its_level_where_a_and_b_can_be_exchanged():
     own = pair_of(draw(100, 4, seed=9), "f1", "macro")
     cells = np.concatenate([own.kinds.cells, own.kinds.cells[..., EXCHANGED]])
-    shares = np.tile(own.frequencies, 2) / 200
+    shares = np.tile(own.counts, 2) / 200
     sets = np.random.default_rng(0).multinomial(80, shares, size=1_000)
     found = run_test(
         "randomization_by_document", sets, Kinds(cells, "f1"), 199, np.random.default_rng(1), 0.05
@@ -434,38 +420,30 @@ def test_randomization_keeps_its_level_where_a_and_b_can_be_exchanged():
 def test_exchanged_systems_need_as_many_documents(test):
     """The number has the power in the worse of both directions, and 300 or 4,000 sets count it."""
     own = pair_of(draw())
-    found = []
-    for seed, kinds in enumerate((own.kinds, own.kinds._replace(cells=own.kinds.cells[..., EXCHANGED]))):
-        pair = own._replace(kinds=kinds)
-        population = populations_of_documents(pair, 2, np.random.default_rng(0))
-        (part,) = needs_of_documents(
-            [("a-b", test, 0.8)], {"a-b": pair}, {"a-b": population}, 0.04, 199, 0.05, seed,
-            lambda *_: run_here,
-        )  # fmt: skip
-        found.append(int(part["n_items"]))
-    n, drawn = found[0], test == "randomization_by_document"
-    assert n == pytest.approx(found[1], rel=0.25 if drawn else 0.06)
+    other = replace(own, kinds=own.kinds._replace(cells=own.kinds.cells[..., EXCHANGED]))
+    n, exchanged = (
+        int(needed_items(pair, test, 0.04, 0.8, 0.05, seed)["n_items"])
+        for seed, pair in enumerate((own, other))
+    )
+    drawn = test == "randomization_by_document"
+    assert n == pytest.approx(exchanged, rel=0.25 if drawn else 0.06)
     powers = []
     for wanted in (0.04, -0.04):
         generator = np.random.default_rng(9)
-        shares = tilt_documents(population.null, wanted, kinds)
-        sets = generator.multinomial(n, shares, size=1_000)
-        rejected = run_test(test, sets, kinds, 199, generator, 0.05).pvalue <= 0.05
-        powers.append((rejected & (difference_by_document(sets, kinds) * wanted > 0)).mean())
+        sets = generator.multinomial(n, own.tilt(own.null, wanted), size=1_000)
+        rejected = run_test(test, sets, own.kinds, 199, generator, 0.05).pvalue <= 0.05
+        powers.append((rejected & (own.difference(sets) * wanted > 0)).mean())
     assert min(powers) == pytest.approx(0.8, abs=0.12 if drawn else 0.06)
 
 
 def test_one_sided_documents_get_an_exchanged_half():
-    cells = np.array([[1, 0, 0, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0, 0, 1]])
     codes = np.array([[3 + 4 + 8, 1]] * 30 + [[3 + 4, 1]] * 3, dtype=np.uint16)
-    pairs, notes = document_pairs(Decisions("x", ["c", "d"], ["a", "b"], codes), "f1")
-    assert "half a document with A and B exchanged was added" in notes[0]
-    own = pairs["a-b"]
-    assert len(own.kinds.cells) == len(cells) + 1
-    assert own.frequencies.sum() == 33
+    own = pair_of(Decisions("x", ["c", "d"], ["a", "b"], codes))
+    assert "half a document with A and B exchanged was added" in own.notes[0]
+    assert len(own.kinds.cells) == 3
+    assert own.counts.sum() == 33
     assert own.weights.sum() == pytest.approx(33.5)
-    null = populations_of_documents(own, 4, np.random.default_rng(0)).null
-    assert abs(difference_by_document(null, own.kinds)) < 1e-8
+    assert abs(own.difference(own.null)) < 1e-8
 
 
 # files
@@ -474,19 +452,13 @@ def test_one_sided_documents_get_an_exchanged_half():
 def tables(decisions):
     n, k = decisions.codes.shape
     said = {"y_true": decisions.truth()} | {name: decisions.said(name) for name in decisions.systems}
-    long = pd.DataFrame(
-        {"item": np.repeat(np.arange(n), k), "category": np.tile(decisions.categories, n)}
-        | {name: values.ravel().astype(int) for name, values in said.items()}
-    )
-    wide = pd.DataFrame(
-        {"id": np.arange(n)}
-        | {
-            f"{name}.{category}": values[:, i].astype(int)
-            for name, values in said.items()
-            for i, category in enumerate(decisions.categories)
-        }
-    )
-    return {"long": long, "wide": wide}
+    long = {"item": np.repeat(np.arange(n), k), "category": np.tile(decisions.categories, n)}
+    long |= {name: values.ravel().astype(int) for name, values in said.items()}
+    wide = {"id": np.arange(n)}
+    for name, values in said.items():
+        columns = zip(decisions.categories, values.T.astype(int), strict=True)
+        wide |= {f"{name}.{category}": column for category, column in columns}
+    return {"long": pd.DataFrame(long), "wide": pd.DataFrame(wide)}
 
 
 @pytest.mark.parametrize("form", ["long", "wide"])
@@ -494,16 +466,9 @@ def tables(decisions):
 def test_both_forms_and_every_format_say_the_same(tmp_path, form, ending, monkeypatch):
     monkeypatch.setattr("harness.tables.files.CELLS_AT_ONCE", 500)
     decisions = draw(150, 3, ("a", "b.1"))
-    table, path = tables(decisions)[form], tmp_path / f"p.{ending}"
-    if ending == "csv":
-        table.to_csv(path, index=False)
-    elif ending == "jsonl":
-        table.to_json(path, orient="records", lines=True)
-    else:
-        pytest.importorskip("pyarrow")
-        table.to_parquet(path)
+    table = tables(decisions)[form]
     assert find_form(list(table.columns), None, ".") == form
-    found = read_decisions(path, form)
+    found = read_decisions(written(tmp_path, table, f"p.{ending}"), form)
     assert found.systems == ["a", "b.1"]
     assert found.categories == decisions.categories
     np.testing.assert_array_equal(found.codes, decisions.codes)
@@ -512,98 +477,42 @@ def test_both_forms_and_every_format_say_the_same(tmp_path, form, ending, monkey
     np.testing.assert_array_equal(own, np.bincount(codes, minlength=8))
 
 
-LONG = "id,category,y_true,a,b\n"
-WIDE = "id,y_true.x,y_true.y,a.x,a.y,b.x,b.y\n"
-BAD = {
-    LONG + "1,x,1,1,0\n1,y,0,1,0\n2,x,0,1,0\n": "item '2' has no row for category 'y'",
-    LONG + "1,x,1,1,0\n1,x,0,1,0\n": "item '1' has two rows for category 'x'",
-    LONG + "1,x,1,1,0\n2,x,0,1,2\n": "each decision is yes or no",
-    LONG + "1,x,1,1,\n2,x,0,1,1\n": "has no value in column 'b'",
-    LONG + "1,x,0,1,0\n2,x,0,1,1\n": "the truth is no everywhere",
-    LONG + "1,x,0,1,1\n2,x,1,1,1\n": "the systems say the same of every item",
-    LONG: "it holds no item",
-    "category,y_true,a,b\nx,1,1,0\n": "needs a column of the item",
-    WIDE.replace("b.y", "b.z") + "1,1,0,1,0,1,0\n": "column 'b.z' is no SYSTEM.CATEGORY",
-    WIDE.replace(",b.x,b.y", "") + "1,1,0,1,0\n": "at least two different ones",
-    WIDE + "1,1,0,1,0,1,0\n1,1,0,1,0,1,0\n": "items 1 and 2 have the same id",
-    WIDE.replace(",b.y", "") + "1,1,0,1,0,1\n": "there is no column 'b.y'",
-    WIDE: "it holds no item",
-}
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_a_bad_file_is_one_sentence(tmp_path, capsys, text):
-    path = tmp_path / "p.csv"
-    path.write_text(text)
-    assert main(["advise", f"predictions={path}", f"out={tmp_path / 'out'}", "cache=null"]) == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1
-    assert BAD[text] in lines[0]
-    assert not (tmp_path / "out").exists()
-
-
-QUICK = [
-    "plan.n_sets=300", "plan.n_draws=3", "plan.n_range_sets=100", "plan.n_power_sets=100", "plan.h=[2,3]",
-    "plan.factors=[1]", "cache=null", "parallel=sequential",
-]  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("several") / "p.csv"
-    tables(draw(120, 5))["long"].to_csv(path, index=False)
-    return path
+    return written(tmp_path_factory.mktemp("several"), tables(draw(120, 5))["long"])
 
 
 def test_the_command_advises_by_document(file, tmp_path):
-    out = tmp_path / "out"
-    assert main(["advise", f"predictions={file}", f"out={out}", "difference=0.05", *QUICK]) == 0
+    asked = ["advise", f"predictions={file}", "difference=0.05", *QUICK]
+    out, again = tmp_path / "out", tmp_path / "again"
+    assert main([*asked, f"out={out}"]) == 0
     verdicts = pd.read_csv(out / "verdicts.csv")
     assert list(verdicts["test"]) == names_of("f1")
     assert not verdicts["recommended"].to_numpy()[-1]
     assert verdicts["recommended"].sum() == 1
     summary = (out / "summary.md").read_text()
-    for words in ("5 categories, yes or no in each", "wald_pooled takes every decision for drawn on its own"):
+    for words in ("5 categories, yes or no in each", "wald_pooled takes every decision as drawn on its own"):
         assert words in summary
-    again = tmp_path / "again"
-    arguments = [text for text in QUICK if not text.startswith("parallel")] + ["parallel.n_jobs=2"]
-    assert main(["advise", f"predictions={file}", f"out={again}", "difference=0.05", *arguments]) == 0
+    more = [text for text in asked if not text.startswith("parallel")]
+    assert main([*more, f"out={again}", "parallel.n_jobs=2"]) == 0
     for path in out.glob("*.csv"):
         assert path.read_bytes() == (again / path.name).read_bytes(), path.name
 
 
-def test_settings_of_several_categories(file, tmp_path, capsys):
-    for argument, words in (
-        ("average=mean", "average: 'mean' is not allowed; choose one of micro, macro"),
-        ("average=null", "average: None is not allowed"),
-        ("measure=auc", "measure: 'auc' is not allowed"),
-        ("category=zz", "category: 'zz' is none of the file's"),
-        ("category_column=kind", "there is no column 'kind'"),
-        ("task=arc", "task: 'arc' is for a folder"),
-    ):
-        assert main(["advise", f"predictions={file}", f"out={tmp_path / 'out'}", argument, *QUICK]) == 2
-        assert words in capsys.readouterr().err, argument
-    out = tmp_path / "one"
-    assert main(["advise", f"predictions={file}", f"out={out}", "category=c1", "test=[wald_f1]", *QUICK]) == 0
-    assert "category 'c1', yes or no" in (out / "summary.md").read_text()
-
-
-def test_macro_is_only_for_several_categories(file, tmp_path, capsys):
-    one = tmp_path / "one.csv"
-    one.write_text("id,y_true,a,b\n1,1,1,0\n2,0,0,1\n3,1,1,1\n")
+def test_settings_of_several_categories(file, tmp_path):
+    one = with_text(tmp_path, "id,y_true,a,b\n1,1,1,0\n2,0,0,1\n3,1,1,1\n")
     (tmp_path / "logs").mkdir()
-    for arguments, words in (
-        ([f"predictions={one}"], "one.csv has no column of categories"),
-        ([f"predictions={tmp_path / 'logs'}"], "logs is a folder of logs"),
-        ([f"predictions={file}", "category=c1"], "category=c1 takes one of them alone"),
+    macro = "average: 'macro' is only for several categories, and"
+    for path, asked, words in (
+        (file, {"category": "zz"}, "category: 'zz' is none of the file's"),
+        (file, {"category_column": "kind"}, "there is no column 'kind'"),
+        (file, {"task": "arc"}, "task: 'arc' is for a folder"),
+        (file, {"average": "macro", "category": "c1"}, f"{macro} category=c1 takes one of them alone"),
+        (one, {"average": "macro"}, f"{macro} {one} has no column of categories"),
+        (tmp_path / "logs", {"average": "macro"}, f"{macro} {tmp_path / 'logs'} is a folder of logs"),
     ):
-        command = ["advise", *arguments, "average=macro", f"out={tmp_path / 'out'}", *QUICK]
-        assert main(command) == 2
-        lines = capsys.readouterr().err.strip().splitlines()
-        assert len(lines) == 1
-        assert "average: 'macro' is only for several categories" in lines[0]
-        assert words in lines[0]
-        assert not (tmp_path / "out").exists()
+        assert words in refusal(path, **asked)
+    assert read(file, category="c1")[0].about == "category 'c1', yes or no"
 
 
 @pytest.mark.parametrize(
@@ -624,64 +533,54 @@ def test_the_command_takes_averages_and_costs(file, tmp_path, arguments, named, 
     own = pair_of(read_decisions(file, "long"), measure, average, costs)
     verdicts = pd.read_csv(out / "verdicts.csv")
     assert list(verdicts["test"]) == names_of(measure)
-    expected = difference_by_document(own.frequencies, own.kinds)
-    np.testing.assert_allclose(verdicts["difference"], expected, atol=1e-9)
+    np.testing.assert_allclose(verdicts["difference"], own.difference(own.counts), atol=1e-9)
     summary = (out / "summary.md").read_text()
     assert f"Measure {named};" in summary
     assert ("the mean over the categories" in summary) == (average == "macro")
     assert ("cost_fn 2, cost_fp 1, prior 0.2" in summary) == (measure == "dcf")
 
 
-def test_costs_that_do_not_fit_are_refused(file, tmp_path, capsys):
-    for arguments, words in (
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
         (["test=[dcf,dcf_eq9]", "test.dcf.prior=0.2"], "the tests have different costs"),
         (["test.dcf.cost_fn=0", "test.dcf.prior=1"], "neither a miss nor a false alarm costs anything"),
         (["test.dcf.prior=2"], "prior: 2 is not allowed"),
-    ):
-        out = tmp_path / "out"
-        assert main(["advise", f"predictions={file}", f"out={out}", "measure=dcf", *arguments, *QUICK]) == 2
-        assert words in capsys.readouterr().err
-        assert not out.exists()
+    ],
+)
+def test_costs_that_do_not_fit_are_refused(file, tmp_path, capsys, arguments, words):
+    out = tmp_path / "out"
+    assert main(["advise", f"predictions={file}", f"out={out}", "measure=dcf", *arguments, *QUICK]) == 2
+    assert words in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_a_cost_of_misses_alone_is_that_of_recall():
     decisions = draw(seed=5)
-    cost = pair_of(decisions, "dcf", "micro", (("prior", 1.0),))
-    recall = pair_of(decisions, "recall")
-    assert difference_by_document(cost.frequencies, cost.kinds) == pytest.approx(
-        -difference_by_document(recall.frequencies, recall.kinds)
-    )
-    nulls = [project_documents(own.frequencies[None], own.kinds) for own in (cost, recall)]
-    np.testing.assert_allclose(*nulls, atol=1e-9)
+    cost, recall = pair_of(decisions, "dcf", "micro", (("prior", 1.0),)), pair_of(decisions, "recall")
+    assert cost.difference(cost.counts) == pytest.approx(-recall.difference(recall.counts))
+    np.testing.assert_allclose(cost.null, recall.null, atol=1e-9)
 
 
-def test_more_than_memory_has_room_for_is_refused(file, tmp_path, capsys, monkeypatch):
+def test_more_than_memory_has_room_for_is_refused(file, monkeypatch):
     monkeypatch.setattr("harness.advise.documents.MOST_CELLS", 100)
-    out = tmp_path / "out"
-    assert main(["advise", f"predictions={file}", f"out={out}", "average=macro", *QUICK]) == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1
-    assert "category=NAME for one of the categories" in lines[0]
-    assert not out.exists()
+    assert "category=NAME for one of the categories" in refusal(file, average="macro")
 
 
-def test_a_file_without_a_null_is_refused(tmp_path, capsys):
-    path = tmp_path / "p.csv"
-    rows = [f"{i},{c},{y},{y},0\n" for i in range(20) for c, y in (("x", int(i < 10)), ("y", int(i % 2)))]
-    path.write_text(LONG + "".join(rows))
-    for average in ("micro", "macro"):
-        code = main(
-            ["advise", f"predictions={path}", f"out={tmp_path / average}", f"average={average}", *QUICK]
-        )
-        error = capsys.readouterr().err
-        assert code == 0 or "no population of items like these has a difference of 0 in f1" in error
+def test_a_file_without_a_null_is_refused_unless_exchanged_documents_give_one(tmp_path):
+    rows = [f"{i},{c},{y},{y},0" for i in range(20) for c, y in (("x", int(i < 10)), ("y", int(i % 2)))]
+    path = with_text(tmp_path, "\n".join(["id,category,y_true,a,b", *rows, ""]))
+    assert "no population was found with a difference of 0; another average" in refusal(path)
+    (own,) = read(path, average="macro")[1]
+    assert "half a document with A and B exchanged was added" in own.notes[0]
 
 
 @pytest.mark.parametrize("name", names_of("precision"))
 def test_a_pooled_precision_of_nothing_decides_nothing(name):
     """B never says yes in any category: its precision is 0/0."""
     cells = np.array([[0, 0, 1, 0, 0, 0, 0, 2], [0, 0, 0, 1, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0, 0, 2]])
-    kinds = Kinds(cells[:, None], "precision")
-    found = run_test(name, np.array([[30, 5, 9]]), kinds, 199, np.random.default_rng(0))
+    found = run_test(
+        name, np.array([[30, 5, 9]]), Kinds(cells[:, None], "precision"), 199, np.random.default_rng(0)
+    )
     assert found.pvalue[0] == 1
     assert found.degenerate[0]

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from advise_files import QUICK
 
 from harness.cli import main
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "example_predictions.py"
-QUICK = [
-    "plan.n_sets=300", "plan.n_draws=3", "plan.n_range_sets=100", "plan.n_power_sets=100", "plan.h=[2,3]",
-    "plan.factors=[1]", "cache=null", "parallel=sequential", "figure.formats=[png]",
-]  # fmt: skip
+SCRIPT = Path(__file__).parents[2] / "scripts" / "example_predictions.py"
 
 
 def make(folder, *more):

@@ -1,11 +1,10 @@
 """The nearest population of documents in which a weighted sum of ratios is the same for two systems.
 
-The condition is not linear in the shares. It is made so around the shares q at hand, by the influence psi of
-a document there, and the nearest shares to p under the linear condition are an exponential tilt,
-``p_i exp(-l psi_i) / Z`` (Csiszar 1975, Annals of Probability 3, 146-158, theorem 3.1). The way from q to
-them lowers ``KL(q||p) + c |d(q)|`` for every ``c > |l|``, so that steps on it settle where q is its own
-tilt: there q satisfies the first-order conditions of the nearest population (Han 1977, Journal of
-Optimization Theory and Applications 22, 297-309, on such steps).
+The condition is made linear around the shares q at hand, by the influence psi of a document there; the
+nearest shares to p are then ``p_i exp(-l psi_i) / Z`` (Csiszar 1975, Annals of Probability 3, 146-158,
+theorem 3.1). Steps towards them lower ``KL(q||p) + c |d(q)|`` for every ``c > |l|`` and settle where q is its
+own tilt, which is the first-order condition (Han 1977, Journal of Optimization Theory and Applications 22,
+297-309).
 """
 
 from typing import NamedTuple
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from harness.advise.document_tests import Kinds, difference_of_totals, slopes_of_totals
+from harness.advise.documents.tests import Kinds, Terms
 from harness.nulls.projection import divergence
 
 Floats = NDArray[np.float64]
@@ -33,69 +32,42 @@ class _Condition(NamedTuple):
     """Shares p above 0, and the difference less a level as a function of shares."""
 
     p: Floats
-    sums: Floats
-    weights: Floats
+    terms: Terms
     level: float
 
-    def totals(self, q: Floats) -> Floats:
-        return (q @ self.sums.reshape(len(q), -1)).reshape(self.sums.shape[1:])
-
     def gap(self, q: Floats) -> float:
-        return float(difference_of_totals(self.totals(q), self.weights)) - self.level
+        return float(self.terms.difference(q)) - self.level
 
     def psi(self, q: Floats) -> Floats:
-        slopes = slopes_of_totals(self.totals(q), q.sum(), self.weights)
-        return np.asarray(self.sums.reshape(len(q), -1) @ slopes)
+        return self.terms.influence(q)
 
     def sizes(self, q: Floats) -> Floats:
-        """Return the bottoms of all ratios, and the measures of A and of B."""
-        totals = self.totals(q).reshape(-1, 2, 2)
+        """Return the denominators of all ratios, and the measures of A and of B."""
+        totals = self.terms.totals(q).reshape(-1, 2, 2)
         values = np.divide(
             totals[..., 0], totals[..., 1], out=np.zeros(totals.shape[:2]), where=totals[..., 1] > 0
         )
-        return np.concatenate([totals[..., 1].ravel(), self.weights @ values])
+        return np.concatenate([totals[..., 1].ravel(), self.terms.weights @ values])
 
     def keeps(self, q: Floats) -> bool:
-        """Say whether bottoms and measures are still there."""
+        """Return whether denominators and measures are still there."""
         return bool((self.sizes(q) >= _LEAST * self.sizes(self.p)).all())
 
 
 def nearest_null(shares: Floats, kinds: Kinds) -> Floats:
-    """Return shares near to given ones in KL(q||p) under which the measures of A and B agree.
+    """Return shares near to given ones in KL(q||p) under which the measures agree, NaN without any.
 
-    They satisfy the first-order conditions of the nearest population: ``log(q/p)`` is a constant less a
-    multiple of the influence of a document at q. They are not proven to be the nearest of all, for there may
-    be several such q.
-
-    Each ratio's bottom stays above a twentieth of what it was, and so do the measures of A and of B: in a
-    category that is all but emptied F1 can be anything at little cost, and on drawn sets it is 0/0. Where the
-    steps lead there, or do not settle, the
-    shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives are made (:mod:`harness.advise.tilt`): the
-    difference is 0 as well, at a larger divergence.
-
-    Parameters
-    ----------
-    shares : float array, shape (n, n_kinds)
-        Rows that sum to 1.
-    kinds : Kinds
-
-    Returns
-    -------
-    float array, shape (n, n_kinds)
-        With the same kinds above 0; NaN where no such shares were found.
-
-    Examples
-    --------
-    >>> cells = np.eye(8, dtype=int)[:, None]  # one category
-    >>> q = nearest_null(np.array([[0.1, 0.02, 0.06, 0.02, 0, 0.05, 0.03, 0.72]]), Kinds(cells, "dcf"))
-    >>> q.round(3).tolist()[0]
-    [0.101, 0.036, 0.034, 0.02, 0.0, 0.044, 0.035, 0.73]
+    They satisfy the first-order conditions of the nearest population, ``log(q/p)`` being a constant less a
+    multiple of the influence at q; there may be several such q. Each ratio's denominator stays above a
+    twentieth of what it was, and so do the measures of A and of B: in a category that is all but emptied F1
+    can be anything at little cost, and on drawn sets it is 0/0. Where the steps lead there, or do not settle,
+    the shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives are made: the difference is 0 as well, at
+    a larger divergence.
     """
-    sums, weights = kinds.sums(), kinds.weights()
-    found = np.full(shares.shape, np.nan)
+    terms, found = kinds.terms(), np.full(shares.shape, np.nan)
     for row, p in zip(found, shares, strict=True):
         there = p > 0
-        nearest = _nearest(_Condition(p[there], sums[there], weights, 0.0))
+        nearest = _nearest(_Condition(p[there], terms._replace(sums=terms.sums[there]), 0.0))
         if nearest is not None:
             row[:] = 0.0
             row[there] = nearest
@@ -134,7 +106,6 @@ def _tilt_to_null(condition: _Condition, whole: float) -> Floats | None:
 
 
 def _tilt(p: Floats, exponent: Floats) -> Floats:
-    """Return ``p_i exp(-e_i)`` with sum 1."""
     q = p * np.exp(np.maximum(exponent.min() - exponent, -_FARTHEST))
     return np.asarray(q / q.sum())
 
@@ -162,7 +133,6 @@ def _settle(condition: _Condition, q: Floats, balanced: float, small: float) -> 
 
 
 def _secant_length(q: Floats, way: Floats, way_before: Floats, moved: Floats) -> float:
-    """Return the length of a step that the change of the way on the last one suggests, and that q allows."""
     change = way - way_before
     against = -float((change * moved / q).sum())
     length = against / float((change**2 / q).sum()) if against > 0 else _LONGEST

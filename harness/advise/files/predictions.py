@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.advise.columns import REMEDY, Items, Roles, decide_scores, find_roles, read_column
+from harness.advise.files.columns import (
+    REMEDY,
+    Items,
+    Reading,
+    Roles,
+    check_holds_items,
+    find_roles,
+    read_roles,
+)
 from harness.errors import UserError
 from harness.tables.files import Table, open_table
 from harness.tables.labels import (
@@ -22,7 +30,6 @@ from harness.tables.labels import (
     check_spellings,
     is_number,
     is_whole,
-    missing_words,
     plain_label,
     same_as_truth,
     share,
@@ -30,31 +37,17 @@ from harness.tables.labels import (
 )
 
 MOST_DISTINCT = 2_000_000
-MOST_VALUES = 1_000
-"""Of a column of text or scores; one with more is refused before the whole file is read."""
+MOST_VALUES = 1_000  # of a column of text or scores; one with more is refused before the whole file is read
 PYTHON_REMEDY = "decisions in the labels of y are needed"
 ACCURACY = (
     "accuracy is 1 - error: every difference here is one of the error, and below 0 the first of the pair is "
     "the more accurate"
 )
+Rows = Mapping[tuple[str, ...], int]
 
 
 class Predictions(NamedTuple):
-    """What a file says.
-
-    Attributes
-    ----------
-    name : str
-        Of the file.
-    truth : array of str, shape (n_rows,), or None
-        None where the systems' columns say right (1) or wrong (0).
-    systems : dict of str to array of str, shape (n_rows,)
-        What each system said, in the order of the file.
-    n_items : int array, shape (n_rows,)
-        Items of each distinct row.
-    warnings, notes : tuple of str
-        What a reader of results must know first, and besides.
-    """
+    """What a file says, a row for each distinct one; `truth` is None where it says right (1) or wrong (0)."""
 
     name: str
     truth: NDArray[Any] | None
@@ -74,6 +67,16 @@ class Outcomes(NamedTuple):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def systems(self) -> list[str]:
+        """The systems' names."""
+        return list(self.decisions)
+
+    @property
+    def n_total(self) -> int:
+        """How many items the file has."""
+        return int(self.n_items.sum())
+
     def cells(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the eight counts e1..e8 of a pair of systems."""
         code = 4 * ~self.truth + 2 * ~self.decisions[b] + 1 * ~self.decisions[a]
@@ -87,7 +90,7 @@ class _Kept:
         self.labels: dict[str, int] = {}
         self.rows: Counter[tuple[int, ...]] = Counter()
 
-    def add(self, columns: Sequence[Column]) -> None:
+    def add(self, columns: Iterable[Column]) -> None:
         known = self.labels
         codes = []
         for column in columns:
@@ -106,8 +109,6 @@ class _Kept:
 def count_rows(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first place of each different row of whole numbers >= 0, and how often it occurs.
 
-    Examples
-    --------
     >>> count_rows([np.array([0, 1, 0, 1]), np.array([7, 5, 7, 2])])[1].tolist()
     [2, 1, 1]
     """
@@ -129,87 +130,48 @@ def read_predictions(
     threshold: float | None = None,
     missing: Sequence[object] = (),
 ) -> Predictions:
-    r"""Read a table with a column of truth and one for each system, in any format of `harness.tables`.
+    """Read a table with a column of truth and one for each system, in any format of `harness.tables`.
 
-    The file is read some rows at a time, and only distinct rows are kept with their numbers. Labels are
-    those of :func:`harness.tables.labels.plain_label`: 1.0 and +1 are 1, and where the truth is 0 and 1, or
-    true and false, each is the other too. A table without a truth whose columns are all 0 and 1 says right
-    and wrong.
-
-    Parameters
-    ----------
-    path : str, Path or Table
-    truth : str, optional
-        The column of the truth; where it is not given, one of ``y_true``, ``label``, ``truth``,
-        ``target`` and ``gold``.
-    systems : sequence of str, optional
-        The systems' columns; where they are not given, all others but one of ids and, beside a named truth,
-        those with names of a truth.
-    threshold : float, optional
-        The systems' columns hold scores, and a score of at least this says 1. Then the truth must be 0 and 1.
-    missing : sequence, optional
-        Words that stand for a missing value beside the empty field.
-
-    Raises
-    ------
-    UserError
-        If the file, a column or a value is missing, there are fewer than two systems or two truths, scores
-        or measurements stand where decisions are needed, a column is no system's by :func:`check_system`, two
-        spellings of one label by :func:`harness.tables.labels.check_spellings`, an item's id comes twice, or
-        there are too many distinct rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "a.csv"
-    ...     _ = file.write_text("y_true,svm,mlp\nham,ham,spam\nham,ham ,spam\nspam,spam,spam\n")
-    ...     found = read_predictions(file)
-    >>> found.truth.tolist(), list(found.systems), found.n_items.tolist()
-    (['ham', 'spam'], ['svm', 'mlp'], [2, 1])
+    The file is read some rows at a time, and only distinct rows are kept with their numbers. Labels are those
+    of :func:`harness.tables.labels.plain_label`: 1.0 and +1 are 1, and where the truth is 0 and 1, or true
+    and false, each is the other too. A table without a truth whose columns are all 0 and 1 says right and
+    wrong.
     """
     table = path if isinstance(path, Table) else open_table(path, "predictions")
-    if not table.names:
-        raise UserError(f"{table.where}: it holds no item; at least one row is needed")
-    roles = find_roles(table.where, table.names, truth, systems, graded=threshold is None)
-    items, kept, absent = Items(table, roles.columns()), _Kept(), missing_words(missing)
+    where, named, reading = table.where, systems is not None, Reading(truth, systems, threshold, missing)
+    check_holds_items(where, table.names)
+    roles = find_roles(where, table.names, reading, graded=threshold is None)
+    items, kept = Items(table, roles.columns()), _Kept()
     for part in table.parts:
-        columns = [read_column(table.where, part, name, items.n_before, absent) for name in roles.columns()]
-        if threshold is not None:
-            columns[1:] = [
-                decide_scores(table.where, name, column, float(threshold))
-                for name, column in zip(roles.systems, columns[1:], strict=True)
-            ]
-        _check_graded(table.where, roles, columns)
-        kept.add(columns)
+        columns = read_roles(where, part, roles, reading, items.n_before)
+        if roles.truth is None:
+            _check_graded(where, columns)
+        kept.add(columns.values())
         items.add(part)
-        _check_distinct(table.where, kept, roles, systems is not None)
-    warnings = [*roles.warnings, *items.finish()]
+        if roles.truth is not None:
+            _check_distinct(where, kept, roles, named)
+        if len(kept.rows) > MOST_DISTINCT:
+            more = f"more than {MOST_DISTINCT:,} different rows"
+            raise UserError(f"{where}: {more}; labels are needed, few of them")
+    warnings = (*roles.warnings, *items.finish())
     rows = _join_binary(kept.text(), graded=roles.truth is None)
     ordered = sorted(rows)
     said = [np.array(column, dtype=object) for column in zip(*ordered, strict=True)]
     found = Predictions(
-        table.path.name,
-        None if roles.truth is None else said.pop(0),
-        dict(zip(roles.systems, said, strict=True)),
-        np.array([rows[row] for row in ordered], dtype=np.int64),
-        tuple(warnings),
-        (*table.notes, *roles.notes),
-    )
+        table.path.name, None if roles.truth is None else said.pop(0),
+        dict(zip(roles.systems, said, strict=True)), np.array([rows[row] for row in ordered], dtype=np.int64),
+        warnings, (*table.notes, *roles.notes),
+    )  # fmt: skip
     if threshold is not None:
-        _check_binary_truth(table.where, found)
+        _check_binary_truth(where, found)
     else:
-        start = f"{table.where}: column"
-        named = systems is not None
-        check_predictions(found, f"{start} {roles.truth!r}", lambda name: f"{start} {name!r}", named, REMEDY)
+        call = f"{where}: column {{!r}}".format
+        check_predictions(found, call(roles.truth), call, named, REMEDY)
     return found
 
 
-def _check_graded(where: str, roles: Roles, columns: Sequence[Column]) -> None:
-    """Refuse a table without a truth in which something is neither 0 nor 1."""
-    if roles.truth is not None:
-        return
-    for name, column in zip(roles.systems, columns, strict=True):
+def _check_graded(where: str, columns: Mapping[str, Column]) -> None:
+    for name, column in columns.items():
         other = next((label for label in column.labels if label not in (*BINARY, *BINARY.values())), None)
         if other is not None:
             raise UserError(
@@ -219,42 +181,32 @@ def _check_graded(where: str, roles: Roles, columns: Sequence[Column]) -> None:
             )
 
 
-def _join_binary(rows: Mapping[tuple[str, ...], int], graded: bool) -> dict[tuple[str, ...], int]:
+def _join_binary(rows: Rows, graded: bool) -> Rows:
     """Return the rows with true and false written as 1 and 0, or the other way round, as the truth is."""
     same = BINARY if graded else same_as_truth({row[0] for row in rows})
     joined: Counter[tuple[str, ...]] = Counter()
     for row, number in rows.items():
         joined[tuple(same.get(label, label) for label in row)] += number
-    return dict(joined)
+    return joined
 
 
 def _check_distinct(where: str, kept: _Kept, roles: Roles, named: bool) -> None:
-    """Refuse text and scores before the whole file is read, for nearly every row of them is another.
+    """Refuse text and scores before the whole file is read: nearly every row of them is another.
 
     Of a file sorted by its truth the rows so far know few labels; hence one in twenty is asked for, not half.
     """
-    if min(len(kept.rows), len(kept.labels)) > MOST_VALUES and roles.truth is not None:
-        rows = kept.text()
-        labels = _count(rows, 0)
-        said = {name: _count(rows, place) for place, name in enumerate(roles.systems, 1)}
-        many = {name: own for name, own in said.items() if len(own) > MOST_VALUES}
-        if many and len(labels) > MOST_VALUES:
-            check_labels(f"{where}: column {roles.truth!r}", labels, many.values())
-        for name, own in many.items():
-            known = sum(own[label] for label in labels)
-            if 20 * known < own.total() or are_scores(own.keys() - labels, labels):
-                check_system(f"{where}: column {name!r}", own, labels, named, REMEDY)
-    if len(kept.rows) > MOST_DISTINCT:
-        raise UserError(
-            f"{where}: more than {MOST_DISTINCT:,} different rows; labels are needed, few of them"
-        )
-
-
-def _count(rows: Mapping[tuple[str, ...], int], place: int) -> Counter[str]:
-    counted: Counter[str] = Counter()
-    for row, number in rows.items():
-        counted[row[place]] += number
-    return counted
+    if min(len(kept.rows), len(kept.labels)) <= MOST_VALUES:
+        return
+    rows = kept.text()
+    numbers = np.array(list(rows.values()))
+    labels, *said = (count_labels(column, numbers) for column in zip(*rows, strict=True))
+    many = {name: own for name, own in zip(roles.systems, said, strict=True) if len(own) > MOST_VALUES}
+    if many and len(labels) > MOST_VALUES:
+        check_labels(f"{where}: column {roles.truth!r}", labels, many.values())
+    for name, own in many.items():
+        known = sum(own[label] for label in labels)
+        if 20 * known < own.total() or are_scores(own.keys() - labels, labels):
+            check_system(f"{where}: column {name!r}", own, labels, named, REMEDY)
 
 
 def _check_binary_truth(where: str, found: Predictions) -> None:
@@ -271,17 +223,7 @@ def check_predictions(
 ) -> None:
     """Refuse measurements, columns that are no system's, and two spellings of one label.
 
-    Parameters
-    ----------
-    found : Predictions
-    truth : str
-        Begins the sentence on the truth.
-    call : callable
-        Name of a system -> the beginning of a sentence on it.
-    named : bool
-        Whether the systems were named as such.
-    remedy : str
-        Ends the sentence on a system.
+    `truth` and `call` begin the sentences, `remedy` ends them; `named`: the user said that these are systems.
     """
     if found.truth is None:
         return
@@ -295,10 +237,10 @@ def check_predictions(
             check_system(call(name), own, labels, named, remedy)
 
 
-def count_labels(values: NDArray[Any], n_items: NDArray[np.int64]) -> Counter[str]:
+def count_labels(values: Iterable[str], n_items: NDArray[np.int64]) -> Counter[str]:
     """Return how many items have each label."""
     counted: Counter[str] = Counter()
-    for label, number in zip(values.tolist(), n_items.tolist(), strict=True):
+    for label, number in zip(values, n_items.tolist(), strict=True):
         counted[label] += number
     return counted
 
@@ -306,39 +248,11 @@ def count_labels(values: NDArray[Any], n_items: NDArray[np.int64]) -> Counter[st
 def check_system(
     where: str, said: Mapping[str, int], labels: Collection[str], named: bool, remedy: str
 ) -> None:
-    """Refuse what is no system's decisions.
+    """Refuse what is no system's decisions, `said` being the items on which it says each value.
 
-    A column that was not named as a system's must show that it is one: on most items it says a label of the
-    truth. Columns of text, names or numbers of rows say none, or few by chance; a system chooses among the
-    labels, and mostly does even where it fails to answer now and then. What was named may hold answers of any
-    kind, as to open questions; but without one label of the truth it is wrong on every item whatever the
-    truth, and there is nothing to test.
-
-    Parameters
-    ----------
-    where : str
-        Begins the sentence: the file and column, or the argument.
-    said : mapping of str to int
-        Items on which it says each value.
-    labels : collection of str
-        Those of the truth.
-    named : bool
-        Whether it was named as a system's.
-    remedy : str
-        Ends the sentence.
-
-    Raises
-    ------
-    UserError
-        If it says no label of the truth, or was not named and says one on fewer than half of the items, or
-        holds scores.
-
-    Examples
-    --------
-    >>> check_system("b", {"ham": 6, "no answer": 4}, ["ham", "spam"], named=False, remedy="no")
-    >>> check_system("b", {"ham": 4, "Hi": 6}, ["ham", "yes"], named=False, remedy="no")
-    Traceback (most recent call last):
-    harness.errors.UserError: b says a label of the truth (ham, yes) on 4 of 10 items, and 'Hi' on another; no
+    A column that the user did not name must say a label of the truth on most items: text, names or numbers of
+    rows say none, or few by chance. What was named may hold answers of any kind, as to open questions; but
+    without one label of the truth it is wrong on every item whatever the truth.
     """
     strange = sorted(said.keys() - set(labels))
     if not strange:
@@ -372,9 +286,8 @@ def are_scores(strange: Collection[str], labels: Collection[str], named: bool = 
 
 def default_measure(predictions: Predictions, positive: object = None) -> str:
     """Return "f1" where it is plain which label is positive, else "error"."""
-    if predictions.truth is None:
-        return "error"
-    return "f1" if positive is not None or plain_positive(set(predictions.truth)) else "error"
+    plain = predictions.truth is not None and (positive is not None or plain_positive(set(predictions.truth)))
+    return "f1" if plain else "error"
 
 
 def plain_positive(labels: Collection[str]) -> str | None:
@@ -395,67 +308,48 @@ def as_outcomes(
     A label that the truth lacks is wrong. For other measures than the error it is not the positive label
     where the truth has more than two; where it has two, it is refused.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    measure : str
-        For ``"error"`` any number of labels will do.
-    positive : object, optional
-        The positive label; where it is not given, one of 1, true, yes, pos, positive.
-    call : callable
-        Name of a system -> the beginning of a sentence on it.
-    remedy : str
-        Ends that sentence.
-
-    Raises
-    ------
-    UserError
-        If there is one label only, `positive` is none of the labels, or is needed and not plain, or the table
-        says right and wrong and the measure is not the error.
-
-    Examples
-    --------
     >>> table = Predictions("x", np.array(["a", "b"], object), {"s": np.array(["a", "a"], object),
     ...                     "t": np.array(["b", "b"], object)}, np.array([3, 2]))
     >>> as_outcomes(table, "error").cells("s", "t").tolist()
     [0, 2, 3, 0, 0, 0, 0, 0]
     """
-    if predictions.truth is None:
-        return _graded_outcomes(predictions, measure, positive)
-    truth, n_items = predictions.truth, predictions.n_items
+    truth, n_items, more = predictions.truth, predictions.n_items, (predictions.warnings, predictions.notes)
+    if truth is None:
+        _check_only_graded(predictions, measure, positive)
+        right = {name: values == "1" for name, values in predictions.systems.items()}
+        return Outcomes(np.ones(len(n_items), dtype=bool), right, n_items, "no truth, right or wrong", *more)
     labels = sorted(set(truth))
+    wanted = _find_wanted(predictions.name, labels, measure, positive)
+    effect = "counts as wrong" if measure == "error" else f"counts as not {wanted!r}"
+    warnings = list(predictions.warnings)
+    is_wanted = np.asarray(truth == wanted if wanted is not None else np.ones(len(truth)), dtype=bool)
+    decisions = {}
+    for name, values in predictions.systems.items():
+        said = count_labels(values, n_items)
+        if len(labels) == 2 and measure != "error":
+            _refuse_unknown(call(name), said, labels, measure, remedy)
+        warnings += tell_unknown(name, said, labels, effect)
+        decisions[name] = values == (truth if wanted is None else wanted)
+        if measure == "error":
+            decisions[name] = np.where(np.isin(values, labels), decisions[name], ~is_wanted)
+    about = f"{len(labels)} labels, right or wrong" if wanted is None else f"positive label {wanted!r}"
+    return Outcomes(is_wanted, decisions, n_items, about, tuple(warnings), predictions.notes)
+
+
+def _find_wanted(name: str, labels: Sequence[str], measure: str, positive: object) -> str | None:
     if len(labels) < 2:
-        raise UserError(
-            f"predictions={predictions.name}: every item's truth is {labels[0][:40]!r}; two labels are needed"
-        )
+        one = labels[0][:40]
+        raise UserError(f"predictions={name}: every item's truth is {one!r}; two labels are needed")
     wanted = plain_positive(labels) if positive is None else _find_label(positive, labels)
     if wanted is None and measure != "error":
         raise UserError(
             f"positive: which label is positive is not plain for measure={measure}; name one of "
             f"{', '.join(label[:40] for label in labels[:20])}, or take measure=error"
         )
-    effect = "counts as wrong" if measure == "error" else f"counts as not {wanted!r}"
-    warnings = list(predictions.warnings)
-    for name, values in predictions.systems.items():
-        said = count_labels(values, n_items)
-        if len(labels) == 2 and measure != "error":
-            _refuse_unknown(call(name), said, labels, measure, remedy)
-        warnings += tell_unknown(name, said, labels, effect)
-    if wanted is None:
-        right = {name: values == truth for name, values in predictions.systems.items()}
-        about = f"{len(labels)} labels, right or wrong"
-        return Outcomes(np.ones(len(truth), bool), right, n_items, about, tuple(warnings), predictions.notes)
-    is_wanted = np.asarray(truth == wanted, dtype=bool)
-    decisions = {name: values == wanted for name, values in predictions.systems.items()}
-    if measure == "error":
-        for name, values in predictions.systems.items():
-            unknown = ~np.isin(values, labels)
-            decisions[name] = np.where(unknown, ~is_wanted, decisions[name])
-    about = f"positive label {wanted!r}"
-    return Outcomes(is_wanted, decisions, n_items, about, tuple(warnings), predictions.notes)
+    return wanted
 
 
-def _graded_outcomes(predictions: Predictions, measure: str, positive: object) -> Outcomes:
+def _check_only_graded(predictions: Predictions, measure: str, positive: object) -> None:
     if measure != "error" or positive is not None:
         what = f"measure: {measure}" if measure != "error" else f"positive: {positive!r}"
         raise UserError(
@@ -464,10 +358,6 @@ def _graded_outcomes(predictions: Predictions, measure: str, positive: object) -
         )
     if predictions.n_items.sum() < 2:
         raise UserError(f"predictions={predictions.name}: it holds one item; at least two are needed")
-    right = {name: values == "1" for name, values in predictions.systems.items()}
-    truth = np.ones(len(predictions.n_items), dtype=bool)
-    about = "no truth, right or wrong"
-    return Outcomes(truth, right, predictions.n_items, about, predictions.warnings, predictions.notes)
 
 
 def _refuse_unknown(
@@ -492,17 +382,14 @@ def _find_label(positive: object, labels: Collection[str]) -> str:
     numbers = {number: name for name, number in BINARY.items()}
     found = next((one for one in (plain, BINARY.get(plain), numbers.get(plain)) if one in labels), None)
     if found is None:
-        raise UserError(
-            f"positive: {str(positive)!r} is no label of the truth; {', '.join(labels)[:400]} are"
-        )
+        known = ", ".join(labels)[:400]
+        raise UserError(f"positive: {str(positive)!r} is no label of the truth; {known} are")
     return found
 
 
 def name_pairs(systems: Iterable[str]) -> list[tuple[str, str, str]]:
     """Return every two systems in their order, with the name of the pair.
 
-    Examples
-    --------
     >>> name_pairs(["a", "b"]), name_pairs(["x-1", "y"])
     ([('a', 'b', 'a-b')], [('x-1', 'y', 'x-1 vs y')])
     """

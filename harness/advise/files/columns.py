@@ -3,45 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from harness.errors import UserError
 from harness.tables.files import Part, Table
-from harness.tables.labels import Column, as_text, read_labels
+from harness.tables.labels import Column, as_text, missing_words, read_labels
 from harness.tables.repeats import Repeats
 
 TRUTH_NAMES = ("y_true", "label", "truth", "target", "gold")
 OTHER_TRUTHS = (
-    "y",
-    "labels",
-    "class",
-    "answer",
-    "actual",
-    "expected",
-    "gt",
-    "ground_truth",
-    "reference",
-    "y_test",
-)
+    "y", "labels", "class", "answer", "actual", "expected", "gt", "ground_truth", "reference", "y_test",
+)  # fmt: skip
 ID_NAMES = ("id", "item", "item_id", "doc_id")
 ITEM_NAMES = (*ID_NAMES, "index")
 GROUP_NAMES = (
-    "document",
-    "document_id",
-    "doc",
-    "cluster",
-    "group",
-    "passage",
-    "patient",
-    "subject",
-    "speaker",
-)
+    "document", "document_id", "doc", "cluster", "group", "passage", "patient", "subject", "speaker",
+)  # fmt: skip
 CATEGORY = "category"
 REMEDY = "systems=[NAME,NAME] names the systems' columns, truth_column=COLUMN that of the truth"
 MOST_IDS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read: the settings of ``harness advise`` of these names, None finding what is usual."""
+
+    truth: str | None = None
+    systems: Sequence[str] | None = None
+    threshold: float | None = None
+    missing: Sequence[object] = ()
+    positive: object = None
+    category_column: str | None = None
+    separator: str = "."
 
 
 class Roles(NamedTuple):
@@ -54,43 +52,34 @@ class Roles(NamedTuple):
 
     def columns(self) -> tuple[str, ...]:
         """Return the names of all."""
-        return (*([] if self.truth is None else [self.truth]), *self.systems)
+        return self.systems if self.truth is None else (self.truth, *self.systems)
 
 
-def find_roles(
-    where: str, columns: Sequence[str], truth: str | None, systems: Sequence[str] | None, graded: bool = True
-) -> Roles:
-    """Return which columns are read.
+def check_holds_items(where: str, there: object) -> None:
+    """Refuse a table without an item."""
+    if not there:
+        raise UserError(f"{where}: it holds no item; at least one row is needed")
 
-    Parameters
-    ----------
-    where : str
-        Begins every sentence about the file.
-    columns : sequence of str
-    truth : str or None
-        None takes the one with a name of a truth.
-    systems : sequence of str or None
-        None takes all other columns but those of items.
-    graded : bool
-        Whether a table without a truth may say right or wrong.
-    """
-    shown = ", ".join(columns[:20])
+
+def check_systems(where: str, chosen: Sequence[str], truth: str | None = None) -> None:
+    """Refuse fewer than two different systems beside the truth."""
+    if len(chosen) < 2 or len(set(chosen)) < len(chosen) or truth in chosen:
+        needed = "at least two different columns beside the truth are needed"
+        raise UserError(f"{where}: the systems are {', '.join(chosen) or 'none'}; {needed}")
+
+
+def find_roles(where: str, columns: Sequence[str], reading: Reading, graded: bool = True) -> Roles:
+    """Return which columns are read; `graded`: a table without a truth may say right or wrong."""
+    truth = reading.truth
     if truth is None:
-        truth = _find_truth(where, columns, systems, graded)
-    plain = set(columns) - {truth, *ITEM_NAMES, *TRUTH_NAMES}
-    if truth is None:
-        plain -= {CATEGORY}
-    chosen = (
-        [name for name in columns if name in plain] if systems is None else [str(name) for name in systems]
-    )
+        truth = _find_truth(where, columns, reading.systems, graded)
+    no_system = {truth, *ITEM_NAMES, *TRUTH_NAMES, *([CATEGORY] if truth is None else [])}
+    others = [name for name in columns if name not in no_system]
+    chosen = others if reading.systems is None else [str(name) for name in reading.systems]
     for name in [*([] if truth is None else [truth]), *chosen]:
         if name not in columns:
-            raise UserError(f"{where}: there is no column {name!r}; it has {shown}")
-    if len(chosen) < 2 or len(set(chosen)) < len(chosen) or truth in chosen:
-        raise UserError(
-            f"{where}: the systems are {', '.join(chosen) or 'none'}; at least two different columns beside "
-            "the truth are needed"
-        )
+            raise UserError(f"{where}: there is no column {name!r}; it has {', '.join(columns[:20])}")
+    check_systems(where, chosen, truth)
     return Roles(truth, tuple(chosen), *_tell_rest(columns, truth, chosen))
 
 
@@ -117,7 +106,6 @@ def _find_truth(
 def _tell_rest(
     columns: Sequence[str], truth: str | None, systems: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return warnings and notes on what is not read."""
     warnings, rest = [], [name for name in columns if name not in (truth, *systems, *ID_NAMES)]
     if truth is None:
         warnings.append(
@@ -127,20 +115,15 @@ def _tell_rest(
     groups = [name for name in rest if name.lower() in GROUP_NAMES]
     if groups:
         warnings.append(
-            f"column {groups[0]!r} is not used: if items of one {groups[0]} hang together, every test here "
-            "rejects too often"
+            f"column {groups[0]!r} is not used: if items of one {groups[0]} depend on each other, every test "
+            "here rejects too often"
         )
     left_out = ", ".join(rest[:10]) + (f" and {len(rest) - 10} more" if len(rest) > 10 else "")
     return tuple(warnings), (f"columns that are not read: {left_out}",) if rest else ()
 
 
 def read_column(
-    where: str,
-    part: Part,
-    name: str,
-    n_before: int,
-    missing: frozenset[str] = frozenset(),
-    unit: str = "item",
+    where: str, part: Part, name: str, n_before: int, unit: str, missing: frozenset[str] = frozenset()
 ) -> Column:
     """Return the labels of one column; refuse a missing one. `n_before` rows, each a `unit`, stand before."""
     column = read_labels(part[name], missing)
@@ -153,8 +136,19 @@ def read_column(
     return column
 
 
-def decide_scores(where: str, name: str, column: Column, threshold: float) -> Column:
-    """Return 1 for scores of at least `threshold` and 0 for others."""
+def read_roles(
+    where: str, part: Part, roles: Roles, reading: Reading, n_before: int, unit: str = "item"
+) -> dict[str, Column]:
+    """Return the columns of truth and systems, scores as decisions."""
+    absent = missing_words(reading.missing)
+    found = {name: read_column(where, part, name, n_before, unit, absent) for name in roles.columns()}
+    if reading.threshold is not None:
+        limit = float(reading.threshold)
+        found |= {name: _decide_scores(where, name, found[name], limit) for name in roles.systems}
+    return found
+
+
+def _decide_scores(where: str, name: str, column: Column, threshold: float) -> Column:
     said = []
     for label in column.labels:
         try:
@@ -163,7 +157,7 @@ def decide_scores(where: str, name: str, column: Column, threshold: float) -> Co
             score = np.nan
         if score != score:
             raise UserError(f"{where}: column {name!r} holds {label[:40]!r}; threshold= needs numbers")
-        said.append(int(score >= threshold))
+        said.append(score >= threshold)
     return Column(np.array(said, dtype=np.int64)[column.places], ["0", "1"])
 
 
@@ -179,37 +173,28 @@ class Items:
 
     def add(self, part: Part) -> None:
         """Take note of the next rows."""
-        from pandas.util import hash_array
-
         if self._id is None:
             self._repeats.add(part)
         elif self.n_before < MOST_IDS:
             names = [as_text(value) or "" for value in part[self._id].values]
             if not all(names):
-                raise UserError(
-                    f"{self._where}: item {self.n_before + names.index('') + 1} has no value in column "
-                    f"{self._id!r}; every item needs one, or no such column"
-                )
+                lacks = f"item {self.n_before + names.index('') + 1} has no value in column {self._id!r}"
+                raise UserError(f"{self._where}: {lacks}; every item needs one, or no such column")
             own = np.array([name.strip() for name in names], dtype=object)
-            self._hashes.append(hash_array(own, categorize=False))
+            self._hashes.append(pd.util.hash_array(own, categorize=False))
         self.n_before += len(next(iter(part.values())).values)
 
     def finish(self) -> list[str]:
         """Refuse a file without an item and one in which an id comes twice; return warnings."""
-        if not self.n_before:
-            raise UserError(f"{self._where}: it holds no item; at least one row is needed")
+        check_holds_items(self._where, self.n_before)
         if self._hashes:
             self._check_ids(np.concatenate(self._hashes))
         return [] if self._id is not None else self._repeats.warnings()
 
     def _check_ids(self, every: NDArray[np.uint64]) -> None:
-        ordered = np.sort(every)
-        if not (ordered[1:] == ordered[:-1]).any():
-            return
-        order = np.argsort(every, kind="stable")
-        same = np.flatnonzero(every[order[1:]] == every[order[:-1]])
-        place = same[np.argmin(order[same + 1])]
-        raise UserError(
-            f"{self._where}: items {order[place] + 1} and {order[place + 1] + 1} have the same {self._id}; "
-            "each is allowed once"
-        )
+        again = pd.Series(every).duplicated().to_numpy()
+        if again.any():
+            place = int(np.argmax(again))
+            first = int(np.argmax(every == every[place]))
+            two = f"items {first + 1} and {place + 1} have the same {self._id}"
+            raise UserError(f"{self._where}: {two}; each is allowed once")

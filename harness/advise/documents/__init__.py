@@ -1,0 +1,286 @@
+"""Two systems on several categories: items are drawn whole, and a set is the counts of kinds of documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from harness.advise.documents.null import nearest_null
+from harness.advise.documents.tests import (
+    DRAWING,
+    MACRO,
+    TESTS,
+    Kinds,
+    default_replicates,
+    names_of,
+    run_test,
+)
+from harness.advise.files.categories import Decisions
+from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
+from harness.errors import UserError
+from harness.nulls.projection import RATIOS
+from harness.nulls.ratios import equal_ratios
+from harness.runtime.store import Arrays
+from harness.seeding import rng
+from harness.significance.result import TestResult
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# that tests that draw replicates see at a point, which is in one direction where it is of a power curve
+MOST_SETS = {"size": 3_000, "range": 100, "power": 100, "needed": 300}
+FILE_REPLICATES = 9_999
+MOST_ITEMS_DRAWN = 5_000
+# above so many items, or kinds of them, tests that draw replicates take longer than all else
+MOST_KINDS = {"bootstrap_by_document": 500, "randomization_by_document": 2_500}
+MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
+_BALANCED = 1e-8
+_EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
+_FARTHEST = 500.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DocumentPair(Pair):
+    """A pair whose kinds of items are documents with the same outcomes in the categories.
+
+    Populations are those of the Bayesian bootstrap (Rubin 1981, Annals of Statistics 9, 130-134): a prior on
+    kinds would weigh more than the documents where most kinds are of one document.
+    """
+
+    kinds: Kinds
+    n_replicates: int
+
+    @property
+    def recommendable(self) -> tuple[str, ...]:
+        """All tests but the one that takes every decision as drawn on its own."""
+        return tuple(name for name in self.tests if name in TESTS)
+
+    @property
+    def at_once(self) -> int:
+        """As many sets as their counts and their ratios leave room for."""
+        return max(1, AT_ONCE // max(len(self.weights), len(self.kinds.weights())))
+
+    def difference(self, counts: Any) -> Floats:
+        """Return the difference of the averages."""
+        return self.kinds.difference(counts)
+
+    def deviation(self, shares: Floats) -> float:
+        """Return that of the influence of a document."""
+        psi = self.kinds.terms().influence(shares)
+        return float(np.sqrt(shares @ psi**2))
+
+    def project(self, weights: Floats) -> Floats:
+        """Return :func:`project_documents`."""
+        return project_documents(weights, self.kinds)
+
+    def tilt(self, null: Floats, wanted: float) -> Floats:
+        """Return the tilt along the documents' influence."""
+        terms = self.kinds.terms()
+        psi = np.where(null > 0, terms.influence(null), 0.0)
+        return tilt_to(null, psi, terms.difference, wanted, self.kinds.measure)
+
+    def describe(self) -> list[Any]:
+        """Return the kinds, by their hash, the measure and the number of replicates."""
+        cells = self.kinds.cells
+        content = hashlib.sha256(cells.tobytes()).hexdigest()
+        return [list(cells.shape), content, *self.kinds[1:], self.tests, self.n_replicates]
+
+    def judge(self, test: str, generator: np.random.Generator) -> TestResult:
+        """Run a test on the file's documents, with many replicates."""
+        return run_test(test, self.counts[None], self.kinds, FILE_REPLICATES, generator)
+
+    def n_sets(self, test: str, point: Point) -> int:
+        """Return fewer sets for tests that draw replicates."""
+        return min(point.n_sets, MOST_SETS[point.role]) if test in DRAWING else point.n_sets
+
+    def count(
+        self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int
+    ) -> Arrays:
+        """Count rejections on sets of documents."""
+        names = ("advice", self.name, point.role, *key, point.n_documents)
+        draws = rng(seed, *names, "documents")
+        replicates = rng(seed, *names, *(["documents"] if point.role == "needed" else []), "replicates")
+        sign = np.sign(self.difference(point.shares))
+        most = [self.n_sets(test, point) for test in tests]
+        found = np.zeros((len(COUNTED), len(tests)), dtype=np.int64)
+        for before in range(0, max(most), self.at_once):
+            n_sets = min(self.at_once, max(most) - before)
+            sets = draws.multinomial(point.n_documents, point.shares, size=n_sets)
+            for i, test in enumerate(tests):
+                counts = sets[: max(0, most[i] - before)]
+                if len(counts):
+                    result = run_test(test, counts, self.kinds, self.n_replicates, replicates, alpha)
+                    rejected = result.pvalue <= alpha
+                    wrong = rejected & (np.sign(self.difference(counts)) * sign < 0)
+                    found[:, i] += (len(counts), rejected.sum(), wrong.sum(), result.degenerate.sum())
+        return dict(zip(COUNTED, found, strict=True))
+
+
+def document_pairs(decisions: Decisions, question: Question) -> tuple[list[Pair], list[str]]:
+    """Return the pairs of a file that can be tested, and notes; UserError where there is none."""
+    truth, measure, costs = decisions.truth(), question.measure, tuple(question.costs.items())
+    if not truth.any() or truth.all():
+        one = "yes" if truth.any() else "no"
+        raise UserError(f"predictions={decisions.name}: the truth is {one} everywhere; both are needed")
+    if not Kinds(np.zeros((0, 1, 8), dtype=np.int64), measure, costs).parts():
+        raise UserError("test.dcf: neither a miss nor a false alarm costs anything; one of them must")
+    count_kinds = _kinds_by_category if question.average == MACRO and measure != "error" else _kinds_pooled
+    replicates = question.n_replicates or default_replicates(question.alpha)
+
+    def make(a: str, b: str, name: str) -> Pair | str:
+        by_a, by_b, alike = decisions.said(a), decisions.said(b), ALIKE.format(a=a, b=b, measure=measure)
+        if (by_a == by_b).all():
+            return alike
+        codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
+        cells, frequencies = count_kinds(codes)
+        kinds = Kinds(cells, measure, costs)
+        _check_room(decisions.name, kinds)
+        sums = kinds.sums()
+        if (sums[..., :2] == sums[..., 2:]).all():
+            return alike
+        return _with_null(name, kinds, frequencies, replicates)
+
+    pairs, others = find_pairs(decisions.systems, question, make)
+    tests, left_out = _tests_to_measure(pairs, measure)
+    found = [replace(pair, tests=tests) for pair in pairs]
+    return found, [*others, *left_out, *question.cost_notes(), *_explain(question, tests, replicates)]
+
+
+def _kinds_pooled(codes: NDArray[np.uint8]) -> tuple[Ints, Ints]:
+    cells = np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
+    different, frequencies = np.unique(cells, axis=0, return_counts=True)
+    return different.astype(np.int64)[:, None], frequencies
+
+
+def _kinds_by_category(codes: NDArray[np.uint8]) -> tuple[NDArray[np.integer], Ints]:
+    """Return the different rows of cells, shape (n_kinds, n_categories, 8), and how often each is."""
+    different, frequencies = np.unique(codes, axis=0, return_counts=True)
+    return np.eye(8, dtype=np.int8)[different], frequencies
+
+
+def _check_room(name: str, kinds: Kinds) -> None:
+    n_kinds, n_terms = len(kinds.cells), len(kinds.weights())
+    if n_kinds * n_terms > MOST_CELLS:
+        raise UserError(
+            f"predictions={name}: average=macro over {kinds.cells.shape[1]:,} categories with {n_kinds:,} "
+            f"different items needs more memory than is allowed ({MOST_CELLS:,} items times ratios); take "
+            "fewer items, average=micro, or category=NAME for one of the categories"
+        )
+
+
+def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) -> Pair | str:
+    """Return a pair, with some documents exchanged where it has no null without, or a note on none."""
+    counts, weights, notes = frequencies, frequencies.astype(float), list[str]()
+    null = project_documents(weights[None], kinds)[0]
+    if not np.isfinite(null).all():
+        kinds, counts, weights = _with_exchanged(kinds, frequencies)
+        null = project_documents(weights[None], kinds)[0]
+        notes.append(
+            f"no population of documents like these has a difference of 0 in {kinds.measure}; half a "
+            "document with A and B exchanged was added"
+        )
+    if not np.isfinite(null).all():
+        return f"{name}: no population was found with a difference of 0; another average may have one"
+    return DocumentPair(
+        name=name, counts=counts, weights=weights, tests=(), null=null, notes=tuple(notes),
+        kinds=kinds, n_replicates=n_replicates,
+    )  # fmt: skip
+
+
+def _with_exchanged(kinds: Kinds, frequencies: Ints) -> tuple[Kinds, Ints, Floats]:
+    """Add kinds in which A and B are exchanged, which together weigh half a document."""
+    cells = np.concatenate([kinds.cells, kinds.cells[..., _EXCHANGED]])
+    different, place = np.unique(cells, axis=0, return_inverse=True)
+    known, added = np.split(place.ravel(), 2)
+    counted = np.bincount(known, weights=frequencies, minlength=len(different))
+    more = np.bincount(added, weights=frequencies, minlength=len(different)) / frequencies.sum() / 2
+    return kinds._replace(cells=different), counted.astype(np.int64), counted + more
+
+
+def _tests_to_measure(pairs: Sequence[Pair], measure: str) -> tuple[tuple[str, ...], list[str]]:
+    n_items, n_kinds = int(pairs[0].counts.sum()), max(len(pair.counts) for pair in pairs)
+    found, notes = [], []
+    for name in names_of(measure):
+        most = MOST_KINDS.get(name, n_kinds)
+        if name not in DRAWING or (n_items <= MOST_ITEMS_DRAWN and n_kinds <= most):
+            found.append(name)
+        else:
+            notes.append(
+                f"{name} is left out above {MOST_ITEMS_DRAWN:,} items or {most:,} kinds of them (here "
+                f"{n_items:,} and {n_kinds:,}), where it is slow"
+            )
+    return tuple(found), notes
+
+
+def _explain(question: Question, names: Sequence[str], n_replicates: int) -> list[str]:
+    macro, error, found = question.average == MACRO, question.measure == "error", []
+    if macro and error:
+        found.append("the mean of the categories' errors is the error of all decisions together")
+    elif macro:
+        found.append(
+            "macro is the mean over the categories, each weighing the same; a category in which a ratio is "
+            "0/0, as where there is no positive, counts as 0 (scikit-learn's zero_division=0)"
+        )
+    if question.measure in ("dcf", "balanced_error") or (macro and not error):
+        found.append(
+            "the populations of equal systems satisfy the first-order conditions of the nearest, and are not "
+            "proven to be it; where a ratio would lose most of its items, the file's items are tilted "
+            "along their influence instead"
+        )
+    found.append(
+        f"{names[-1]} takes every decision as drawn on its own; it is shown beside the others and never "
+        "recommended: nothing says that it keeps its level where decisions on one item depend on each other"
+    )
+    drawn = [name for name in names if name in DRAWING]
+    if drawn:
+        found.append(
+            f"{' and '.join(drawn)} draw{'' if len(drawn) > 1 else 's'} {n_replicates:,} replicates for each "
+            "set that is measured, on fewer sets than the Wald test, and 9,999 on the file"
+        )
+    return found
+
+
+def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
+    """Return the shares nearest to given ones in KL(q||p) under which the measures agree, NaN without any.
+
+    For micro F1 and precision :func:`harness.nulls.ratios.equal_ratios` seeks them, with a kind for a cell.
+    For the micro error and recall a document's difference has mean 0, and the nearest shares are ``q_i ~ p_i
+    exp(t x_i)`` (Csiszar 1975, Annals of Probability 3, 146-158, theorem 3.1).
+    """
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    sums = kinds.sums()
+    single = sums.shape[1] == 1
+    if single and kinds.measure in RATIOS:
+        tops, bottoms = (side @ kinds.cells[:, 0].T.astype(float) for side in RATIOS[kinds.measure])
+        # both odds neither 0 nor infinite, as the search needs them
+        good = all((shares @ side.T > 0).all() for side in (tops, bottoms))
+        found = equal_ratios(shares, tops, bottoms) if good else np.full_like(shares, np.nan)
+    elif single:
+        found = np.stack([_mean_zero(row, sums[:, 0, 0] - sums[:, 0, 2]) for row in shares])
+    else:
+        found = nearest_null(shares, kinds)
+    gaps = kinds.difference(np.nan_to_num(found))
+    return np.where((np.abs(gaps) <= _BALANCED)[:, None], found, np.nan)
+
+
+def _mean_zero(shares: Floats, x: Floats) -> Floats:
+    """Return ``q_i ~ p_i exp(t x_i)`` with ``sum q_i x_i = 0``; NaN where x has one sign alone."""
+    own = x[shares > 0]
+    if not (own.min() < 0 < own.max()) and own.any():
+        return np.full_like(shares, np.nan)
+
+    def tilted(t: float) -> Floats:
+        exponent = t * x
+        q = shares * np.exp(exponent - exponent[shares > 0].max())
+        return np.asarray(q / q.sum())
+
+    if abs(float(shares @ x)) < 1e-15:
+        return shares
+    last = _FARTHEST / np.abs(own[own != 0]).min()
+    return tilted(brentq(lambda t: float(tilted(t) @ x), -last, last, xtol=1e-14, rtol=1e-14))

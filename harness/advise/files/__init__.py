@@ -1,0 +1,99 @@
+"""What a file of predictions or a folder of logs says, as the settings of ``harness advise`` ask for it."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
+from harness.advise.files.columns import CATEGORY, Reading
+from harness.advise.files.lm_eval import read_logs
+from harness.advise.files.predictions import (
+    ACCURACY,
+    Outcomes,
+    as_outcomes,
+    default_measure,
+    read_predictions,
+)
+from harness.errors import UserError
+from harness.runtime.store import digest
+from harness.tables.files import Table, open_table
+
+OF_LOGS = ("task", "metric", "filter")
+OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "category")
+
+
+def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Outcomes | Decisions, str]:
+    """Return what the file or the folder of logs says by the settings `given`, and the measure."""
+    if given["measure"] == "accuracy":
+        found, measure = read_outcomes(path, {**given, "measure": "error"})
+        return found._replace(notes=(*found.notes, ACCURACY)), measure
+    if path.is_dir():
+        return _read_logs(path, {**given, "category_column": given["category_column"] or None}), "error"
+    for key in OF_LOGS:
+        _refuse(given, key, "is for a folder of lm-evaluation-harness logs")
+    return _read_table(open_table(path, "predictions"), given)
+
+
+def _read_logs(path: Path, given: Mapping[str, Any]) -> Outcomes:
+    _refuse_macro(given, f"{path} is a folder of logs")
+    for key in OF_TABLES:
+        reason = f"is for a table of predictions, and {path} is a folder of logs, which say right or wrong"
+        _refuse(given, key, reason)
+    if given["measure"] not in (None, "error"):
+        raise UserError(
+            f"measure: {given['measure']} needs truth and decisions, and the logs in {path} say right or "
+            "wrong; take error, which is 1 - accuracy"
+        )
+    return read_logs(path, given["task"], given["metric"], given["filter"], given["systems"])
+
+
+def _read_table(table: Table, given: Mapping[str, Any]) -> tuple[Outcomes | Decisions, str]:
+    keys = ("systems", "threshold", "missing", "positive", "separator")
+    column, category, measure = given["category_column"], given["category"], given["measure"]
+    reading = Reading(
+        truth=given["truth_column"], category_column=column or None, **{key: given[key] for key in keys}
+    )
+    form = _form(table.names, reading, column is False)
+    if form is not None:
+        if category is not None:
+            _refuse_macro(given, f"category={category} takes one of them alone")
+        decisions = read_decisions(table, form, reading)
+        return decisions if category is None else one_category(decisions, category), measure or "f1"
+    wide = f"nor columns SYSTEM{reading.separator}CATEGORY"
+    _refuse_macro(given, f"{table.path} has no column of categories, {wide}")
+    if category is not None:
+        raise UserError(
+            f"category: {table.path} has no column `category`, {wide}; category_column=COLUMN names the "
+            "categories' own"
+        )
+    found = read_predictions(table, reading.truth, reading.systems, reading.threshold, reading.missing)
+    measure = measure or default_measure(found, reading.positive)
+    return as_outcomes(found, measure, reading.positive, f"{table.where}: column {{!r}}".format), measure
+
+
+def _form(columns: list[str], reading: Reading, no_category: bool) -> str | None:
+    aside = [CATEGORY] if no_category else []
+    if reading.category_column is None:
+        aside += [str(reading.truth), *(reading.systems or ())]
+    left = [name for name in columns if name not in aside]
+    return find_form(left, reading.category_column, reading.separator, reading.truth)
+
+
+def _refuse_macro(given: Mapping[str, Any], reason: str) -> None:
+    if given["average"] == "macro":
+        raise UserError(f"average: 'macro' is only for several categories, and {reason}; leave it out")
+
+
+def _refuse(given: Mapping[str, Any], key: str, reason: str) -> None:
+    if given[key] is not None:
+        raise UserError(f"{key}: {given[key]!r} {reason}; leave it out")
+
+
+def fingerprint(outcomes: Outcomes | Decisions) -> str:
+    """Return a hash of what was read."""
+    if isinstance(outcomes, Decisions):
+        content = hashlib.sha256(outcomes.codes.tobytes()).hexdigest()
+        return digest(outcomes.systems, outcomes.categories, list(outcomes.codes.shape), content)
+    columns = [outcomes.truth, *outcomes.decisions.values(), outcomes.n_items]
+    return digest(outcomes.systems, [column.astype(int).tolist() for column in columns])

@@ -1,0 +1,281 @@
+"""A file of predictions on several categories: of every item and category the truth and the decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.advise.files.columns import (
+    CATEGORY,
+    ID_NAMES,
+    ITEM_NAMES,
+    TRUTH_NAMES,
+    Items,
+    Reading,
+    Roles,
+    check_holds_items,
+    check_systems,
+    find_roles,
+    read_column,
+    read_roles,
+)
+from harness.advise.files.predictions import Outcomes
+from harness.errors import UserError
+from harness.tables.files import Table, open_table
+from harness.tables.labels import BINARY, POSITIVE_NAMES, Column, check_spellings, plain_label
+
+Codes = NDArray[np.uint16]
+
+MOST_DECISIONS = 200_000_000
+MOST_SYSTEMS = 14
+SEEN, TRUTH = 1, 2  # bits of a decision; those of the systems follow
+
+
+class Decisions(NamedTuple):
+    """Of every item and category the truth and what each system decided.
+
+    In `codes`, (n_items, n_categories), bit 1 is set where the truth is yes, bit 2 + i where system i says
+    yes.
+    """
+
+    name: str
+    categories: list[str]
+    systems: list[str]
+    codes: Codes
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """What the file holds, in words."""
+        return f"{len(self.categories)} categories, yes or no in each, drawn whole"
+
+    @property
+    def n_total(self) -> int:
+        """How many items the file has."""
+        return len(self.codes)
+
+    def truth(self) -> NDArray[np.bool_]:
+        """Return the truth, shape (n_items, n_categories)."""
+        return (self.codes & TRUTH) > 0
+
+    def said(self, system: str) -> NDArray[np.bool_]:
+        """Return the decisions of a system, shape (n_items, n_categories)."""
+        return (self.codes & (4 << self.systems.index(system))) > 0
+
+
+def one_category(decisions: Decisions, category: str) -> Outcomes:
+    """Return the outcomes of one category; UserError if there is none, or every truth is the same."""
+    if category not in decisions.categories:
+        known = ", ".join(decisions.categories[:20])
+        raise UserError(f"category: {category!r} is none of the file's; choose one of {known}")
+    own = decisions.codes[:, decisions.categories.index(category)]
+    codes, n_items = np.unique(own, return_counts=True)
+    truth = (codes & TRUTH) > 0
+    if truth.all() or not truth.any():
+        one = "yes" if truth.any() else "no"
+        raise UserError(f"category: every item's truth is {one} in category {category!r}; both are needed")
+    said = {name: (codes & (4 << i)) > 0 for i, name in enumerate(decisions.systems)}
+    about = f"category {category!r}, yes or no"
+    return Outcomes(truth, said, n_items.astype(np.int64), about, decisions.warnings, decisions.notes)
+
+
+def find_form(
+    columns: Sequence[str], category_column: str | None, separator: str, truth: str | None = None
+) -> str | None:
+    """Return "long" or "wide" where the columns are those of several categories, None where of one.
+
+    Long: a row per item and category. Wide: a row per item, and columns SYSTEM, separator, CATEGORY.
+    """
+    plain = any(name in columns for name in TRUTH_NAMES)
+    if category_column is not None or (CATEGORY in columns and (plain or truth is not None)):
+        return "long"
+    wide = any(name.startswith(f"{truth}{separator}") for name in columns for truth in TRUTH_NAMES)
+    return "wide" if wide and not plain else None
+
+
+def read_decisions(path: str | Path | Table, form: str, reading: Reading = Reading()) -> Decisions:  # noqa: B008
+    """Read the decisions on several categories, from a table in a form of :func:`find_form`."""
+    table = path if isinstance(path, Table) else open_table(path, "predictions")
+    check_holds_items(table.where, table.names)
+    return _read_long(table, reading) if form == "long" else _read_wide(table, reading)
+
+
+def _read_long(table: Table, reading: Reading) -> Decisions:
+    where, category = table.where, reading.category_column or CATEGORY
+    item, roles = _long_columns(table, reading, category)
+    items: dict[str, int] = {}
+    categories: dict[str, int] = {}
+    codes, n_before, labels = np.zeros((1024, 8), dtype=np.uint16), 0, set[str]()
+    for part in table.parts:
+        own, at_category = (read_column(where, part, name, n_before, "row") for name in (item, category))
+        columns = read_roles(where, part, roles, reading, n_before, "row")
+        n_before += len(own.places)
+        row, column = _places(own, items), _places(at_category, categories)
+        codes = _grown(where, codes, len(items), len(categories))
+        own_codes = encode_decisions(where, columns, reading.positive, labels)
+        _, first = np.unique(row * codes.shape[1] + column, return_index=True)
+        again = (codes[row, column] & SEEN) > 0
+        again |= ~np.isin(np.arange(len(row)), first)
+        if again.any():
+            place = int(np.argmax(again))
+            raise UserError(
+                f"{where}: item {list(items)[row[place]]!r} has two rows for category "
+                f"{list(categories)[column[place]]!r}; one is allowed"
+            )
+        codes[row, column] = own_codes
+    check_holds_items(where, items)
+    codes = codes[: len(items), : len(categories)]
+    lacking = np.argwhere((codes & SEEN) == 0)
+    if len(lacking):
+        raise UserError(
+            f"{where}: item {list(items)[lacking[0, 0]]!r} has no row for category "
+            f"{list(categories)[lacking[0, 1]]!r}; one row for each item and category is needed; "
+            "category_column=false where it is no column of categories"
+        )
+    notes = (*table.notes, *roles.notes)
+    return Decisions(table.path.name, list(categories), list(roles.systems), codes, roles.warnings, notes)
+
+
+def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, Roles]:
+    where, columns = table.where, table.names
+    if category not in columns:
+        raise UserError(f"category_column: there is no column {category!r}; it has {', '.join(columns[:20])}")
+    item = next((name for name in ID_NAMES if name in columns), None)
+    if item is None:
+        raise UserError(
+            f"{where}: a row for each item and category needs a column of the item, named one of "
+            f"{', '.join(ID_NAMES)}; it has {', '.join(columns[:20])}"
+        )
+    roles = find_roles(where, [name for name in columns if name != category], reading, graded=False)
+    _check_number(where, roles.systems)
+    return item, roles
+
+
+def _places(names: Column, known: dict[str, int]) -> NDArray[np.int64]:
+    places = [known.setdefault(name, len(known)) for name in names.labels]
+    return np.array(places, dtype=np.int64)[names.places]
+
+
+def _grown(where: str, codes: Codes, n_items: int, n_categories: int) -> Codes:
+    """Return `codes` with room for so many, at least doubled where there is too little."""
+    _check_size(where, n_items, n_categories)
+    needed = zip((n_items, n_categories), codes.shape, strict=True)
+    more = [max(n, 2 * size) - size if n > size else 0 for n, size in needed]
+    return np.pad(codes, [(0, n) for n in more]) if any(more) else codes
+
+
+def _read_wide(table: Table, reading: Reading) -> Decisions:
+    where, between = table.where, reading.separator
+    prefix, categories, names = _wide_columns(where, table.names, reading)
+    roles = [
+        Roles(f"{prefix}{between}{category}", tuple(f"{name}{between}{category}" for name in names))
+        for category in categories
+    ]
+    parts, labels = [], set[str]()
+    items = Items(table, [name for own in roles for name in own.columns()])
+    for part in table.parts:
+        _check_size(where, items.n_before + len(next(iter(part.values())).values), len(categories))
+        columns = (read_roles(where, part, role, reading, items.n_before) for role in roles)
+        parts.append(np.stack([encode_decisions(where, own, reading.positive, labels) for own in columns], 1))
+        items.add(part)
+    warnings = tuple(items.finish())
+    return Decisions(table.path.name, categories, names, np.concatenate(parts), warnings, tuple(table.notes))
+
+
+def _truth_prefix(where: str, columns: Sequence[str], reading: Reading) -> str:
+    truth, separator = reading.truth, reading.separator
+    prefixes = [truth] if truth is not None else list(TRUTH_NAMES)
+    truths = [p for p in prefixes if any(name.startswith(p + separator) for name in columns)]
+    if len(truths) > 1 and reading.systems is None:
+        raise UserError(
+            f"{where}: columns of {' and '.join(map(repr, truths))} have names of a truth; "
+            "truth_column=NAME says which it is, systems=[NAME,NAME] which are systems"
+        )
+    if not truths:
+        raise UserError(
+            f"truth_column: no column is named {truth}{separator}CATEGORY; it has {', '.join(columns[:20])}"
+        )
+    return truths[0]
+
+
+def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str, list[str], list[str]]:
+    prefix, separator, systems = _truth_prefix(where, columns, reading), reading.separator, reading.systems
+    start = prefix + separator
+    categories = [name.removeprefix(start) for name in columns if name.startswith(start)]
+    # the longest first: a category may end as another does, after a separator of its own
+    endings = sorted((separator + category for category in categories), key=len, reverse=True)
+    known: dict[str, None] = {}
+    for name in columns:
+        ending = next((ending for ending in endings if name.endswith(ending)), None)
+        if ending is not None and not name.startswith(start):
+            known[name.removesuffix(ending)] = None
+        elif ending is None and name not in ITEM_NAMES and systems is None:
+            raise UserError(
+                f"{where}: column {name!r} is no SYSTEM{separator}CATEGORY with a category of the "
+                f"truth ({', '.join(categories[:10])}); systems=[NAME,NAME] says which columns to read"
+            )
+    chosen = [name for name in known if name not in TRUTH_NAMES]
+    if systems is not None:
+        chosen = [str(name) for name in systems]
+    for name in (f"{name}{separator}{category}" for name in chosen for category in categories):
+        if name not in columns:
+            raise UserError(f"{where}: there is no column {name!r}")
+    check_systems(where, chosen)
+    _check_number(where, chosen)
+    return prefix, categories, chosen
+
+
+def _check_size(where: str, n_items: int, n_categories: int) -> None:
+    if n_items * n_categories > MOST_DECISIONS:
+        more = f"more than {MOST_DECISIONS:,} pairs of item and category"
+        raise UserError(f"{where}: {more}; fewer are needed, such as those of one category")
+
+
+def _check_number(where: str, systems: Sequence[str]) -> None:
+    if len(systems) > MOST_SYSTEMS:
+        most = f"at most {MOST_SYSTEMS} are allowed on several categories, which systems=[NAME,NAME] chooses"
+        raise UserError(f"{where}: it has {len(systems)} systems; {most}")
+
+
+def encode_decisions(
+    where: str, columns: Mapping[str, Column], positive: object, labels: set[str]
+) -> NDArray[np.uint16]:
+    """Return rows as bits, the truth's column first; `labels` holds those met so far, at most two."""
+    code: Any = SEEN
+    for bit, (name, column) in enumerate(columns.items(), 1):
+        said = [BINARY.get(label, label) for label in column.labels]
+        before = set(labels)
+        labels.update(said)
+        _check_labels(where, name, said, before, positive)
+        yes = np.array([_is_yes(label, positive) for label in said], dtype=np.uint16)
+        code = code | (yes[column.places] << bit)
+    return np.asarray(code, dtype=np.uint16)
+
+
+def _is_yes(label: str, positive: object) -> bool:
+    if positive is None:
+        return label.lower() in POSITIVE_NAMES
+    plain = plain_label(str(positive))
+    return label == BINARY.get(plain, plain)
+
+
+def _check_labels(
+    where: str, column: str, said: Sequence[str], before: Collection[str], positive: object
+) -> None:
+    """Refuse a third label, and two of which not one says yes; `before` were met in other columns or rows."""
+    labels = {*said, *before}
+    if len(labels) <= 2 and (len(labels) < 2 or sum(_is_yes(label, positive) for label in labels) == 1):
+        return
+    new = [label for label in dict.fromkeys(said) if label not in before]
+    check_spellings(f"{where}: column {column!r}", before, new)
+    beside = f" beside {', '.join(sorted(before))}" if before else ""
+    raise UserError(
+        f"{where}: on several categories each decision is yes or no, and column {column!r} says "
+        f"{', '.join(new[:5])}{beside}; positive=LABEL names yes, threshold=NUMBER takes scores, "
+        "systems=[NAME,NAME] says which columns to read"
+    )
