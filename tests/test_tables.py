@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
-from harness.advise.files.lm_eval import read_logs
 from harness.advise.files.categories import find_form, read_decisions
+from harness.advise.files.lm_eval import read_logs
 from harness.advise.files.predictions import as_outcomes, default_measure, read_predictions
 from harness.cli import main
 from harness.compare.datasets import read_csv
