@@ -94,7 +94,7 @@ class CellPair(Pair):
 
 
 def cell_pairs(outcomes: Outcomes, question: Question) -> tuple[list[Pair], list[str]]:
-    """Return the pairs of a file that have a question, and notes; UserError where there is none."""
+    """Return the pairs of a file that can be tested, and notes; UserError where there is none."""
     measure, costs, tests, notes = question.measure, question.costs, question.tests, question.cost_notes()
     if outcomes.n_total > LARGEST_RANDOMIZATION and len(tests) > 1:
         kept = [test for test in tests if "randomization" not in test.name]

@@ -452,7 +452,7 @@ def test_columns_that_are_not_read_are_told(tmp_path):
     path = csv(tmp_path, "document,y_true,a,b,text\nd,1,1,0,Hi\nd,0,1,0,Ho\n")
     found = counts(path, systems=["a", "b"])[1]
     assert found.warnings[0].startswith(
-        "column 'document' is not used: if items of one document hang together"
+        "column 'document' is not used: if items of one document depend on each other"
     )
     assert found.notes == ("columns that are not read: document, text",)
 
