@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.measures import Floats
 from harness.significance import effect_size as effects
 from harness.significance.cross_validation import corrected_resampled_t
 from harness.significance.ranks import holm
 from harness.significance.result import check_choice
-from harness.significance.t_tests import Floats, paired_differences, paired_t, unpaired_t
+from harness.significance.t_tests import paired_differences, paired_t, unpaired_t
 from harness.writing.table_text import show
 
 if TYPE_CHECKING:

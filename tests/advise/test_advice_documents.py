@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from advise_files import QUICK, read, refusal, with_text, written
-from harness.nulls.patterns import project_patterns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -35,6 +34,7 @@ from harness.errors import UserError
 from harness.measures import DIFFERENCES, influence
 from harness.measures import difference as measured
 from harness.nulls import divergence, project
+from harness.nulls.projection import project_patterns
 from harness.significance.wald import wald
 
 Q = 1 - 1e-6
