@@ -28,7 +28,7 @@ TABLES = [
     table("without a column", "category,pair,balance,e1,e2,e3,e4,e5,e6,e7\n", "lacks e8; needed are"),
     table("with a column twice", f"{HEAD},e8\n{ROW},8\n", "column e8 occurs more than once"),
     table("with a short row", f"{HEAD}\n{ROW}\nT,a-b\n", "line 3: 2 values where the header names 11"),
-    table("with a row twice", f"{HEAD}\n{ROW}\n{ROW}\n", "line 3: category 'T'", "stands there already"),
+    table("with a row twice", f"{HEAD}\n{ROW}\n{ROW}\n", "line 3: category 'T'", "there already"),
     table("with a negative count", f"{HEAD}\n{ROW[:-1]}-8\n", "line 2: e8 is '-8'", "a whole number"),
     table("with a fraction", f"{HEAD}\n{ROW}.5\n", "e8 is '8.5'"),
     table("with nan", f"{HEAD}\n{ROW[:-1]}nan\n", "e8 is 'nan'"),
@@ -101,7 +101,7 @@ def test_files_of_data(case, tmp_path, monkeypatch, capfd):
 
 POPULATIONS = [
     bad("run population=../absent.csv", "absent.csv: no such file"),
-    bad("run population=..", "being a folder"),
+    bad("run population=..", "it is a folder"),
     bad("run population=../pipe", "no regular file", make=lambda f: os.mkfifo(f / "pipe")),
     bad("run population=../t.csv", "t.csv", "lacks category", make=text("t.csv", "")),
     bad(
@@ -110,7 +110,7 @@ POPULATIONS = [
         make=text("t.csv", f"{HEAD}\n{ROW.replace('natural', 'upside')}\n"),
         name="of another balance",
     ),
-    bad("run population=/dev/zero", "/dev/zero: cannot be read, being no regular file"),
+    bad("run population=/dev/zero", "/dev/zero: cannot be read because it is no regular file"),
     bad(
         "run population=../sparse.csv",
         "1024 MiB is too large",

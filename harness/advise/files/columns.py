@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from harness.errors import UserError
@@ -181,7 +180,9 @@ class Items:
                 lacks = f"item {self.n_before + names.index('') + 1} has no value in column {self._id!r}"
                 raise UserError(f"{self._where}: {lacks}; every item needs one, or no such column")
             own = np.array([name.strip() for name in names], dtype=object)
-            self._hashes.append(pd.util.hash_array(own, categorize=False))
+            from pandas.util import hash_array
+
+            self._hashes.append(hash_array(own, categorize=False))
         self.n_before += len(next(iter(part.values())).values)
 
     def finish(self) -> list[str]:
@@ -192,7 +193,9 @@ class Items:
         return [] if self._id is not None else self._repeats.warnings()
 
     def _check_ids(self, every: NDArray[np.uint64]) -> None:
-        again = pd.Series(every).duplicated().to_numpy()
+        from pandas import Series
+
+        again = Series(every).duplicated().to_numpy()
         if again.any():
             place = int(np.argmax(again))
             first = int(np.argmax(every == every[place]))
