@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
@@ -21,6 +20,9 @@ from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -223,7 +225,9 @@ def measure_pair(
         for i, test in enumerate(pair.tests)
     ]
     columns = ["pair", "role", "n_documents", "value", "difference", "test", *COUNTED]
-    return pd.DataFrame(rows, columns=columns), [*(f"{pair.name}: {note}" for note in pair.notes), *missing]
+    from pandas import DataFrame
+
+    return DataFrame(rows, columns=columns), [*(f"{pair.name}: {note}" for note in pair.notes), *missing]
 
 
 def _count_point(pair: Pair, point: Point, alpha: float, seed: int) -> Arrays:
@@ -246,7 +250,9 @@ def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> pd.DataFrame:
         told = (np.ravel(part)[0] for part in (result.statistic, result.pvalue, result.degenerate))
         rows.append((pair.name, test, float(pair.difference(pair.counts)), low, high, *told))
     columns = ["pair", "test", "difference", "low", "high", "statistic", "pvalue", "degenerate"]
-    return pd.DataFrame(rows, columns=columns)
+    from pandas import DataFrame
+
+    return DataFrame(rows, columns=columns)
 
 
 def tilt_to(
