@@ -7,7 +7,7 @@
 stands in a cell: text with columns in braces, ``{rate}`` for the one row that is left, ``{max rate}``, ``{sum
 n_rejected}``, ``{count n_liberal>0}`` over all that are left. The table ``paper`` judges sentences: each is
 read as a condition, one of the functions below. ``statements`` are sentences of the page without a number:
-each stands there word for word, and its rows show what it needs.
+each stands there word for word (or on `page`), and its rows show what it needs.
 """
 
 import argparse

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from harness.errors import UserError
 from harness.runtime.jobs import FOLDER, read_state
 from harness.runtime.provenance import NAME, read_provenance
-from harness.runtime.store import open_new, open_regular
+from harness.runtime.store import open_regular, replacing
 from harness.writing.table_text import neutralise, restore
 
 SPREAD = "spread_over"  # in provenance.json, what tells a folder of harness/collect/spread.py from a run's
@@ -253,21 +253,12 @@ def _check_target(to: Path, common: set[str]) -> None:
 
 def _write(to: Path, rows: Iterator[list[str]]) -> int:
     """Write the rows so that a reader sees the old file or the new one; return how many below the header."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = open_new(to.parent)
-    try:
-        n = -1
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            for row in rows:
-                writer.writerow([neutralise(field) for field in row])
-                n += 1
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(to)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    n = -1
+    with replacing(to, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        for row in rows:
+            writer.writerow([neutralise(field) for field in row])
+            n += 1
     return n
 
 

@@ -34,9 +34,9 @@ def _acquire(lock: FileLock, path: Path, wait: bool) -> bool:
         except FileNotFoundError:  # whoever held the folder has removed it, being empty
             continue
         except (OSError, NotImplementedError):  # no locks here, or no room for the file
-            pass
+            return True
         return True
-    return True
+    return False
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from harness.runtime.provenance import (
     describe_software,
     write_provenance,
 )
-from harness.runtime.store import digest
+from harness.runtime.store import LOCK, digest
 
 Say = Callable[[str], None]
 
@@ -80,8 +80,8 @@ def open_run(out: Path, identity: Mapping[str, Any], say: Say) -> Iterator[RunFo
     try:
         yield run
     except UserError:
-        if state == "new":
-            (out / NAME).unlink(missing_ok=True)
+        if state == "new" and [path.name for path in out.glob("*") if path.name != LOCK] == [NAME]:
+            (out / NAME).unlink()  # nothing was begun; where something was, the same command goes on
         raise
     run.note(finished=True)
     for line in run.lines:

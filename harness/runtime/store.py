@@ -10,8 +10,9 @@ import secrets
 import stat
 import warnings
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,24 +63,31 @@ def hash_file(path: Path) -> str:
 
 
 def write_atomically(path: Path, data: bytes | memoryview) -> None:
-    """Write `data` to `path` so that a reader sees the old file or the new one, never a part.
-
-    Once it returns, the file outlives a power cut; a process that is killed within leaves at most a file
-    beside it whose name begins with `WRITING`. An OSError names `path`.
-    """
+    """Write `data` to `path` as :func:`replacing` does; an OSError names `path`."""
     try:
-        handle, temporary = _open_beside(path)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with replacing(path) as stream:
+            stream.write(data)
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+@contextlib.contextmanager
+def replacing(path: Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """Open a file that takes the place of `path` at the end: a reader sees the old one or the new, no part.
+
+    Then the file outlives a power cut; a process that is killed within leaves at most a file beside it whose
+    name begins with `WRITING`.
+    """
+    handle, temporary = _open_beside(path)
+    try:
+        with os.fdopen(handle, mode, **options) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
     _sync_folder(path.parent)
 
 
@@ -88,11 +96,11 @@ def _open_beside(path: Path) -> tuple[int, str]:
     for _ in range(9):
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            return open_new(path.parent)
-    return open_new(path.parent)
+            return _open_new(path.parent)
+    return _open_new(path.parent)
 
 
-def open_new(folder: Path) -> tuple[int, str]:
+def _open_new(folder: Path) -> tuple[int, str]:
     """Open a new file without its final name yet; return its handle and its path."""
     path = folder / f"{WRITING}{secrets.token_hex(8)}"
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | FLAGS, 0o666), str(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -31,16 +32,16 @@ SWAPPED = [0, 2, 1, 3, 4, 6, 5, 7]
 """The cells of B and A in place of those of A and B."""
 
 
-class Printed:
+class Printed(ABC):
     """What is printed, and in a notebook shown, as sentences above a table."""
 
+    @abstractmethod
     def sentences(self) -> list[str]:
         """Return what stands above the table."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shown(self) -> DataFrame:
         """Return the table as it is shown."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return "\n".join([*self.sentences(), self.shown().to_string(float_format="{:.4g}".format)])
