@@ -240,7 +240,7 @@ def check_replacement(
     replacement: object, balances: "Mapping[str, Balance]", nulls: Mapping[str, Any]
 ) -> None:
     """Refuse sets without replacement from what has no documents."""
-    made = [f"truth {name} makes a population of shares" for name in nulls]
+    made = [f"truth {', '.join(nulls)} makes a population of shares"] if nulls else []
     rescaled = [name for name, balance in balances.items() if balance.prevalence is not None]
     made += [f"balance {name} rescales the population" for name in rescaled]
     if replacement is False and made:

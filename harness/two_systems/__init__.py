@@ -233,7 +233,7 @@ def find_tests(
 
     check_measure(measure, **costs)
     if n_replicates is not None:
-        check_whole("n_replicates", n_replicates, 1)
+        check_whole("n_replicates", n_replicates, 1, ", or None,")
     names = [test] if isinstance(test, str) else test
     if names is not None and not len(names):
         raise ValueError("test: none is named; at least one is needed, or None for those of the measure")
@@ -260,10 +260,10 @@ def check_names(names: object) -> tuple[str, str]:
     return two[0], two[1]
 
 
-def check_whole(name: str, value: object, least: int) -> None:
+def check_whole(name: str, value: object, least: int, more: str = "") -> None:
     """Refuse what is no whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name}: {value!r} is not allowed; a whole number of at least {least} is")
+        raise ValueError(f"{name}: {value!r} is not allowed; a whole number of at least {least}{more} is")
 
 
 def check_share(name: str, value: object) -> None:

@@ -336,7 +336,7 @@ def test_workers_and_other_truths_do_not_change_a_byte(outcomes, tmp_path):
         ("nulls.prevalence_sizes=[0]", "nulls.prevalence_sizes: 0 is not allowed"),
         ("+nulls.sizes=[5]", "nulls.sizes: there is no such key"),
         ("truth=[exactnull]", "exactnull"),
-        ("sets.replacement=false", "sets.replacement=false: truth exact_null makes"),
+        ("sets.replacement=false", "sets.replacement=false: truth exact_null, joint_null makes"),
         ("truth.exact_null._target_=harness.measures.f1", "truth.exact_null._target_: "),
         ("balance=[stratified]", "balance: a null has a prevalence of its own"),
     ],
