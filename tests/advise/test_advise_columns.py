@@ -197,7 +197,7 @@ NOISE = np.random.default_rng(0).random(N)
             r"a: it says a label of the truth \(x, y, z\) on 0 of 60 items",
         ),
         ((XY, XA, TEXT, "error"), {}, "b: it says a label of the truth"),
-        (GOOD, {"n_replicates": 0}, "^n_replicates: 0 is not allowed; a whole number of at least 1, or None, is"),
+        (GOOD, {"n_replicates": 0}, "^n_replicates: 0 is not allowed; a whole number of at least 1, or None"),
         (GOOD, {"n_replicates": 1.5}, r"^n_replicates: 1\.5 is not"),
         (GOOD, {"n_replicates": True}, "^n_replicates: True is not"),
         (GOOD, {"names": ("x", "x", "z")}, r"^names: \('x', 'x', 'z'\) is not allowed; two different"),
