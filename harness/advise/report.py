@@ -16,7 +16,7 @@ from harness.advise.files.predictions import Outcomes, name_pairs
 from harness.advise.points import Plan, Question, plan_at
 from harness.advise.recommend import EQUAL_POWER
 from harness.advise.recommend import TOLERANCE as LIMIT
-from harness.results.captions import sentence
+from harness.writing.prose import sentence
 from harness.writing.report import Report, Section, bullets, table, warnings_section
 
 Tables = Mapping[str, pd.DataFrame]

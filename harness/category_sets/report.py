@@ -16,10 +16,11 @@ from harness.category_sets.findings import (
 )
 from harness.category_sets.variants import METHODS, quantity_words, records
 from harness.drawing.style import check_options, figure_style, save_figure
-from harness.results.captions import SIGN, corpus_notes, corpus_sentence, number, sentence
+from harness.results.captions import SIGN, corpus_notes, corpus_sentence
 from harness.results.names import read_table
 from harness.runtime.provenance import read_provenance
 from harness.writing.captions import write_captions
+from harness.writing.prose import number, sentence
 from harness.writing.report import Report, Section, bullets, text, warnings_section
 from harness.writing.report import table as table_block
 

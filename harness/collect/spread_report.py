@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.collect.join import SPREAD
-from harness.results.captions import SIGN, corpus_notes, corpus_sentence, sentence, truth_sentences
+from harness.results.captions import SIGN, corpus_notes, corpus_sentence, truth_sentences
 from harness.results.category_verdicts import SINGLE, mean_words
 from harness.results.names import (
     NULL_TRUTHS,
@@ -22,6 +22,7 @@ from harness.results.names import (
 from harness.results.truth_scores import STATEMENTS, total_scores, truth_name
 from harness.results.verdicts import count_words, size_truth, told_curves
 from harness.run.findings.paper import Conclusion, papers_conclusions
+from harness.writing.prose import sentence
 from harness.writing.report import (
     REDRAW,
     Report,

@@ -25,12 +25,12 @@ from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_varia
 from harness.compare.variance_sources import split_variance
 from harness.compare.wine_tables import ERROR_RATES, is_wine_report
 from harness.drawing.style import NOMINAL_LINE, PAPER_LOOKS, nominal_handle
-from harness.results.captions import sentence
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
 from harness.significance.mcnemar import mcnemar
+from harness.writing.prose import sentence
 from harness.writing.report import Report, Section, bullets, table, text
 from harness.writing.table_text import to_csv
 

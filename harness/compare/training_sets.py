@@ -20,10 +20,10 @@ from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.features import AsStored, Dictionary, TfIdf
-from harness.results.captions import sentence
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
+from harness.writing.prose import sentence
 from harness.writing.report import Captioned, Report
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.results.names import FEW_CATEGORIES, Panel, nulls_alone, select
 from harness.results.truth_scores import truth_name
+from harness.writing.prose import number, sentence
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,31 +52,6 @@ BARS = (
     "qualifying categories: hollow dots with the number (ΔF1 over ΔCerr where both are few), no line and no "
     "band."
 )
-
-
-def number(value: object) -> str:
-    """Return a whole number with thousands apart, other values as they are, "not recorded" for none.
-
-    Examples
-    --------
-    >>> number(798809), number(None)
-    ('798,809', 'not recorded')
-    """
-    if value is None:
-        return "not recorded"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def sentence(text: str) -> str:
-    """Return `text` with a stop at its end.
-
-    Examples
-    --------
-    >>> sentence("MCAT is missing"), sentence("Is it?")
-    ('MCAT is missing.', 'Is it?')
-    """
-    text = " ".join(str(text).split())
-    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def corpus_notes(provenance: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,6 @@ from harness.results.captions import (
     SIGN,
     corpus_notes,
     corpus_sentence,
-    sentence,
     sets_sentence,
     truth_sentences,
 )
@@ -35,6 +34,7 @@ from harness.run.findings.models import closeness, closeness_sentences, fewer_fo
 from harness.run.findings.nulls import null_warnings, recommendations, verdict_grid
 from harness.run.findings.paper import papers_conclusions
 from harness.runtime.store import write_atomically
+from harness.writing.prose import sentence
 from harness.writing.report import (
     REDRAW,
     Captioned,

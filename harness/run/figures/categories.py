@@ -14,7 +14,6 @@ from harness.drawing.layout import TICKS, Page, columns_that_fit, round_top, set
 from harness.drawing.panels import label_text
 from harness.drawing.style import LineLook, draw_nominal, draw_tolerance, nominal_handle, tolerance_handle
 from harness.evaluation.rates import verdict
-from harness.results.captions import number
 from harness.results.names import (
     NULL_TRUTHS,
     REWEIGHTED,
@@ -27,6 +26,7 @@ from harness.results.names import (
     test_name,
 )
 from harness.run.figures.nulls import LEFT, MEASURES, RIGHT, family_rows, null_panels
+from harness.writing.prose import number
 
 if TYPE_CHECKING:
     from pandas import DataFrame

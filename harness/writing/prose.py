@@ -1,0 +1,62 @@
+"""The sentences of a room, which lie in its ``prose.md.j2``: a macro for each paragraph or list of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+NAME = "prose.md.j2"
+
+
+def number(value: object) -> str:
+    """Return a whole number with thousands apart, other values as they are, "not recorded" for none.
+
+    Examples
+    --------
+    >>> number(798809), number(None)
+    ('798,809', 'not recorded')
+    """
+    if value is None:
+        return "not recorded"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def sentence(text: str) -> str:
+    """Return `text` with a stop at its end.
+
+    Examples
+    --------
+    >>> sentence("MCAT is missing"), sentence("Is it?")
+    ('MCAT is missing.', 'Is it?')
+    """
+    text = " ".join(str(text).split())
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def paragraphs(room: str, name: str, **values: Any) -> list[str]:
+    """Return what the macro `name` of a room says, a string for each paragraph; a value missing is an error.
+
+    `room` is a folder of the package, such as ``"advise"`` or ``"run/figures"``.
+    """
+    said = str(getattr(_environment().get_template(f"{room}/{NAME}").module, name)(**values))
+    return [" ".join(part.split()) for part in said.split("\n\n") if part.strip()]
+
+
+def paragraph(room: str, name: str, **values: Any) -> str:
+    """Return what the macro `name` of a room says as one paragraph."""
+    return " ".join(paragraphs(room, name, **values))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("harness", ""), autoescape=False, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {"number": number, "sentence": sentence}
+    return made
