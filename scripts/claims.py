@@ -6,8 +6,8 @@
 ``results/claims.yaml`` says for each table of the page which file it reads, which rows (``where``), and what
 stands in a cell: text with columns in braces, ``{rate}`` for the one row that is left, ``{max rate}``, ``{sum
 n_rejected}``, ``{count n_liberal>0}`` over all that are left. The table ``paper`` judges sentences: each is
-read as a condition, one of the functions below. ``statements`` are sentences of the page without a number:
-each stands there word for word (or on `page`), and its rows show what it needs.
+read as a condition, one of the functions below. ``statements`` are sentences of the page (or of another
+`page`): each stands there word for word, numbers in braces filled in, and its rows show what it needs.
 """
 
 import argparse
@@ -376,10 +376,11 @@ def make_block(block: Mapping[str, Any], folder: Path = RESULTS) -> str:
 
 def statements(blocks: Mapping[str, Any], folder: Path = RESULTS) -> list[tuple[str, str, str]]:
     """Return the sentences that are held to their rows, what these must show, and what they show."""
-    return [
-        (entry["says"], entry["shows"], _cell(entry, (entry,), folder))
-        for entry in blocks.get("statements", [])
-    ]
+    made = []
+    for entry in blocks.get("statements", []):
+        rows = select(folder / entry["table"], entry["where"])
+        made.append((fill(entry["says"], rows), entry["shows"], fill(entry["cell"], rows)))
+    return made
 
 
 def make_page(text: str, blocks: Mapping[str, Any], folder: Path = RESULTS) -> str:
