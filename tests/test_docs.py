@@ -157,4 +157,4 @@ def test_the_figures_that_the_results_name_are_there():
     named = re.findall(r"`([\w-]+/figures/\w[\w.]*)`", text)
     assert len(named) >= 5
     for name in named:
-        assert (ROOT / "results" / f"{name}.png").is_file(), name
+        assert (ROOT / "results" / f"{name}.pdf").is_file(), name

@@ -275,7 +275,7 @@ def test_the_figures_of_the_results(name, tmp_path):
     shutil.copytree(RESULTS / name, tmp_path / name, ignore=shutil.ignore_patterns("figures"))
     assert main(["figures", f"from={tmp_path / name}", *DRAWN]) == 0
     made, known = tmp_path / name / "figures", RESULTS / name / "figures"
-    assert {path.stem for path in made.glob("*.png")} == {path.stem for path in known.glob("*.png")}
+    assert {path.stem for path in made.glob("*.png")} == {path.stem for path in known.glob("*.pdf")}
     assert (made / "captions.md").read_bytes() == (known / "captions.md").read_bytes()
 
 
