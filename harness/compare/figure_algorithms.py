@@ -11,6 +11,7 @@ from harness.drawing.style import NOMINAL_LINE
 from harness.seeding import rng
 from harness.significance.ranks import cliques
 from harness.significance.result import check_choice
+from harness.writing.prose import paragraph
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,9 +24,6 @@ SMALLEST = 5.5  # points
 OVERHANG = 0.035  # inches by which a bar reaches beyond its ends
 ROW, HEAD, FOOT = 0.36, 0.16, 0.42  # of the figure of seeds, inches
 POINT, WORST = "#3b4a92", "#a3195b"
-NOTHING = (
-    ": the hypothesis that all algorithms perform alike stands, and no pair should be read as different."
-)
 
 
 def fit_label(name: str, end: str, width: float, size: float = 7.5, bold: bool = False) -> tuple[str, float]:
@@ -56,7 +54,8 @@ def critical_difference_figure(ranks: DataFrame, *, width: float = 7.2) -> tuple
     places = table["average_rank"].to_numpy(float).tolist()
     critical, k = float(table["critical_difference"].iloc[0]), len(names)
     rows = _rows(cliques(places, critical), places)
-    caption = _caption(table)
+    n_ranks = table["average_rank"].nunique()
+    caption = paragraph("compare", "critical_difference", first=table.iloc[0], n=k, n_ranks=n_ranks)
     labels = [fit_label(name, f"  {place:.2f}", LONGEST) for name, place in zip(names, places, strict=True)]
     side = max(text_width(label, size) for label, size in labels) + 0.12
     n_left = (k + 1) // 2
@@ -134,27 +133,6 @@ def _overhang(bar: list[int], places: list[float], reach: float) -> tuple[float,
     return low - min([reach, *(gap / 2 for gap in before)]), high + min([reach, *(gap / 2 for gap in after)])
 
 
-def _caption(table: DataFrame) -> str:
-    first = table.iloc[0]
-    p, alpha = float(first["friedman_pvalue"]), float(first["alpha"])
-    shown = "< 0.0001" if p < 1e-4 else f"= {p:.4f}"
-    ranks = table["average_rank"].tolist()
-    parts = [
-        f"Average ranks of {len(table)} algorithms over {int(first['n_datasets'])} data sets (1 is best; the "
-        "number stands beside the name). Bars join algorithms that do not differ by Nemenyi's test at "
-        f"alpha = {alpha:g}: critical difference {float(first['critical_difference']):.3f}.",
-        f"Friedman's test (Iman and Davenport's F): p {shown}{'.' if p <= alpha else NOTHING}",
-    ]
-    if len(set(ranks)) == 1:
-        parts.append(f"All {len(ranks)} algorithms share one rank.")
-    elif len(set(ranks)) < len(ranks):
-        parts.append("Some ranks tie: names at one place of the line.")
-    parts.append(
-        "Nemenyi's test is asymptotic in the number of data sets; ranks depend on which algorithms take part."
-    )
-    return " ".join(parts)
-
-
 def seeds_figure(
     scores: DataFrame,
     baseline: str,
@@ -216,15 +194,8 @@ def _draw_points(axes: Any, place: int, own: Any, name: str, higher_is_better: b
 def _seeds_caption(values: dict[Any, Any], baseline: str, higher_is_better: bool) -> str:
     lengths = sorted({int(own.count()) for own in values.values()})
     n = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
-    parts = [
-        f"Scores of {len(values)} algorithms, {n} seeds each. Every seed is a point (its height within the "
-        "row has no meaning); the box holds the middle half, the whiskers reach the extremes; the line in "
-        "the box is the median, the diamond the mean. The worst seed of each algorithm is red.",
-        f"Dashed: mean of the baseline, {baseline} (bold).",
-    ]
     missing = [f"{name} {int(own.isna().sum())}" for name, own in values.items() if own.isna().any()]
-    if missing:
-        parts.append("Seeds without a score, not drawn: " + ", ".join(missing) + ".")
-    best = "highest point of a row grows" if higher_is_better else "lowest point of a row falls"
-    parts.append(f"The {best} with the number of seeds: compare means, not the best seeds.")
-    return " ".join(parts)
+    return paragraph(
+        "compare", "seeds_caption", n_algorithms=len(values), n=n, baseline=baseline, missing=missing,
+        higher_is_better=higher_is_better,
+    )  # fmt: skip

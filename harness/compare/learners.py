@@ -30,7 +30,7 @@ from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
 from harness.significance.mcnemar import mcnemar
-from harness.writing.prose import sentence
+from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets, table, text
 from harness.writing.table_text import to_csv
 
@@ -44,25 +44,6 @@ MEAN: dict[str, Any] = {
 }  # fmt: skip
 PUBLISHED: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": "#d0103a", "markersize": 6}
 SHOWN_FAILURES = 20
-HOW_TO_READ = (
-    "Every seed cuts the same samples anew: intervals over the seeds say how sure a mean or a share is for "
-    "these samples, not for other data of the same kind.",
-    "Whether two estimators differ in truth is not known: a share of seeds that reject is neither a size nor "
-    "a power. A share well between 0 and 1 says that one study's verdict hangs on its seed.",
-    "McNemar's test judges the two trained classifiers on one hold-out; the 5x2cv tests judge the "
-    "algorithms, trained on half of the samples. Both are two-sided.",
-    "Cohen's d is the mean difference over its standard deviation over the seeds; it does not grow with the "
-    "number of seeds, as a test's statistic does.",
-    "The seeds share their samples: a t test that takes them for independent rejects true hypotheses far too "
-    "often (more than half of them for 30 resamples at the 5 % level). The table of seeds has the corrected "
-    "resampled t test, which allows for it.",
-    "Holm's adjustment is over the pairs of one seed and test.",
-    "To report the best of many seeds is to report luck: the tables give means and quantiles.",
-)
-SECONDS = (
-    "Table 6. Seconds of training and predicting, of one seed on one core. They differ from run to run, and "
-    "so this table alone has no CSV."
-)
 # the first condition that holds, on the share of seeds on which 5x2cv F rejects and its interval
 VERDICTS: tuple[tuple[Callable[[float, float], bool], str], ...] = (
     (lambda low, high: low > 0.9, "nearly every seed shows a difference"),
@@ -164,7 +145,7 @@ def _write_tables(
         *sections(list(map(sentence, found)), describe(facts), told, itertools.chain(*captioned.values())),
         _failures(joined["failures"]),
         *published,
-        Section("How to read the numbers", [bullets(HOW_TO_READ)]),
+        Section("How to read the numbers", [bullets(paragraphs("compare", "how_to_read"))]),
     ]
     return facts, Report("Comparison of learning algorithms", body, captioned)
 
@@ -180,7 +161,7 @@ def _shown(joined: Mapping[str, DataFrame], seconds: DataFrame, facts: Mapping[s
     shown = {
         "table4": [(f"Table 4. {words} on the hold-out and in 5x2cv, over the seeds.", rates)],
         "table5": [("Table 5. Does the test reject, for each pair?", verdicts)],
-        "table6": [(SECONDS, seconds)],
+        "table6": [(paragraph("compare", "seconds"), seconds)],
     }
     csvs = {"tables/table4": rates, "tables/table5": verdicts}
     return Part(shown, csvs, findings(rejections, joined["verdicts"], facts["alpha"]))
@@ -281,32 +262,12 @@ def count_warnings(trials: Mapping[str, Mapping[str, Trials]]) -> list[str]:
 
 def describe(facts: Mapping[str, Any]) -> list[str]:
     """Return what was run, a sentence each, of what ``provenance.json`` holds."""
-    data = data_facts(facts)
-    sizes = ", ".join(
-        f"{one['n_train']} samples to train and {one['n_test']} to test on"
-        + (f" ({one['name']})" if len(data) > 1 else "")
-        for one in data
-    )
-    return [
-        *(_describe_data(one) for one in data),
-        f"Estimators: {', '.join(facts['estimators'])}.",
-        f"{facts['n_seeds']} seeds (from seed {facts['seed']}); each draws one hold-out, {sizes}, and five "
-        "halvings, all stratified by class.",
-        f"Scorer {facts['scorer']}; level {facts['alpha']:g}, two-sided.",
-        "All differences are A minus B, A the first estimator of the pair.",
-    ]
+    return paragraphs("compare", "learners_about", facts=facts, data=data_facts(facts))
 
 
 def data_facts(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return what ``provenance.json`` says of each data set; older ones hold a single one, not a list."""
     return [facts["data"]] if isinstance(facts["data"], Mapping) else list(facts["data"])
-
-
-def _describe_data(data: Mapping[str, Any]) -> str:
-    classes = ", ".join(f"{name} ({n})" for name, n in data["classes"].items())
-    return (
-        f"Data {data['name']}: {data['n_samples']} samples, {data['n_features']} features, classes {classes}."
-    )
 
 
 def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
@@ -321,19 +282,14 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
         own, shares = of_data_set(trials, one["name"]), of_data_set(rejections, one["name"])
         made[f"figure_scores{end}"] = (
             partial(_draw_scores, own, scorer, published, width),
-            f"{_score_words(scorer)} of each estimator over {own['seed'].nunique()} seeds, on the hold-out "
-            "and as the mean of the ten halves of 5x2cv. Every dot is a seed (moved sideways at random "
-            "within its box's width); box: quartiles and median, whiskers: 5 and 95 %, diamond: mean. On a "
-            "hold-out of few samples only few values are possible, and dots lie in rows. "
-            + "Red cross: the value that the report on these data printed. " * bool(published)
-            + about,
+            paragraph(
+                "compare", "scores_caption", score=_score_words(scorer), n_seeds=own["seed"].nunique(),
+                published=published, about=about,
+            ),
         )
         made[f"figure_rejections{end}"] = (
             partial(_draw_rejections, shares, facts["alpha"], width),
-            f"Share of the seeds on which each test rejects at the {facts['alpha']:g} level, two-sided, "
-            "per pair, with its Clopper-Pearson interval of 95 %. Whether the two differ in truth is not "
-            "known: the share is neither a size nor a power, but how much the verdict on these data hangs on "
-            f"the seed. {about}",
+            paragraph("compare", "rejections_caption", alpha=facts["alpha"], about=about),
         )
     if (out / RANKS).is_file():
         ranks = read_table(out / RANKS)

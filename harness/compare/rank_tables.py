@@ -13,6 +13,7 @@ from harness.compare.seeds import BASELINE, BETTER, OPEN, WORSE
 from harness.compare.trials import ERROR
 from harness.significance.ranks import Friedman, friedman, holm, nemenyi
 from harness.significance.result import check_choice
+from harness.writing.prose import paragraph
 from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ SHOWN = {
     "rank_difference": "rank difference", "z": "z", "pvalue": "p", "pvalue_holm": "p (Holm)",
     "pvalue_nemenyi": "p (Nemenyi)", "verdict": "verdict",
 }  # fmt: skip
-WHY_MEANS = (
-    "The means of 5x2cv are ranked, not those of the hold-outs, because each halving tests every sample "
-    "once: they hang less on the seed. The estimators are judged as trained on half of the samples."
-)
 
 
 class RankTables(NamedTuple):
@@ -147,7 +144,7 @@ def rank_estimators(
     kept, left_out = _complete(means)
     warnings += left_out
     words, csvs = score_words(scorer), {"tables/mean_scores": means.reset_index()}
-    title = f"Mean {words} in 5x2cv over all seeds, of each estimator on each data set. {WHY_MEANS}"
+    title = paragraph("compare", "mean_scores", words=words)
     shown: list[Captioned] = [(title, csvs["tables/mean_scores"])]
     n, k = kept.shape
     if min(n, k) < 2:
@@ -157,20 +154,11 @@ def rank_estimators(
     if baseline not in (None, chosen):
         warnings.append(f"{baseline} has no ranks; {chosen} stands in for the baseline over the data sets")
     if n <= MANY_DATA_SETS or k <= MANY_ALGORITHMS:
-        warnings.append(
-            f"{n} data sets and {k} estimators are few: Friedman's chi-square is trusted for more than "
-            f"{MANY_DATA_SETS} data sets and more than {MANY_ALGORITHMS} algorithms (Demsar 2006), and "
-            "Nemenyi's and Holm's p-values rest on the same approximation"
-        )
+        few = {"many_data_sets": MANY_DATA_SETS, "many_algorithms": MANY_ALGORITHMS}
+        warnings.append(paragraph("compare", "few_data_sets", n=n, k=k, **few))
     tables = rank_tables(kept, baseline=chosen, higher_is_better=scorer != ERROR, alpha=alpha)
     ranks = csvs["tables/ranks"] = _with_comparisons(tables, chosen)
-    first = ranks.iloc[0]
-    caption = (
-        f"Average ranks over {n} data sets, 1 is best. Two estimators differ by Nemenyi's test where their "
-        f"ranks are at least {first['critical_difference']:.3f} apart (level {alpha:g}); p by Holm and p by "
-        f"Nemenyi are of the comparison with {chosen}, the verdict is Holm's. Ranks depend on which "
-        "estimators take part."
-    )
+    caption = paragraph("compare", "ranks", n=n, first=ranks.iloc[0], alpha=alpha, baseline=chosen)
     shown += [
         (caption, ranks[list(SHOWN)].rename(columns=SHOWN)),
         ("Friedman's test", friedman_table(tables.friedman)),
@@ -224,12 +212,9 @@ def _finding(ranks: DataFrame, baseline: str, words: str) -> str:
     apart = [f"{name} is {word}" for name, word in verdicts if word in (BETTER, WORSE)]
     pairs = itertools.combinations(places, 2)
     parted = [f"{a} and {b}" for (a, low), (b, high) in pairs if high - low >= critical]
-    f = "infinite" if np.isinf(first["friedman_f"]) else f"{first['friedman_f']:.2f}"
-    return (
-        f"Over {first['n_datasets']} data sets (mean {words} in 5x2cv) the average ranks are "
-        f"{', '.join(f'{name} {rank:.2f}' for name, rank in places)}; Friedman's chi-square "
-        f"{first['chi_square']:.2f} (p = {first['chi_square_pvalue']:.3g}), Iman and Davenport's F {f} "
-        f"(p = {first['friedman_pvalue']:.3g}): {verdict}; Nemenyi's critical difference {critical:.2f} "
-        f"parts {', '.join(parted) or 'no pair'}; against {baseline}, after Holm, "
-        f"{', '.join(apart) or 'none differs'}"
-    )
+    return paragraph(
+        "compare", "ranks_finding", first=first, words=words, verdict=verdict, parted=", ".join(parted),
+        places=", ".join(f"{name} {rank:.2f}" for name, rank in places),
+        f="infinite" if np.isinf(first["friedman_f"]) else f"{first['friedman_f']:.2f}",
+        baseline=baseline, apart=", ".join(apart),
+    )  # fmt: skip

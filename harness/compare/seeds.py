@@ -14,6 +14,7 @@ from harness.significance.cross_validation import corrected_resampled_t
 from harness.significance.ranks import holm
 from harness.significance.result import check_choice
 from harness.significance.t_tests import paired_differences, paired_t, unpaired_t
+from harness.writing.prose import paragraphs
 from harness.writing.table_text import show
 
 if TYPE_CHECKING:
@@ -24,14 +25,6 @@ PAIRINGS = ("auto", "paired", "unpaired")
 BASELINE, BETTER, WORSE, OPEN = "baseline", "better", "worse", "no difference shown"
 FEW_SEEDS = 5
 NAMES = {"paired_t": "paired t", "welch_t": "Welch's t", "corrected_resampled_t": "corrected resampled t"}
-CORRECTED = (
-    "The corrected resampled t test allows for the samples that the seeds' splits share; the intervals of "
-    "means and of Cohen's d do not."
-)
-INDEPENDENT = (
-    "The tests take seeds for independent. Seeds that split one data set anew share its samples: the verdict "
-    "is then on these samples, and the corrected resampled t test answers for new ones."
-)
 
 
 def tidy_scores(scores: Any) -> DataFrame:
@@ -266,35 +259,12 @@ def _shared_differences(pair: Mapping[str, Any]) -> Floats:
 
 def seeds_notes(table: DataFrame, *, confidence: float = 0.95, alpha: float = 0.05) -> list[str]:
     """Return the sentences that belong under a table of :func:`seeds_table`."""
-    notes = [
-        f"Intervals are t intervals at {100 * confidence:g} %, that of Cohen's d inverts the noncentral t; "
-        f"they are not adjusted for the number of comparisons. Verdicts: Holm-adjusted p at most {alpha:g}. "
-        "Differences are algorithm minus baseline; the d of paired tests is mean over sd of the differences.",
-        CORRECTED if "corrected_resampled_t" in set(table["test"]) else INDEPENDENT,
-    ]
-    for row in table.to_dict("records"):
-        name, n_missing = row["algorithm"], row["n_missing"]
-        if n_missing:
-            notes.append(
-                f"{name}: {n_missing} of {n_missing + row['n_seeds']} seeds have no score "
-                f"({row['missing_seeds']}). Its figures are over the others, and flatter it if it fails "
-                "where it is bad."
-            )
-        if row["sd"] == 0:
-            notes.append(f"{name}: every seed has the same score, so that its mean has no interval.")
-        if row["degenerate"] == 1:
-            notes.append(f"{name}: no spread in what is tested; the test has no verdict of its own.")
-    few = int(table["n_seeds"].min())
-    if few < FEW_SEEDS:
-        notes.append(f"{few} seeds are few: t intervals then lean on scores being normal.")
-    if "best" in table:
-        n = int(table["n_seeds"].max())
-        notes.append(
-            f"The best of several seeds is not what an algorithm reaches: of {n} normal scores the best lies "
-            f"{expected_maximum(n):.2f} standard deviations above the mean on average, and it rises with "
-            "the number of seeds. Compare means."
-        )
-    return notes
+    best, few = int(table["n_seeds"].max()) if "best" in table else 0, int(table["n_seeds"].min())
+    return paragraphs(
+        "compare", "seeds_notes", confidence=confidence, alpha=alpha, rows=table.to_dict("records"),
+        corrected="corrected_resampled_t" in set(table["test"]), few=few if few < FEW_SEEDS else 0, best=best,
+        expected=expected_maximum(best) if best else 0,
+    )  # fmt: skip
 
 
 def expected_maximum(n: int) -> float:

@@ -21,6 +21,7 @@ from harness.evaluation.rates import write_table
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
+from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned, Report
 from harness.writing.table_text import show
 
@@ -31,19 +32,6 @@ BLOCK = 1000
 """Trials that share a generator; a block is always drawn whole, so that more trials extend fewer."""
 HALVES = ("exact", "random")
 NEGLIGIBLE = 1e-14
-SOURCE = (
-    "Simulated data sets of Dietterich (1998): A errs with probability {:g} on one half of the examples "
-    "and {:g} on the other, B the other way round; which examples either gets wrong is drawn once for a "
-    "data set and does not depend on what was trained on."
-)
-NO_LEARNING = (
-    "Nothing is trained: the training sets' own variation, which real learners have, is absent, so that "
-    "these are sizes under variation of the test sets alone. study=training_sets has both."
-)
-REFERENCE = (
-    "References: another program's shares of 20,000 data sets, and for tests of one hold-out the enumerated "
-    "probabilities; a reference is met when the difference is at most 3.5 of its standard errors."
-)
 
 
 class Point(NamedTuple):
@@ -267,7 +255,8 @@ def run_study(
     with run.clock.stage(f"{len(points)} points, {n_trials} data sets each"):
         table = measure(points, experiment, stage_run("simulated null", seed, tests, alphas))
     write_table(table, run.out / rates.TABLE)
-    about = [SOURCE.format(*setting["errors"]), NO_LEARNING, REFERENCE]
+    low, high = setting["errors"]
+    about = paragraphs("compare", "simulated_about", low=low, high=high)
     parts = captioned_tables(table, setting)
     front = sections(findings(table, setting["n_examples"]), about, [], parts)
     title = "Size and power of tests of learning algorithms: simulated data sets"
@@ -349,17 +338,17 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
     table, setting = read_table(out / rates.TABLE), facts["config"]["simulated_null"]
     alpha, n, first = rates.main_alpha(table), int(setting["n_examples"]), f"{setting['halves'][0]} halves"
     level = pick(table, method="simulation", alpha=alpha)
-    source = SOURCE.format(*setting["errors"])
+    low, high = setting["errors"]
+    source, no_learning, referred = paragraphs("compare", "simulated_about", low=low, high=high)
     trials = f"{int(level['n_trials'].max()):,} data sets a point. {rates.BARS}"
+    say = partial(paragraph, "compare", alpha=alpha)
     sizes = pick(level, kind="size", n_examples=n)
     heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
     made: Figures = {
         "type_i_errors": (
             partial(reference_figure, sizes, titles, width),
-            f"Type I errors of two-sided tests of learning algorithms at level {alpha:g}, beside references "
-            f"(their bars: 1.96 standard errors). {source} {setting['n_resamples']} random splits, "
-            f"{setting['n_folds']} folds, five halvings, one hold-out. {trials} {REFERENCE}",
+            say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred),
         )
     }
     at_n = pick(level, n_examples=n, setting=first)
@@ -367,9 +356,7 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
         at_n = at_n.assign(excess=0.0 - at_n["difference"])
         made["power"] = (
             partial(curve_figure, at_n, "power", "excess", width),
-            f"Power at level {alpha:g} against the excess of B's true error rate, {n} examples, {first}. "
-            "Hollow, at 0: the Type I error; beyond it rejections count in which A showed fewer errors. A "
-            f"test that is liberal at 0 gains nothing by its power. {source} {trials} {NO_LEARNING}",
+            " ".join([say("simulated_power", n=n, first=first), source, trials, no_learning]),
         )
     by_n = pick(level, kind="size", setting=first)
     if by_n["n_examples"].nunique() > 1:

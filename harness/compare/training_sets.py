@@ -23,7 +23,7 @@ from harness.features import AsStored, Dictionary, TfIdf
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
-from harness.writing.prose import sentence
+from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Captioned, Report
 
 if TYPE_CHECKING:
@@ -36,26 +36,6 @@ TRUTH = "true_differences.csv"
 TRIALS_PER_UNIT = 50
 MOST_OF_POOL = 0.05
 """A data set that holds a larger share of the documents it is drawn from is warned of."""
-NULLS_TEXT = (
-    "Two nulls hold exactly, for every training size, because A and B can change places. Two views: each "
-    "term of a document is in one of two views (drawn once), a coin for each document of a data set says "
-    "which view A reads, B reads the other, and both train the same learner; their errors differ by "
-    "document, as those of two real algorithms do. Own bootstrap samples: both read whole documents, and "
-    "whenever they are trained each trains on its own bootstrap sample of the training set; given the data "
-    "set the differences then are independent with mean 0, which flatters tests that take splits as "
-    "independent."
-)
-ALTERNATIVE = (
-    "Alternatives: two views, and B may read only a share of the terms (drawn once). The true difference is "
-    "the mean, over the data sets, of the difference of the two trained classifiers' error rates on "
-    "documents kept for it, measured for each design's own training size."
-)
-CONDITIONAL = (
-    "Conditional on: the documents of the corpus from which data sets are drawn (without replacement within "
-    "a data set), the topic, the dictionary and idf (of the whole corpus), the terms dealt to the views, and "
-    "the terms that B may read. Random in each trial: the data set, the coins, the splits, the "
-    "bootstrap samples."
-)
 SETTINGS = {"views": "null: two views", "bootstrap": "null: own bootstrap samples"}
 
 Learner = Callable[[sparse.csr_array, Bools, Ints], tuple[Floats, Floats]]
@@ -388,23 +368,13 @@ def run_study(
         table, truth = measure(points, population, experiment, stage_run("training sets", *inputs))
     write_table(table, run.out / rates.TABLE)
     write_table(truth, run.out / TRUTH)
-    about = [_about(facts, setting), NULLS_TEXT, ALTERNATIVE, CONDITIONAL, *facts["corpus"]["notes"]]
+    about = paragraphs("compare", "training_sets_about", facts=facts, setting=setting)
     level = pick(table, alpha=rates.main_alpha(table))
     parts = captioned_tables(level, truth)
+    about += corpus.notes
     front = sections(findings(level, truth), about, warnings, parts)
     title = "Size and power of tests of learning algorithms: training sets drawn from a corpus"
     return facts, Report(title, front, {rates.STEM: parts})
-
-
-def _about(facts: Mapping[str, Any], setting: Mapping[str, Any]) -> str:
-    corpus = facts["corpus"]
-    return (
-        f"Corpus {corpus['name']}: {corpus['n_documents']:,} documents, {corpus['n_terms']:,} terms; the "
-        f"label is topic {facts['topic']} ({100 * facts['prevalence']:.1f} % of the documents). Learner: "
-        f"{setting['learner'].replace('_', ' ')}. {facts['n_truth']:,} documents measure the truth. "
-        f"{setting['n_resamples']} random splits, {setting['n_folds']} folds, five halvings; the hold-out is "
-        "the first random split's."
-    )
 
 
 def captioned_tables(level: DataFrame, truth: DataFrame) -> list[Captioned]:
@@ -443,21 +413,15 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
     table = read_table(out / rates.TABLE)
     alpha = rates.main_alpha(table)
     level = pick(table, alpha=alpha)
-    heads = {
-        "size": f"Type I errors at level {alpha:g} against the number of examples of a data set, where A "
-        f"and B are the same learner. {NULLS_TEXT} {FLOORED}",
-        "power": f"Power at level {alpha:g} against the number of examples of a data set: rejections in "
-        f"which A showed fewer errors. {ALTERNATIVE} A test whose Type I error is above the level gains "
-        "nothing by its power.",
-    }
+    setting = facts["config"]["training_sets"]
+    about, *_, conditional = paragraphs("compare", "training_sets_about", facts=facts, setting=setting)
     trials = f"{int(level['n_trials'].min()):,} data sets a point. {rates.BARS}"
-    about = _about(facts, facts["config"]["training_sets"])
-    notes = [sentence(note) for note in (*facts["corpus"]["notes"], *facts["warnings"])]
+    closing = [trials, about, conditional, *map(sentence, (*facts["corpus"]["notes"], *facts["warnings"]))]
     return {
         "type_i_errors" if kind == "size" else kind: (
             partial(curve_figure, pick(level, kind=kind), kind, "n_examples", width),
-            " ".join([head, trials, about, CONDITIONAL, *notes]),
+            " ".join([paragraph("compare", head, alpha=alpha, floored=FLOORED), *closing]),
         )
-        for kind, head in heads.items()
+        for kind, head in (("size", "training_sets_size"), ("power", "training_sets_power"))
         if kind in set(level["kind"])
     }

@@ -15,6 +15,7 @@ from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
 from harness.compare.trials import open_random_states
 from harness.seeding import rng
+from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 JOINT = "all"
 RESIDUAL = "residual"
 SOURCES = ("split", "initialisation", "hyperparameters")
-READING = (
-    "A random state has no meaning of its own on another split, and so most of what initialisation does may "
-    "stand in its interaction with the split, which is the residual where there are these two sources only: "
-    "the second table has the variance over the random states with the split held fixed."
-)
 Floats = NDArray[np.float64]
 
 
@@ -137,19 +133,9 @@ def variance_components(
 
 def variance_notes(table: DataFrame) -> list[str]:
     """Return the sentences that belong under a table of either function."""
-    if "negative" not in table:
-        return [
-            "Variance over the seeds of one source, the others held fixed; chi-square intervals, which rest "
-            "on normal scores. Interactions with what is fixed are part of it."
-        ]
-    notes = [
-        "Variance components of a crossed design by the method of moments; generalized intervals, for normal "
-        "effects. The residual is the interaction of all sources and noise."
-    ]
-    below = [str(name) for name in table["source"][table["negative"]]]
-    if below:
-        notes.append(f"The estimate was negative and is set to 0: {', '.join(below)}.")
-    return notes
+    crossed = "negative" in table
+    below = list(table["source"][table["negative"]]) if crossed else []
+    return paragraphs("compare", "variance_notes", crossed=crossed, below=below)
 
 
 def _parts(n: int) -> Iterator[tuple[int, ...]]:
@@ -269,7 +255,7 @@ def _caption(table: DataFrame, score: str, scores: DataFrame) -> list[str]:
     own = table["estimator"] + (" on " + table["data"] if "data" in table else "")
     notes = variance_notes(table.assign(source=own + ", " + table["source"]))
     heading = f"Variance of the {score} on the hold-out, by source. {describe_design(scores)}"
-    return [heading, *notes, READING]
+    return [heading, *notes, paragraph("compare", "variance_reading")]
 
 
 def describe_design(scores: DataFrame) -> str:

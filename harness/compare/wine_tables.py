@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.compare.learner_tables import DESIGNS, bounds
 from harness.compare.report_parts import pick
+from harness.writing.prose import paragraphs
 from harness.writing.report import Section, bullets
 
 if TYPE_CHECKING:
@@ -37,25 +38,6 @@ MCNEMAR_VERDICTS = {
     frozenset({"random_forest", "svm"}): ("undefined", "no error at all: 0/0"),
 }  # fmt: skip
 
-WHAT_CANNOT_BE = (
-    "Its table 5 cannot be reproduced. On 36 samples an error rate of .028 is one error. XGBoost with "
-    "one error against the random forest or the SVM with none has one discordant sample: the corrected "
-    "chi-square is max(|1 - 0| - 1, 0)^2 / 1 = 0 and the exact p-value is 1 (without the correction "
-    ".317), so that no variant can reject; the report prints True for both.",
-    "It contradicts itself: logistic regression against the random forest has the very same counts, one "
-    "error against none, and there it prints False.",
-    "Random forest against SVM has no error at all: the statistic is 0/0. Here such a hold-out is "
-    "degenerate, has p = 1 and is counted.",
-    "It calls n00 the samples that both get wrong, while its text says that both get them right. Here "
-    "the cells are named by who is wrong.",
-    "Its critical value of the 5x2cv t test is the one-sided 2.015, which makes a 5 % test one of 10 %; "
-    "two-sided it is |t| > 2.571, and that is used here.",
-    "It gives neither the SVM's kernel nor any scaling. A linear kernel on the raw features comes "
-    "closest to its error rate (an RBF kernel errs on about a third of the raw, on some 1 % of the "
-    "scaled samples): inferred.",
-    "Its seeds are not known, and a hold-out of 36 says little: what one split shows depends on the split.",
-)
-
 
 def is_wine_report(data: Sequence[str], scorer: str) -> bool:
     """Tell from the names of the data sets whether the published values belong beside the tables."""
@@ -66,11 +48,8 @@ def published(verdicts: DataFrame) -> Section:
     """Return what is wrong in the report, and how often its 5x2cv t test would reject."""
     t = pick(verdicts, test="five_by_two_t")["statistic"].dropna().abs()
     taken, right = (100 * (t > critical).mean() for critical in (2.015, 2.571))
-    one_sided = (
-        f"With |t| > 2.015 the 5x2cv t test would reject for {taken:.1f} % of all pairs and seeds, with "
-        f"2.571 it rejects for {right:.1f} %."
-    )
-    return Section("Published values that cannot be", [bullets([*WHAT_CANNOT_BE, one_sided])])
+    told = paragraphs("compare", "what_cannot_be", taken=taken, right=right)
+    return Section("Published values that cannot be", [bullets(told)])
 
 
 def rate_sentences(scores: DataFrame) -> list[str]:
