@@ -20,6 +20,7 @@ from harness.drawing.style import (
     save_figure,
 )
 from harness.writing.captions import write_captions
+from harness.writing.prose import paragraph
 
 SIZES, POWER = "figure_advice_sizes", "figure_advice_power"
 COLUMNS = 2
@@ -54,23 +55,10 @@ def draw_advice(
         handles = [legend_handle(_look(place), f"{n:,} items") for place, n in enumerate(numbers)]
         drawn.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
         paths += save_figure(drawn, folder, POWER, figure["formats"], figure["dpi"])
-    write_captions(folder, _captions(n_items, alpha, named))
+    shown = {"n_items": n_items, "alpha": alpha, "measure": named}
+    captions = {SIZES: "sizes_caption", POWER: "power_caption"}
+    write_captions(folder, {stem: paragraph("advise", name, **shown) for stem, name in captions.items()})
     return paths
-
-
-def _captions(n_items: int, alpha: float, measure: str) -> dict[str, str]:
-    return {
-        SIZES: f"Size of each test of {measure} at level {alpha:g} on sets of {n_items:,} items, drawn "
-        "from the population nearest to the pair's own outcomes in which both are equally good. Dot: "
-        "measured size, thin bar: its 95 % interval (Clopper-Pearson), thick pale bar: from the 10 % to "
-        "the 90 % quantile over the populations that could have given this file, never narrower than its "
-        "Monte Carlo error. Shaded: .8 to 1.2 of the "
-        "level. Red: the recommended test.",
-        POWER: f"Power of the recommended test at level {alpha:g} against the true difference in {measure} "
-        "(logarithmic), for the file's own number of items and others. The population is the null tilted "
-        "towards the difference, half of the sets with A better and half with B; what was observed plays no "
-        "part. Bars: 95 % intervals. Dashed: 80 %.",
-    }
 
 
 def _panels(

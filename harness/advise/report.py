@@ -13,60 +13,21 @@ from harness.advise.documents import MOST_SETS
 from harness.advise.documents.tests import DRAWING
 from harness.advise.files.categories import Decisions
 from harness.advise.files.predictions import Outcomes, name_pairs
-from harness.advise.points import Plan, Question, plan_at
+from harness.advise.points import Question, plan_at
 from harness.advise.recommend import EQUAL_POWER
 from harness.advise.recommend import TOLERANCE as LIMIT
-from harness.writing.prose import sentence
+from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets, table, warnings_section
 
 Tables = Mapping[str, pd.DataFrame]
 Row = Mapping[str, Any]
 Lines = Sequence[str]
 
-HOW_TO_READ = (
-    "A size is measured where the truth is known: on sets drawn from the population nearest to the pair's "
-    "own outcomes (in Kullback-Leibler divergence) in which both systems are equally good.",
-    "The file is itself a sample: the range of a size is over populations drawn from "
-    "Dirichlet(counts + 1/2), each with its own null.",
-    "range_low, range_median and range_high are the 10, 50 and 90 % quantiles of those sizes, the noise of "
-    "counting taken out, widened to hold the size itself; a range is never narrower than its Monte Carlo "
-    "error. At other numbers of items than the file's no range is measured.",
-    "low to high holds the error bar of the size (95 %) and the range with its own noise. The verdict is on "
-    "it: a test holds if it lies within .8 to 1.2 times the level, is liberal above, conservative below, and "
-    "else undecided. The recommended test is chosen by these verdicts.",
-    "The ends of items needed and of the smallest difference seen hold the central 80 % over the same "
-    "populations. They are worked out from the deviation of the difference in each, as for a z test.",
-    "A test may see a difference more often where A is better than where B is: a power is the mean over both "
-    "directions, and the smallest difference seen and the items needed are those of the worse one.",
-    "Power is for differences that are named, not for the one that was observed: power at the observed "
-    "difference is a function of the p-value and tells nothing new.",
-    "All of it holds for items drawn independently, like those of the file; where items come in groups "
-    "(sentences of a document, questions on one text) every test here is too sure.",
-    "The interval of a difference holds the central 95 % of the differences of Dirichlet(counts + 1/2).",
-)
-HOW_TO_READ_DOCUMENTS = (
-    HOW_TO_READ[0],
-    "The file is itself a sample: the range of a size is over populations of the Bayesian bootstrap, in "
-    "which each item weighs as much as an exponential draw, each with its own null.",
-    *HOW_TO_READ[2:7],
-    "Items are drawn whole, with all their categories: decisions on one item may depend on each other, as "
-    "the tests by document allow and the pooled one does not. Items themselves are taken as independent.",
-    "The interval of a difference holds the central 95 % of the differences of the Bayesian bootstrap.",
-)
 # rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
-FEW = (
-    "So few rejections are expected at this level that the noise of counting alone may rule out a test that "
-    "keeps it; larger plan.n_sets and plan.n_range_sets make it smaller"
-)
 ITEMS = {"n_documents": "items"}
 MOST_NOTES = 5  # that are printed
 LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
-FILES = (
-    "verdicts.csv: every pair and test: difference, interval, statistic, p, Holm's p over the pairs",
-    "sizes.csv, power.csv, detectable.csv: what was measured, with error bars",
-    "recommendations.csv, needed.csv: the recommended test at each number of items; items needed",
-)
 
 
 def describe(
@@ -81,16 +42,11 @@ def describe(
         n_range_sets=min(plan.n_range_sets, MOST_SETS["range"]),
         n_power_sets=min(plan.n_power_sets, 2 * MOST_SETS["power"]),
     )
-    systems = ", ".join(outcomes.systems)
-    told = [f"Of these, {' and '.join(drawn)} see {_sets(fewer)}"] if drawn and fewer != plan else []
-    return [
-        f"File {question.name}: {outcomes.n_total:,} items, {outcomes.about}; systems {systems}",
-        f"Measure {name_measure(measure)}; two-sided tests at level {alpha:g}; all differences are "
-        "A minus B, A the first of the pair",
-        f"{_sets(plan)}; seed {question.seed}",
-        *([FEW] if few else []),
-        *told,
-    ]
+    return paragraphs(
+        "advise", "about", question=question, outcomes=outcomes, measure=name_measure(measure), few=few,
+        sets=paragraph("advise", "sets", plan=plan), drawn=drawn if fewer != plan else [],
+        fewer=paragraph("advise", "sets", plan=fewer),
+    )  # fmt: skip
 
 
 def name_measure(measure: str) -> str:
@@ -98,13 +54,6 @@ def name_measure(measure: str) -> str:
     *average, name = measure.split(" ")
     shown = {"f1": "F1", "dcf": "DCF", "balanced_error": "balanced error"}
     return " ".join([*average, shown.get(name, name)])
-
-
-def _sets(plan: Plan) -> str:
-    return (
-        f"{plan.n_sets:,} sets for a size, {plan.n_draws} populations of {plan.n_range_sets:,} sets for its "
-        f"range, {plan.n_power_sets:,} sets for a point of a power curve, half in each direction"
-    )
 
 
 def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
@@ -245,8 +194,9 @@ def make_report(
         "Smallest difference seen": _rounded(seen, "difference"),
         "Items needed": _rounded(tables["needed"], "n_items"),
     }
-    read = HOW_TO_READ_DOCUMENTS if by_document else HOW_TO_READ
-    files = [*FILES, *(f"figures/{path.name}" for path in drawn if path.suffix == ".png")]
+    read = paragraphs("advise", "how_to_read", by_document=by_document)
+    files = paragraphs("advise", "files")
+    files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
     sections = [
         Section("Findings", [bullets(list(map(sentence, found)))]),
         warnings_section(list(map(sentence, dict.fromkeys(notes))), "Notes"),

@@ -29,6 +29,7 @@ from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
+from harness.writing.prose import paragraphs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -219,31 +220,11 @@ def _tests_to_measure(pairs: Sequence[Pair], measure: str) -> tuple[tuple[str, .
 
 
 def _explain(question: Question, names: Sequence[str], n_replicates: int) -> list[str]:
-    macro, error, found = question.average == MACRO, question.measure == "error", []
-    if macro and error:
-        found.append("the mean of the categories' errors is the error of all decisions together")
-    elif macro:
-        found.append(
-            "macro is the mean over the categories, each weighing the same; a category in which a ratio is "
-            "0/0, as where there is no positive, counts as 0 (scikit-learn's zero_division=0)"
-        )
-    if question.measure in ("dcf", "balanced_error") or (macro and not error):
-        found.append(
-            "the populations of equal systems satisfy the first-order conditions of the nearest, and are not "
-            "proven to be it; where a ratio would lose most of its items, the file's items are tilted "
-            "along their influence instead"
-        )
-    found.append(
-        f"{names[-1]} takes every decision as drawn on its own; it is shown beside the others and never "
-        "recommended: nothing says that it keeps its level where decisions on one item depend on each other"
-    )
     drawn = [name for name in names if name in DRAWING]
-    if drawn:
-        found.append(
-            f"{' and '.join(drawn)} draw{'' if len(drawn) > 1 else 's'} {n_replicates:,} replicates for each "
-            "set that is measured, on fewer sets than the Wald test, and 9,999 on the file"
-        )
-    return found
+    return paragraphs(
+        "advise", "documents_notes", measure=question.measure, macro_average=question.average == MACRO,
+        pooled=names[-1], drawn=drawn, n_replicates=n_replicates,
+    )  # fmt: skip
 
 
 def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
