@@ -20,7 +20,7 @@ from harness.advise.needed import MOST_ITEMS, deviations, needed_between, needed
 from harness.advise.points import Plan, Question, measure_pair, place_points, plan_at
 from harness.advise.rates import detectable, needed_h, power_table, range_of_sizes, size_table
 from harness.advise.recommend import choose_tests, recommend
-from harness.advise.report import FEW, describe, findings, two_figures
+from harness.advise.report import describe, findings, two_figures
 from harness.advise.study import measure_tables
 from harness.evaluation.rates import verdict
 from harness.evaluation.rejections import Test
@@ -200,7 +200,7 @@ def exact_power(shares, n, alpha=0.05):
     return total
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 6))])
 def test_the_items_found_have_the_power_of_enumeration(block, monkeypatch):
     monkeypatch.setattr("harness.advise.needed.N_SETS", 400)
     for seed in range(50 * block, 50 * block + 50):
@@ -561,7 +561,7 @@ def test_the_sets_of_tests_that_draw_replicates_are_told():
 @pytest.mark.parametrize(("alpha", "told"), [(0.1, False), (0.05, False), (0.01, False), (0.005, True)])
 def test_it_is_told_where_counting_noise_may_decide(alpha, told):
     lines = describe(Question("p.csv", "f1", alpha=alpha), OUTCOMES, "f1", ["wald_f1"])
-    assert (FEW in lines) == told
+    assert any(line.startswith("So few rejections") for line in lines) == told
     assert f"{plan_at(Plan(), alpha).n_sets:,} sets for a size" in " ".join(lines)
 
 
@@ -627,7 +627,7 @@ def test_text_and_tables_say_the_same(seed):
 
 def test_the_ends_of_items_needed_hold_the_true_number():
     """Files from known populations: the 80 % interval holds the true population's number in about 80 %."""
-    generator, held, n_files = np.random.default_rng(11), 0, 150
+    generator, held, n_files = np.random.default_rng(11), 0, 60
     null = project(CELLS / 500, "error")
     wanted, quantiles = 0.03, norm.ppf(0.8) - norm.ppf(0.025)
 
