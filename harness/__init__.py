@@ -23,6 +23,7 @@ _WHERE = {
     "compare_predictions": "two_systems",
     "count_outcomes": "outcomes",
     "load_population": "packaged",
+    "plugin": "runtime.plugins",
     "project": "nulls",
 }
 """Name -> the module that holds it; ``__init__.pyi`` says the same to type checkers."""

@@ -1,18 +1,16 @@
-"""What docs/extending.md shows is put in place in a copy of the package, and runs; names and links hold."""
+"""The plug-ins of docs/extending.md run; names and links of every page hold."""
 
 import doctest
-import os
+import hashlib
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from harness import outcomes
+from harness.cli import main
 from harness.evaluation import category_rates as size_power_categories
 from harness.evaluation import null_tables as null_evaluation_tables
 from harness.evaluation import rates as size_power
@@ -23,77 +21,61 @@ FILE = re.compile(r"^`([\w/.]+)`:\n\n```(?:python|yaml)\n(.*?)^```$", re.DOTALL 
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def extended(tmp_path_factory):
-    """A copy of the package and its configuration with the examples in place."""
-    folder = tmp_path_factory.mktemp("extended")
-    ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("harness", "conf", "results/nips2005-slice/outcomes.csv", "tests/test_contract.py"):
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copy if (ROOT / name).is_file() else lambda a, b: shutil.copytree(a, b, ignore=ignored)
-        copy(ROOT / name, target)
+@pytest.fixture
+def beside(tmp_path, monkeypatch):
+    """A folder with the plug-ins of the page and texts on two topics, in which commands run."""
     for name, text in FILE.findall(EXTENDING):
-        assert not (folder / name).exists(), f"{name} exists already; the example needs another name"
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
-
-
-def in_copy(folder, *arguments):
-    """Run a module of the copy; the copy goes before the installed package."""
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, "-m", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
-
-
-def test_the_examples_are_three_files_and_their_yamls():
-    names = [name for name, _ in FILE.findall(EXTENDING)]
-    assert [Path(name).suffix for name in names] == [".py", ".yaml"] * 3
-    assert EXTENDING.count("```python") == EXTENDING.count("```yaml") == 3
-
-
-def test_the_examples_pass_the_contract_and_their_doctests(extended):
-    chosen = "sign or folders or logistic_regression"
-    out = in_copy(
-        extended, "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, "tests/test_contract.py",
-        "--doctest-modules", "harness/significance/sign.py",
-    )  # fmt: skip
-    assert "passed" in out
-    assert "failed" not in out
-
-
-def test_the_commands_of_the_examples_compose(extended):
-    commands = [shlex.split(line)[1:] for line in EXTENDING.splitlines() if line.startswith("harness run ")]
-    assert len(commands) == 3
-    for words in commands:
-        assert "command: run" in in_copy(extended, "harness", *words, "--cfg", "job")
-
-
-@pytest.mark.slow
-def test_the_examples_run_together(extended):
-    """One run with the new corpus, model and test: a folder of texts on two topics."""
+        (tmp_path / name).write_text(text, encoding="utf-8")
     words = {"metal": "gold silver copper ounce mine ore", "crop": "wheat maize grain harvest bushel farm"}
-    for topic in words:
-        (extended / "texts" / topic).mkdir(parents=True)
     for number in range(160):
         topics = [topic for i, topic in enumerate(words) if (number >> i) & 1] or ["crop"]
         text = " ".join(words[topic] for topic in topics) + f" market report {'price ' * (number % 7)}"
         text = " ".join(text.split()[number % 5 :: 2])
         for topic in topics:
-            (extended / "texts" / topic / f"{number:03}.txt").write_text(text)
-    in_copy(
-        extended, "harness", "run", "corpus=folders", "corpus.path=texts", "split.n_train=60",
-        "balance=[natural]", "model=[linear_svm,logistic_regression]",
-        "pairs=[linear_svm-logistic_regression]", "test=[sign,mcnemar_exact]", "truth=[exact_zero]",
-        "sets.n_sets=20", "sets.sizes=[50]", "alphas=[0.05]", "tune.enabled=false", "figure=draft",
-        "figure.formats=[png]", "cache=null", "out=out", "parallel=sequential",
-    )  # fmt: skip
-    assert set(pd.read_csv(extended / "out" / "models.csv")["model"]) == {"linear_svm", "logistic_regression"}
-    rows = pd.read_csv(extended / "out" / "size_power_by_category.csv")
+            (tmp_path / "FOLDER" / topic).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "FOLDER" / topic / f"{number:03}.txt").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_examples_are_short():
+    lengths = {name: len(text.splitlines()) for name, text in FILE.findall(EXTENDING)}
+    assert list(lengths) == ["mytests.py", "mycorpora.py", "mymodels.py"]
+    assert max(lengths.values()) <= 25
+
+
+COMMANDS = [line for line in EXTENDING.splitlines() if line.startswith("harness ")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_examples_compose(beside, command, capfd):
+    assert main([*shlex.split(command)[1:], "--cfg", "job"]) == 0
+    assert "command: " in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_examples_run_together(beside, n_jobs):
+    """One run with the corpus, the model and the test of one's own, and a classifier of scikit-learn."""
+    words = [
+        "plugins=[mytests.py,mycorpora.py,mymodels.py]", "corpus=folders", "corpus.path=FOLDER",
+        "split.n_train=60", "balance=[natural]", "model=[linear_svm,centroid]",
+        "+model.centroid.grid.shrink=[0,0.1]", "+model.tree._target_=sklearn.tree.DecisionTreeClassifier",
+        "pairs=[linear_svm-centroid,centroid-tree]", "test=[sign,mcnemar_exact]", "truth=[exact_zero]",
+        "sets.n_sets=20", "sets.sizes=[50]", "alphas=[0.05]", "figure=draft", "figure.dpi=40",
+        "cache=null", "out=out", f"parallel.n_jobs={n_jobs}",
+    ]  # fmt: skip
+    assert main(["run", *words]) == 0
+    models = pd.read_csv("out/models.csv")
+    assert set(models["model"]) == {"linear_svm", "centroid", "tree"}
+    assert models.loc[models["model"] == "centroid", "n_folds"].min() == 3
+    rows = pd.read_csv("out/size_power_by_category.csv")
     by_test = dict(tuple(rows.groupby("test")))
     assert by_test["sign"]["n_rejected"].tolist() == by_test["mcnemar_exact"]["n_rejected"].tolist()
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path("out").glob("*.csv"))))
+    assert KNOWN.setdefault("examples", digest.hexdigest()) == digest.hexdigest()  # for any number of workers
+
+
+KNOWN: dict[str, str] = {}
 
 
 # --- every page ------------------------------------------------------------------------------------

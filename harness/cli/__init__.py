@@ -95,7 +95,7 @@ def _launch(command: str, overrides: list[str]) -> int:
     os.environ["MPLBACKEND"] = "agg"  # figures are files; another backend may not exist
     import hydra
 
-    from harness.cli.configuration import CONFIG_ERRORS, conf_folder, register_resolvers
+    from harness.cli.configuration import CONFIG_ERRORS, conf_folder, register_resolvers, use_plugins
     from harness.cli.hydra_internals import checked_compositions, use_sweeper
     from harness.cli.sweep import JobsFailed, Sweep
 
@@ -123,6 +123,7 @@ def _launch(command: str, overrides: list[str]) -> int:
     sys.argv = [f"harness {command}", *overrides]
     try:
         _check_line(command, overrides)
+        use_plugins(overrides)
         sys.argv[1:] = _name_bare_path(command, overrides)
         with checked_compositions():
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(task)()
@@ -139,11 +140,12 @@ def _launch(command: str, overrides: list[str]) -> int:
 
 def _run_job(command: str, cfg: Any) -> None:
     """Do the command's work for one configuration, in whichever process a launcher put it."""
-    from harness.cli.configuration import register_resolvers
+    from harness.cli.configuration import register_resolvers, use_plugins
     from harness.runtime.lock import hold_folder
 
     warnings.showwarning = _warn
     register_resolvers()
+    use_plugins(_overrides())  # a launcher may have put the job in another process
     if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
         sys.argv = [f"harness {command}", *_overrides()]
     try:
@@ -181,9 +183,11 @@ def _check_line(command: str, overrides: list[str]) -> None:
     if flags.config_dir is not None and (Path(flags.config_dir) / f"{command}.yaml").exists():
         refuse(f"--config-dir={flags.config_dir}: {command}.yaml is not allowed there, only groups of it")
     for text in flags.overrides:
-        if text.lstrip("+~").startswith("hydra.searchpath"):
-            refuse("hydra.searchpath is not allowed")
         key, _, value = text.partition("=")
+        places = [place.strip(" '\"[]") for place in value.split(",")]
+        plain = all(place.startswith("file://") for place in places)
+        if key.lstrip("+~").startswith("hydra.searchpath") and not plain:  # a package would be imported
+            raise UserError(f"{text} is not allowed; hydra.searchpath=[file:///FOLDER], plain folders, is")
         if key == "":
             raise UserError(f"{text!r} has no name before the =; settings are NAME=VALUE")
         if key == "experiment":  # Hydra stops at groups that the preset's own command has, and this one lacks

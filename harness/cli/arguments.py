@@ -33,7 +33,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
     training = {
         "load_corpus": functools.partial(build, cfg, "corpus"),
         "features": build(cfg, "features"),
-        "models": build_group(cfg, "model"),
+        "models": configuration.build_models(cfg),
         "split": checked.split.given(),
     }
     tests = build_tests(cfg, checked.degenerate)
@@ -164,7 +164,7 @@ def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[st
 
 def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[str]) -> dict[str, Any]:
     """Return the keywords of :func:`harness.compare.learners.run_study`."""
-    from harness.compare.trials import check_estimator
+    from harness.models.estimators import check_estimator
 
     data = _data_sets(cfg, checked, overrides)
     nodes, missing = _installed(chosen(cfg, "estimator"), overrides)
@@ -174,7 +174,7 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
         name: configuration.make(f"estimator.{name}", node, convert="all") for name, node in nodes.items()
     }
     for name, estimator in estimators.items():
-        check_estimator(name, estimator)
+        check_estimator(f"estimator.{name}", estimator)
     if len(estimators) < 2:
         raise UserError(f"estimator: {', '.join(estimators) or 'none'} is left; at least two are needed")
     if checked.baseline not in (None, *estimators):

@@ -19,6 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from harness.cli.targets import check_targets
 from harness.errors import UserError
 from harness.runtime import jobs as sweep_jobs
+from harness.runtime import plugins
 
 if TYPE_CHECKING:  # numpy and what stands on it would slow `--help` down
     from harness.balance import Balance
@@ -44,6 +45,19 @@ def conf_folder() -> Path:
 def register_resolvers() -> None:
     """Teach OmegaConf the name of a folder that is made from a configuration."""
     OmegaConf.register_new_resolver("run_folder", _run_folder, replace=True)
+
+
+def use_plugins(overrides: Sequence[str]) -> None:
+    """Load the plug-ins that the command line names, and offer their members in the groups."""
+    from hydra.core.config_store import ConfigStore
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    named = [text for text in overrides if text.startswith("plugins=")]
+    found = OverridesParser.create().parse_override(named[-1]).value() if named else []
+    plugins.load_plugins([str(path) for path in (found if isinstance(found, list) else [found])])
+    for (group, name), node in plugins.MEMBERS.items():
+        whole = node if group == "corpus" else {name: node}
+        ConfigStore.instance().store(name, whole, group=group, provider="plugins")
 
 
 def _run_folder(*, _root_: DictConfig) -> str:
@@ -81,6 +95,30 @@ def build(cfg: DictConfig, group: str) -> Any:
 def build_group(cfg: DictConfig, group: str) -> dict[str, Any]:
     """Return the objects that the chosen members of `group` describe, by name."""
     return {name: make(f"{group}.{name}", node) for name, node in chosen(cfg, group).items()}
+
+
+def build_models(cfg: DictConfig) -> dict[str, Any]:
+    """Return the chosen models by name; any classifier of scikit-learn's kind is one, tuned over `grid`."""
+    from harness.models.estimators import Classifier, check_estimator
+
+    made = {}
+    for name, member in chosen(cfg, "model").items():
+        where, plain = f"model.{name}", to_plain(member)
+        grid = plain.pop("grid", None) if isinstance(plain, dict) else None
+        node = OmegaConf.create(plain) if isinstance(plain, dict) else member
+        made[name] = make(where, node)
+        if hasattr(made[name], "get_params"):
+            estimator = make(where, node, convert="all")
+            check_estimator(where, estimator)
+            try:
+                made[name] = Classifier(
+                    plain, estimator, grid or {}, cfg.tune.enabled, criterion=cfg.tune.criterion
+                )
+            except (ValueError, AttributeError) as error:
+                raise UserError(f"{where}.{error}") from error
+        elif grid is not None:
+            raise UserError(f"{where}.grid: it is for classifiers of scikit-learn's kind; leave it out")
+    return made
 
 
 def build_tests(cfg: DictConfig, degenerate: str) -> "list[Test]":

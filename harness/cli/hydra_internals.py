@@ -88,7 +88,8 @@ def check_hydra(node: Any) -> None:
             raise UserError(f"hydra.{key}: its handlers are not allowed; {allowed}")
     job = node.get("job") or {}
     _leave("hydra.job", {key: job.get(key) for key in ("chdir", "env_set")})
-    _leave("hydra", {key: node.get(key) for key in ("output_subdir", "searchpath")})
+    far = [place for place in node.get("searchpath") or () if not str(place).startswith("file://")]
+    _leave("hydra", {"output_subdir": node.get("output_subdir"), "searchpath": far})
     _check_launcher(node.get("launcher"))
     _check_sweeper(node.get("sweeper"))
     for key, part in node.items():

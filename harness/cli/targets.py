@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from hydra.utils import get_object
 
 from harness.errors import UserError
+from harness.runtime import plugins
 
 PATH = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
 
@@ -59,7 +60,11 @@ RULES = {
         "loaders, functions of harness.corpora that return a Corpus, are",
     ),
     "features": Rule(("harness.features",), _has("fit", "transform"), "classes of harness.features are"),
-    "model": Rule(("harness.models",), _has("fit", "predict"), "models, classes of harness.models, are"),
+    "model": Rule(
+        ("harness.models", "sklearn", "xgboost"),
+        lambda thing: _has("fit", "predict")(thing) or _is_part_of_estimator(thing),
+        "models, classes of harness.models, sklearn and xgboost, are",
+    ),
     "parallel": Rule(("harness.runtime.parallel",), _has("count"), "harness.runtime.parallel.Workers is"),
     "data": Rule(
         ("harness.compare.datasets",), _returns("Dataset"), "functions of harness.compare.datasets are"
@@ -91,7 +96,7 @@ def _check_node(where: str, node: object, group: str) -> None:
         if node.get("_partial_") and group not in FUNCTIONS:
             raise UserError(f"{where}._partial_: {node['_partial_']!r} is not allowed; leave it out")
     for key, value in node.items():
-        if group == "estimator" and key in KEEPERS and value is not None:
+        if group in ("estimator", "model") and key in KEEPERS and value is not None:
             raise UserError(f"{where}.{key}: {value!r} is not allowed, as it keeps pickles; null is")
         _check_node(f"{where}.{key}", value, "test" if where.startswith("truth.") else group)
 
@@ -100,12 +105,15 @@ def _check_target(where: str, target: object, rule: Rule | None) -> None:
     refused = f"{where}._target_: {target!r} is not allowed"
     if rule is None:
         raise UserError(f"{refused} here; only in {', '.join(RULES)}")
+    own = target in plugins.targets()
     try:
-        if not isinstance(target, str) or not PATH.fullmatch(target) or not _is_below(target, rule.modules):
+        if not isinstance(target, str) or not PATH.fullmatch(target):
+            raise LookupError("it is no name")
+        if not own and not _is_below(target, rule.modules):
             raise LookupError("it is not looked up")
         found = get_object(target)
         home, name = str(getattr(found, "__module__", "")), str(getattr(found, "__name__", "_"))
-        if not _is_below(home, rule.modules) or name.startswith("_") or not rule.fits(found):
+        if not (own or _is_below(home, rule.modules)) or name.startswith("_") or not rule.fits(found):
             raise LookupError("it is of another kind")
     except Exception as error:
         raise UserError(f"{refused}; {rule.allowed}") from error

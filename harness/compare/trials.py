@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from harness.compare.datasets import Dataset, count_held_out
 from harness.compare.learner_tests import N_HALVINGS, Floats, Ints
 from harness.errors import UserError
+from harness.models.estimators import fresh
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -85,6 +86,10 @@ def _number(seed: int, *names: object) -> int:
     return int(rng(seed, "compare", *names).integers(2**31))
 
 
+def _state(seed: int, *names: object) -> int:
+    return _number(seed, "estimator", *names)
+
+
 def trial_splits(y: Ints, seed: int, place: int, n_test: int) -> list[tuple[str, Ints, Ints]]:
     """Return what is trained and tested on in one trial: the hold-out, then both folds of each halving."""
     parts = [("hold-out", *hold_out(y, n_test, seed, place))]
@@ -92,44 +97,6 @@ def trial_splits(y: Ints, seed: int, place: int, n_test: int) -> list[tuple[str,
         folds = enumerate(halves(y, seed, place, repetition), start=1)
         parts += [(f"halving {repetition + 1}, fold {fold}", *split) for fold, split in folds]
     return parts
-
-
-def check_estimator(name: str, estimator: object) -> None:
-    """Raise UserError unless the object is a classifier of scikit-learn's kind."""
-    from sklearn.base import BaseEstimator, is_classifier
-
-    wanted = isinstance(estimator, BaseEstimator) and hasattr(estimator, "predict")
-    if not wanted or not is_classifier(estimator):
-        kind = type(estimator).__name__
-        raise UserError(
-            f"estimator.{name}: {kind} is not allowed; a classifier is, or a pipeline that ends in one"
-        )
-
-
-def fresh(estimator: Any, seed: int, *names: object) -> Any:
-    """Return an untrained copy with random states of its own and one inner thread.
-
-    Every parameter called ``random_state`` that is left at None gets a number made from `seed` and `names`;
-    ``n_jobs`` is 1 throughout: the units of work are what runs in parallel.
-    """
-    from sklearn.base import clone
-
-    copy = clone(estimator)
-    found = copy.get_params(deep=True)
-    settings: dict[str, Any] = dict.fromkeys(open_random_states(copy), _number(seed, "estimator", *names))
-    for key, value in found.items():
-        owner, _, last = key.rpartition("__")
-        # to scikit-learn n_jobs=None means one core, where some warn at a 1; to others all cores
-        is_theirs = type(found.get(owner, copy)).__module__.startswith("sklearn.")
-        if last == "n_jobs" and (value is not None or not is_theirs):
-            settings[key] = 1
-    return copy.set_params(**settings)
-
-
-def open_random_states(estimator: Any) -> list[str]:
-    """Return the parameters called ``random_state`` that :func:`fresh` sets."""
-    found = estimator.get_params(deep=True).items()
-    return [key for key, value in found if key.rpartition("__")[2] == "random_state" and value is None]
 
 
 def make_score(scorer: str) -> Score:
@@ -190,7 +157,7 @@ def run_trial(data: Dataset, name: str, estimator: Any, scoring: Scoring, place:
     """Train and score one estimator on the splits of one seed: eleven fits, with NaN where one fails."""
     n_test, seed = count_held_out(len(data.y), scoring.test_share), scoring.seed
     tried = {
-        where: attempt(data, fresh(estimator, seed, name, place, where), train, test, scoring.scorer)
+        where: attempt(data, fresh(estimator, _state(seed, name, place, where)), train, test, scoring.scorer)
         for where, train, test in trial_splits(data.y, seed, place, n_test)
     }
     first, *others = tried.values()
@@ -300,7 +267,8 @@ def train_once(
 
     seed, n_test = scoring.seed, count_held_out(len(data.y), scoring.test_share)
     train, test = hold_out(data.y, n_test, seed, split)
-    copy = fresh(clone(estimator).set_params(**setting), seed, name, "initialisation", state)
+    number = _state(seed, name, "initialisation", state)
+    copy = fresh(clone(estimator).set_params(**setting), number)
     tried = attempt(data, copy, train, test, scoring.scorer)
     found = {"score": tried.score, "failure": tried.failure, "n_warnings": len(tried.warned)}
     return {key: np.array(value) for key, value in found.items()}

@@ -13,7 +13,7 @@ from scipy.special import chdtri
 from harness.compare.learner_tables import bounds as interval_text
 from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
-from harness.compare.trials import open_random_states
+from harness.models.estimators import open_random_states
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned

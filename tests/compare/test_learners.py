@@ -42,7 +42,6 @@ from harness.compare.learners import fewest_discordant
 from harness.compare.trials import (
     Scoring,
     attempt,
-    fresh,
     halves,
     hold_out,
     run_trial,
@@ -50,6 +49,7 @@ from harness.compare.trials import (
     trial_splits,
 )
 from harness.errors import UserError
+from harness.models.estimators import fresh
 from harness.runtime.parallel import run_here
 from harness.significance.cross_validation import five_by_two_t
 from harness.significance.mcnemar import mcnemar
@@ -112,7 +112,7 @@ def test_scores_are_those_of_scikit_learn(scorer, name):
 
 def test_random_states_are_named_and_threads_are_one():
     forest = make_pipeline(StandardScaler(), RandomForestClassifier(n_jobs=8))
-    one, same, other = (fresh(forest, 0, "forest", place).get_params() for place in (0, 0, 1))
+    one, same, other = (fresh(forest, state).get_params() for state in (5, 5, 6))
     key = "randomforestclassifier__random_state"
     assert one[key] == same[key] != other[key]
     assert one["randomforestclassifier__n_jobs"] == 1
@@ -230,7 +230,7 @@ def test_every_estimator_that_is_offered_learns():
     assert list(made) == names
     x, y = load_iris(return_X_y=True)
     for name, estimator in made.items():
-        fitted = fresh(estimator, 0, name).fit(x[::2], y[::2])
+        fitted = fresh(estimator, 0).fit(x[::2], y[::2])
         assert (fitted.predict(x[1::2]) != y[1::2]).mean() < 0.15, name
 
 

@@ -1,0 +1,121 @@
+"""Any classifier of scikit-learn as a model, beside scikit-learn itself; plug-ins that are refused."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from harness.cli import main
+from harness.errors import UserError
+from harness.models.cross_validation import partition
+from harness.models.estimators import Classifier
+
+GRID = {"C": [0.01, 1.0, 100.0]}
+
+
+def documents(n=240, n_terms=12, seed=0):
+    generator = np.random.default_rng(seed)
+    x = sparse.csr_array(generator.random((n, n_terms)) * (generator.random((n, n_terms)) < 0.5))
+    y = x.toarray()[:, :3] + 0.1 * generator.standard_normal((n, 3)) > 0.45
+    return x, np.concatenate([y, np.zeros((n, 1), bool), np.ones((n, 1), bool)], axis=1)
+
+
+def test_decisions_are_those_of_scikit_learn():
+    x, y = documents()
+    model = Classifier({}, LogisticRegression())
+    found = model.predict(model.fit(x[:150], y[:150], seed=0), x[150:])
+    for j in range(3):
+        known = LogisticRegression().fit(x[:150], y[:150, j]).predict(x[150:])
+        np.testing.assert_array_equal(found[:, j], known)
+    assert not found[:, 3].any()  # one class alone in training
+    assert found[:, 4].all()
+
+
+def test_the_setting_is_the_one_with_the_best_pooled_f1():
+    x, y = documents()
+    fitted = Classifier({}, LogisticRegression(), GRID).fit(x, y, seed=3)
+    fold = partition(len(y), 3, 3)
+    for j in range(3):
+        scores = []
+        for c in GRID["C"]:
+            decided = np.empty(len(y), bool)
+            for k in range(3):
+                trained = LogisticRegression(C=c).fit(x[fold != k], y[fold != k, j])
+                decided[fold == k] = trained.predict(x[fold == k])
+            scores.append(f1_score(y[:, j], decided))
+        assert fitted.tuned["C"][j] == GRID["C"][int(np.argmax(scores))]
+        assert fitted.cv_score[j] == pytest.approx(max(scores))
+    assert fitted.n_folds[3] == 0
+    assert fitted.tuned["C"][3] == 1.0  # its own
+    assert np.isnan(fitted.cv_score[3])
+
+
+def test_random_states_come_from_the_seed():
+    x, y = documents()
+    model = Classifier({}, DecisionTreeClassifier(max_features=2))
+    one, same, other = (model.predict(model.fit(x, y, seed=seed), x[::-1] * 0.9) for seed in (0, 0, 1))
+    assert (one == same).all()
+    assert (one != other).any()
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"), [({"D": [1]}, "no such parameter"), ({"C": []}, "a list of values")]
+)
+def test_a_grid_that_does_not_fit_is_refused(grid, words):
+    with pytest.raises(ValueError, match=words):
+        Classifier({}, LogisticRegression(), grid)
+
+
+def test_an_estimator_that_fails_is_one_sentence():
+    x, y = documents()
+    model = Classifier({}, GaussianNB())  # takes no sparse matrix
+    with pytest.raises(UserError, match="model: GaussianNB cannot be trained here"):
+        model.predict(model.fit(x, y, seed=0), x)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        (None, ["plugins=[no.py]"], "plugins: no.py: there is no such file"),
+        (None, ["plugins=[no.txt]"], "plugins: no.txt is not allowed; a Python file NAME.py is"),
+        ("1 / 0", ["plugins=[bad.py]"], "plugins: bad.py cannot be run (ZeroDivisionError"),
+        ("", ["plugins=[bad.py]", "test=[nothing]"], "nothing"),
+        (
+            "import harness\n@harness.plugin('test', measure='error')\ndef odd(counts): return 1",
+            ["plugins=[bad.py]", "test=[odd]"],
+            "is not allowed; tests, functions of harness.significance, are",  # it returns no TestResult
+        ),
+        (
+            "import harness\n@harness.plugin('tests')\ndef odd(counts): return 1",
+            ["plugins=[bad.py]"], "choose one of test, truth, corpus, model",
+        ),
+        (None, ["+model.x._target_=os.system"], "classes of harness.models, sklearn and xgboost, are"),
+        (None, ["+model.x._target_=sklearn.cluster.KMeans"], "KMeans is not allowed; a classifier is"),
+        (
+            None, ["+model.x._target_=sklearn.tree.DecisionTreeClassifier", "+model.x.grid.y=[1]"],
+            "model.x.grid.y: there is no such parameter",
+        ),
+        (None, ["+model.linear_svm.grid.C=[1]"], "model.linear_svm.grid: it is for classifiers"),
+        (None, ["hydra.searchpath=[pkg://os]"], "plain folders, is"),
+    ],
+)  # fmt: skip
+def test_what_is_no_plugin_and_no_model_is_one_sentence(text, words, said, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / "bad.py").write_text(text)
+    assert main(["run", "experiment=smoke", *words, "out=out"]) == 2
+    (line,) = capfd.readouterr().err.strip().splitlines()
+    assert said in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_presets_is_found(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nseed: 41\n")
+    for place in (f"hydra.searchpath=[file://{tmp_path}]", f"--config-dir={tmp_path}"):
+        assert main(["run", place, "experiment=mine", "--cfg", "job"]) == 0
+        assert "seed: 41" in capfd.readouterr().out
