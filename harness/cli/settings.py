@@ -215,7 +215,7 @@ class Kept(Command):
     out: Folder
     cache: Annotated[Any, named("the name of a folder (or null)")] | None
     parallel: Group
-    plugins: Annotated[list[Name], ANY_NUMBER] = []
+    plugins: Annotated[list[Name], ANY_NUMBER]
     experiment: Any = None
     experiment_name: PlainName | None = None
 
