@@ -121,12 +121,3 @@ def chunks(n_items: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of consecutive pieces; a constant `size` keeps results free of the workers' number."""
     for start in range(0, n_items, size):
         yield start, min(start + size, n_items)
-
-
-def load_solvers() -> None:
-    """Load scikit-learn's SVMs now, with the linear algebra library that comes with them.
-
-    A limit on the number of threads holds for libraries that are loaded already. A solver loaded inside
-    a unit would escape it, and sums made by two threads differ from those of one in their last digit.
-    """
-    import sklearn.svm  # noqa: F401

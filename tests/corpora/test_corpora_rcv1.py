@@ -182,17 +182,6 @@ def test_documents_that_fit_no_counts_are_counted():
     np.testing.assert_array_equal(recovered.counts.toarray()[intact], counts[intact])
 
 
-@pytest.mark.parametrize("n_idf_rows", [0, 3])
-def test_recover_counts_refuses_wrong_rows(n_idf_rows):
-    with pytest.raises(ValueError, match="n_idf_rows: . is not allowed; numbers from 1 to 2"):
-        recover_counts(sparse.csr_array(np.eye(2)), n_idf_rows)
-
-
-def test_recover_counts_refuses_weights_that_are_none():
-    with pytest.raises(ValueError, match="weights: an entry is not > 0"):
-        recover_counts(sparse.csr_array(-np.eye(2)), 2)
-
-
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
 @pytest.mark.parametrize("owned", ["own", "view", "part"])
 def test_weights_are_narrowed_within_their_own_memory(monkeypatch, n, owned):
