@@ -7,7 +7,7 @@ from scipy import sparse
 
 from harness.errors import UserError
 from harness.models import linear_svm, rbf_svm
-from harness.models.device import kernel_values, linear_values, rows_times
+from harness.models.device import kernel_values, linear_values, resolve_device, rows_times
 from harness.models.gaussian_kernel import decide, decision_values, prepare
 
 
@@ -76,15 +76,24 @@ def test_the_units_of_a_gpu_decide_as_the_processor_does(data, name, device, mon
     np.testing.assert_array_equal(model.predict(fitted, x), expected)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_an_absent_gpu_is_said_before_anything_is_predicted(data, name, monkeypatch):
+def test_an_absent_gpu_is_said_before_anything_is_fitted_or_predicted(data, monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert resolve_device("auto") == resolve_device("cpu") == "cpu"
     x, y = data
-    fitted = MODELS[name].fit(x[:60], y[:60], seed=0)
-    with pytest.raises(UserError, match="device=cuda: torch finds no CUDA GPU"):
-        MODELS[name].predict(fitted, x, device="cuda")
+    models = [(model, model.fit(x[:60], y[:60], seed=0)) for model in MODELS.values()]
+    absent = "device=cuda: torch finds no CUDA GPU"
+    for model, fitted in models:
+        with pytest.raises(UserError, match=absent):
+            model.predict(fitted, x, device="cuda")
+    with pytest.raises(UserError, match=absent):
+        MODELS["mlp"].fit(x, y, seed=0, device="cuda")
+    with pytest.raises(UserError, match="device=gpu is unknown; choose one of auto, cpu, cuda"):
+        resolve_device("gpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("harness.models.device.may_have_gpu", lambda: True)
+    assert resolve_device("auto") == resolve_device("cuda") == "cuda"
 
 
 def test_a_gpu_and_the_processor_agree_but_for_a_counted_handful(data):

@@ -7,12 +7,9 @@ import pytest
 import torch
 from scipy import sparse
 
-from harness.errors import UserError
-from harness.models import device as device_module
 from harness.models import mlp as mlp_module
 from harness.models import mlp_network
 from harness.models.cross_validation import count_cells, score
-from harness.models.device import resolve_device
 from harness.models.mlp import MLP
 from harness.models.mlp_network import (
     Examples,
@@ -243,11 +240,6 @@ def tune(**options):
     return mlp_module._tune(task, 3, run_here)
 
 
-def test_ties_go_to_the_smaller_parameter(monkeypatch):
-    scripted_tuning(monkeypatch, lambda *_: 4)
-    assert tune()[:2] == (4, 0.01)
-
-
 @pytest.mark.parametrize("criterion", ["f1", "error"])
 def test_rate_then_width_are_chosen_by_the_pooled_criterion(monkeypatch, criterion):
     gain = {0.01: 3, 0.03: 5, 0.1: 5}
@@ -298,25 +290,3 @@ def test_a_handful_of_documents(n_documents, n_categories):
     fitted = model.fit(x, y, seed=0)
     assert fitted.n_folds[0] == (min(3, n_documents) if n_documents > 1 else 0)
     assert model.predict(fitted, x).shape == y.shape
-
-
-def test_documents_without_any_term():
-    x = sparse.csr_array((5, 4), dtype=np.float32)
-    model = MLP(tune=False, n_epochs=50)
-    fitted = model.fit(x, np.ones((5, 1)), seed=0)
-    assert model.predict(fitted, x).all()
-
-
-def test_an_unknown_device_is_refused():
-    with pytest.raises(UserError, match="device=gpu is unknown; choose one of auto, cpu, cuda"):
-        resolve_device("gpu")
-
-
-def test_cuda_is_refused_where_it_is_absent_and_auto_falls_back(monkeypatch, toy):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert resolve_device("auto") == resolve_device("cpu") == "cpu"
-    with pytest.raises(UserError, match="no CUDA GPU"):
-        MLP().fit(*toy, seed=0, device="cuda")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(device_module, "may_have_gpu", lambda: True)
-    assert resolve_device("auto") == resolve_device("cuda") == "cuda"
