@@ -146,22 +146,12 @@ def test_vectors_there_and_back(rows, folder):
     assert weights.tolist() == [weight for _, terms in sorted_rows for _, weight in terms]
 
 
-@fuzz
-@given(data=fed("tokens"))
-def test_tokens(data, folder):
-    documents = outcome(lambda: list(read_tokens(written(folder, data))))
-    assert sum(counts.total() for _, counts in documents or []) <= len(data.split())
+IDS = st.integers(0, 10**18 - 1)
+WORDS = st.lists(st.text(string.ascii_lowercase, min_size=1), max_size=6)
 
 
 @fuzz
-@given(
-    documents=st.lists(
-        st.tuples(
-            st.integers(0, 10**18 - 1), st.lists(st.text(string.ascii_lowercase, min_size=1), max_size=6)
-        ),
-        max_size=5,
-    )
-)
+@given(documents=st.lists(st.tuples(IDS, WORDS), max_size=5))
 def test_tokens_there_and_back(documents, folder):
     text = "".join(f".I {i}\n.W\n{' '.join(words)}\n\n" for i, words in documents)
     read = list(read_tokens(written(folder, text.encode())))
@@ -179,14 +169,6 @@ def test_qrels(data, folder):
         assert len(found.topics) == sum(bool(line.strip(b" \t\r")) for line in data.split(b"\n"))
         assert set(found.topics.tolist()) == set(range(len(found.topic_names)))
         assert (found.documents >= 0).all()
-
-
-@fuzz
-@given(data=fed("hierarchy"))
-def test_hierarchy(data, folder):
-    parents = outcome(lambda: read_hierarchy(written(folder, data)))
-    if parents:
-        assert all(isinstance(topic, str) and topic for topic in parents)
 
 
 @fuzz
@@ -212,25 +194,37 @@ def test_svmlight(data, weights, n_terms, folder):
     assert corpus.n_documents == sum(map(bool, content))
 
 
-@fuzz
-@given(data=fed("sgml"))
-def test_sgml(data):
-    text = data.decode("latin-1")
-    stories = outcome(lambda: list(scan_stories(text, "reut2-000.sgm")))
-    if stories is not None:
-        assert len(stories) == text.count("<REUTERS")
-        assert all(0 <= story.number < 10**9 for story in stories)
-        assert all(story.part in ("train", "test", "unused") for story in stories)
+def is_story(story):
+    return 0 <= story.number < 10**9 and story.part in ("train", "test", "unused")
 
 
+def is_item(item):
+    return 0 <= item.item_id < 10**10 and all(item.topics) and len(set(item.topics)) == len(item.topics)
+
+
+@pytest.mark.parametrize(
+    ("name", "parse", "is_sound"),
+    [
+        (
+            "sgml",
+            lambda data, _: list(scan_stories(data.decode("latin-1"), "f")),
+            lambda x: all(map(is_story, x)),
+        ),
+        ("newsml", lambda data, _: parse_newsitem(data, "f"), is_item),
+        ("hierarchy", lambda data, folder: read_hierarchy(written(folder, data)), all),
+        (
+            "tokens",
+            lambda data, folder: list(read_tokens(written(folder, data))),
+            lambda x: all(i >= 0 for i, _ in x),
+        ),
+    ],
+)
 @fuzz
-@given(data=fed("newsml"))
-def test_newsml(data):
-    item = outcome(lambda: parse_newsitem(data, "1.xml"))
-    if item is not None:
-        assert 0 <= item.item_id < 10**10
-        assert all(item.topics)
-        assert len(set(item.topics)) == len(item.topics)
+@given(data=st.data())
+def test_other_formats(name, parse, is_sound, data, folder):
+    text = data.draw(fed(name))
+    found = outcome(lambda: parse(text, folder))
+    assert found is None or is_sound(found)
 
 
 @fuzz
