@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harness.corpora.corpus import Corpus, check_choice
 from harness.corpora.opening import Limits, read_files
 from harness.corpora.text import TextCorpus
-from harness.errors import UserError
+from harness.errors import UserError, require
 
 SPLITS = ("modapte", "all")
 SOURCES = ("sgml", "nltk")
@@ -83,15 +83,14 @@ def load_reuters21578(
         texts.add(story.number, story.number, story.text, story.topics, where)
         parts[story.part] += 1
         n_bodiless += not story.has_body
-    if parts.total() == 0:
-        raise UserError(f"{path}: no document of split={split} in it; at least one is needed")
+    require(parts.total(), f"{path}: no document of split={split} in it; at least one is needed", UserError)
     found = (parts.total(),) if split == "all" else (parts["train"], parts["test"])
     needed = PUBLISHED[split if source == "sgml" else source]
+    held, published = (" + ".join(f"{n:,}" for n in numbers) for numbers in (found, needed))
     if complete and found != needed:
-        raise UserError(
-            f"{path or 'corpus.source=nltk'}: {_sum(found)} documents, the published split={split} has "
-            f"{_sum(needed)}; corpus.complete=false allows a part of the collection"
-        )
+        said = f"{held} documents, the published split={split} has {published}"
+        more = "corpus.complete=false allows a part of the collection"
+        raise UserError(f"{path or 'corpus.source=nltk'}: {said}; {more}")
     first = (
         f"Documents without a body: {n_bodiless:,}; briefs, whose title is the text, and unprocessed ones, "
         "of which all that stands in TEXT is."
@@ -102,10 +101,6 @@ def load_reuters21578(
     if split == "all":
         second = "Not all documents outside ModApte were indexed: there a missing topic may mean nothing."
     return texts.finish(notes=(first, second))
-
-
-def _sum(numbers: tuple[int, ...]) -> str:
-    return " + ".join(f"{number:,}" for number in numbers)
 
 
 def _read_stories(path: str | Path, complete: bool) -> Iterator[tuple[str, Story]]:

@@ -105,11 +105,9 @@ def _files(path: str | Path | Sequence[str | Path]) -> list[Path]:
     """Return the files that `path` means."""
     if isinstance(path, str | Path) and not Path(path).is_dir():
         return [Path(path)]
-    files = (
-        [Path(file) for file in path]
-        if not isinstance(path, str | Path)
-        else sorted(file for file in Path(path).iterdir() if file.is_file() and not file.name.startswith("."))
-    )
+    if isinstance(path, str | Path):
+        path = sorted(file for file in Path(path).iterdir() if file.is_file() and file.name[0] != ".")
+    files = [Path(file) for file in path]
     require(files, f"corpus.path={path}: holds no file; at least one is needed", UserError)
     return files
 
@@ -134,8 +132,8 @@ def _check_header(file: Path, header: list[int], found: tuple[float, ...]) -> No
     """Refuse what the header belies."""
     for name, n_found, said in zip(("documents", "terms", "labels"), found, header, strict=True):
         if n_found > said or (name == "documents" and n_found < said):
-            wrong = f"its first line says {said:,} {name}, and the lines after it hold {n_found:,.0f}"
-            raise UserError(f"{file}: {wrong}")
+            told = f"its first line says {said:,} {name}, and the lines after it hold {n_found:,.0f}"
+            raise UserError(f"{file}: {told}")
 
 
 def _documents(file: Path, labels: Labels, header: list[int]) -> Iterator[tuple[int, bytes]]:
@@ -182,11 +180,8 @@ def _columns(
         largest = int(used.max(initial=-1))
         first = int(zero_based is False or (zero_based == "auto" and used.min(initial=largest) > 0))
         used = np.arange(first, first + n_terms, dtype=np.int32)
-        if largest > used[-1]:
-            raise UserError(
-                f"corpus.n_terms={n_terms}: the files hold index {largest}; "
-                f"indices from {first} to {used[-1]} are allowed"
-            )
+        said = f"the files hold index {largest}; indices from {first} to {used[-1]} are allowed"
+        require(largest <= used[-1], f"corpus.n_terms={n_terms}: {said}", UserError)
     rows.columns[:] = np.searchsorted(used, rows.columns)
     return rows.matrix(len(used)), used.astype(str)
 
@@ -212,7 +207,10 @@ def _names(labels: list[int], topic_names: Names) -> tuple[str, ...]:
         require(len(topic_names) == len(labels), wrong, UserError)
         return tuple(map(str, topic_names))
     known = {str(label): str(name) for label, name in topic_names.items()}
-    for label in labels:
-        nameless = f"corpus.topic_names: label {label} has no name; each label needs one"
-        require(str(label) in known, nameless, UserError)
+    nameless = [label for label in labels if str(label) not in known]
+    require(
+        not nameless,
+        f"corpus.topic_names: label {nameless[0] if nameless else ''} has no name; each needs one",
+        UserError,
+    )
     return tuple(known[str(label)] for label in labels)

@@ -13,7 +13,7 @@ from scipy.special import lambertw
 from harness.corpora.corpus import Corpus, check_whole, ids_as_text
 from harness.corpora.rcv1_topics import NAMES, ROOT, TOPICS, children, keep_frequent, topic_frequencies
 from harness.corpora.rows import Entries, SparseRows
-from harness.errors import UserError
+from harness.errors import UserError, require
 from harness.seeding import rng
 
 N_TERMS = 47_236
@@ -83,10 +83,9 @@ def generate_synthetic(
     n_documents = check_whole("n_documents", n_documents, 1, MAX_DOCUMENTS)
     n_topics = check_whole("n_topics", n_topics, 1, len(NAMES))
     seed = check_whole("seed", seed, 0)
-    if not isinstance(topical_share, Real) or isinstance(topical_share, bool) or not 0 < topical_share < 1:
-        raise UserError(
-            f"corpus.topical_share={topical_share!r} is not allowed; numbers between 0 and 1 (exclusive) are"
-        )
+    is_number = isinstance(topical_share, Real) and not isinstance(topical_share, bool)
+    wrong = f"corpus.topical_share={topical_share!r} is not allowed; numbers between 0 and 1 (exclusive) are"
+    require(is_number and 0 < topical_share < 1, wrong, UserError)
     language = draw_language(seed)
     kept = keep_frequent(n_topics)
     columns = [NAMES.index(name) for name in kept]

@@ -88,7 +88,7 @@ def test_number_of_terms(tmp_path):
 
 
 def test_signs_are_read_and_a_zero_is_no_entry(tmp_path):
-    corpus = load_svmlight(write(tmp_path, "1,2 1:+3 2:-0.0 3:1\n"))
+    corpus = load_svmlight(write(tmp_path, "1,2 1:+3 2:-0.0 2147483647:1\n"))
     assert corpus.terms.toarray().tolist() == [[3, 0, 1]]
     assert corpus.terms.nnz == 2
 
@@ -101,11 +101,6 @@ def test_signs_are_read_and_a_zero_is_no_entry(tmp_path):
 def test_bytes_that_are_no_lines(tmp_path, data):
     (tmp_path / "a.svm").write_bytes(data)
     refused(tmp_path / "a.svm", "a.svm")
-
-
-def test_a_huge_index_costs_nothing(tmp_path):
-    corpus = load_svmlight(write(tmp_path, "1 1:1 2147483647:2\n"))
-    assert corpus.terms.shape == (1, 2)
 
 
 def test_weights(tmp_path):
@@ -185,8 +180,3 @@ def test_the_header_of_extreme_classification(tmp_path):
     ):
         refused(write(tmp_path, text), said)
     refused(write(tmp_path, "1 1:1\n3 4 5\n"), "line 2", "'3 4 5' is not of the form")
-
-
-def test_a_file_with_a_document_of_nothing(data_folder):
-    corpus = load_svmlight(data_folder / "faults" / "empty_document.svm")
-    assert corpus.topics.toarray().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]

@@ -149,7 +149,7 @@ def fit_noisy(n_epochs, patience, held=True, criterion="f1"):
 
 
 @pytest.mark.parametrize("criterion", ["f1", "error"])
-def test_the_best_epoch_is_restored(criterion):
+def test_the_best_epoch_is_restored_and_patience_ends_training(criterion):
     trained = fit_noisy(15, 15, criterion=criterion)
     _, held = noisy_task()
     best = trained.scores.max() if criterion == "f1" else trained.scores.min()
@@ -157,21 +157,12 @@ def test_the_best_epoch_is_restored(criterion):
     assert trained.scores[-1] != best, "the task must be one where the last epoch is not the best"
     got = score(count_cells(held.y, decision_values(trained.weights, held.x) > 0).sum(axis=0), criterion)
     assert float(got) == best == trained.scores[trained.n_epochs - 1]
-
-
-def test_the_restored_weights_are_those_of_training_for_that_many_epochs():
-    stopped = fit_noisy(15, 15)
-    again = fit_noisy(stopped.n_epochs, 1, held=False)
-    assert again.n_epochs == stopped.n_epochs
-    assert len(again.scores) == 0
-    for a, b in zip(stopped.weights, again.weights, strict=True):
-        assert a.tobytes() == b.tobytes()
-
-
-def test_training_stops_when_patience_is_spent():
-    whole, early = fit_noisy(15, 15), fit_noisy(15, 2)
+    again = fit_noisy(trained.n_epochs, 1, held=False, criterion=criterion)
+    assert (again.n_epochs, len(again.scores)) == (trained.n_epochs, 0)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(trained.weights, again.weights, strict=True))
+    early = fit_noisy(15, 2, criterion=criterion)
     assert len(early.scores) == early.n_epochs + 2 < 15
-    np.testing.assert_array_equal(early.scores, whole.scores[: len(early.scores)])
+    np.testing.assert_array_equal(early.scores, trained.scores[: len(early.scores)])
 
 
 def test_equal_criteria_are_settled_by_the_loss(monkeypatch):
