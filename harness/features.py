@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.errors import UserError
+from harness.errors import UserError, require
 
 
 class Dictionary(NamedTuple):
@@ -44,11 +44,8 @@ class TfIdf:
         n_train = terms_train.shape[0]
         df = np.bincount(terms_train.indices, minlength=terms_train.shape[1])
         columns = np.flatnonzero((df >= max(1, self.min_df)) & (df < n_train))
-        if columns.size == 0:
-            raise UserError(
-                f"features.min_df={self.min_df}: no term of the {n_train} training documents remains; "
-                "a smaller value or a larger split.n_train is needed"
-            )
+        none = f"features.min_df={self.min_df}: no term of the {n_train} training documents remains"
+        require(columns.size, f"{none}; a smaller value or a larger split.n_train is needed", UserError)
         return Dictionary(columns, np.log(n_train / df[columns]).astype(np.float32))
 
     def transform(self, dictionary: Dictionary, terms: sparse.csr_array) -> sparse.csr_array:
@@ -71,8 +68,8 @@ class AsStored:
     def fit(self, terms_train: sparse.csr_array) -> Dictionary:
         """Return the terms that occur in D_tr."""
         columns = np.unique(terms_train.indices).astype(np.int64)
-        if columns.size == 0:
-            raise UserError("features=as_stored: the training documents hold no term; at least one is needed")
+        none = "features=as_stored: the training documents hold no term; at least one is needed"
+        require(columns.size, none, UserError)
         return Dictionary(columns, np.ones(columns.size, dtype=np.float32))
 
     def transform(self, dictionary: Dictionary, terms: sparse.csr_array) -> sparse.csr_array:

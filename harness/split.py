@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError
+from harness.errors import UserError, require
 from harness.seeding import rng
 
 ORDERS = ("random", "chronological")
@@ -37,18 +37,13 @@ def split_documents(
     >>> split_documents(5, n_train=2, n_test=1, order="chronological", chronological=True)
     Split(train=array([0, 1]), test=array([2]), true=array([3, 4]))
     """
-    if order not in ORDERS:
-        raise UserError(f"split.order: {order!r} is not allowed; choose {' or '.join(ORDERS)}")
-    if n_train < 2 or n_test < 0:
-        raise UserError(
-            f"split: n_train={n_train}, n_test={n_test} is not allowed; "
-            "n_train must be at least 2 and n_test at least 0"
-        )
-    if n_train + n_test >= n_documents:
-        raise UserError(
-            f"split: n_train={n_train} and n_test={n_test} leave nothing of {n_documents} documents "
-            f"for D_true; together they may be at most {n_documents - 1}"
-        )
+    choices = " or ".join(ORDERS)
+    require(order in ORDERS, f"split.order: {order!r} is not allowed; choose {choices}", UserError)
+    given = f"split: n_train={n_train} and n_test={n_test}"
+    allowed = "n_train must be at least 2 and n_test at least 0"
+    require(n_train >= 2 and n_test >= 0, f"{given} are not allowed; {allowed}", UserError)
+    left = f"leave nothing of {n_documents} documents for D_true; together they may be at most"
+    require(n_train + n_test < n_documents, f"{given} {left} {n_documents - 1}", UserError)
     if order == "random":
         places = rng(seed, "split").permutation(n_documents)
     elif chronological:

@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,17 @@ def read_with_scikit_learn(folder: Path) -> tuple[float, float, int]:
 
 
 def read_with_ours(folder: Path) -> tuple[float, float, int]:
-    from harness.corpora.svmlight_text import join_rows, read_vector_blocks
+    from harness.corpora.lyrl import read_vectors
+    from harness.corpora.rows import SparseRows, parse_lines
 
-    files = _vector_files(folder)
-    return _timed(lambda: join_rows(b for path in files for b in read_vector_blocks(path)).matrix(47_237))
+    def read() -> Any:
+        rows, ids = SparseRows(), array("q")
+        for path in _vector_files(folder):
+            for _, entries in parse_lines(path, read_vectors(path, ids)):
+                rows.extend(entries)
+        return rows.matrix(47_237)
+
+    return _timed(read)
 
 
 def load_folder(folder: Path) -> tuple[float, float, int]:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from harness.corpora.corpus import PART_SIZE, Corpus, check_choice, csr, ids_as_text
 from harness.corpora.term_counts import recover_counts
-from harness.errors import UserError
+from harness.errors import UserError, require
 
 N_TRAIN = 23_149
 SUBSETS = ("all", "train", "test")
@@ -44,57 +44,39 @@ def load_rcv1(
     n_train = min(N_TRAIN, terms.shape[0])
     chosen = {"all": slice(None), "train": slice(n_train), "test": slice(n_train, None)}[subset]
     ids = np.asarray(bunch.sample_id).astype(np.int64)[chosen]
-    notes: tuple[str, ...] = (
-        f"Weights are scikit-learn's log tf-idf; their idf is that of the first {N_TRAIN:,} documents.",
-    )
+    source = f"Weights are scikit-learn's log tf-idf; their idf is that of the first {N_TRAIN:,} documents."
+    notes: tuple[str, ...] = (source,)
     if values == "counts":
-        if not (terms.data > 0).all():
-            raise UserError("corpus rcv1: a weight in scikit-learn's cache is negative or not a number")
-        recovered = recover_counts(terms, n_train, in_place=True)
+        wrong = "corpus rcv1: a weight in scikit-learn's cache is negative or not a number"
+        require((terms.data > 0).all(), wrong, UserError)
+        recovered = recover_counts(terms, n_train)
         terms, notes = recovered.counts, recovered.notes("scikit-learn's")
     if subset != "all":  # a slice of all would be a copy
         terms = terms[chosen]
-    return Corpus(
-        name="rcv1",
-        terms=terms,
-        topics=_matrix(bunch.target, np.uint8)[chosen],
-        document_ids=ids_as_text(ids),
-        term_names=np.arange(1, terms.shape[1] + 1).astype(str),
-        topic_names=tuple(str(name) for name in bunch.target_names),
-        values=values,
-        chronological=bool((np.diff(ids) > 0).all()),
-        notes=notes,
-    )
-
-
-def _cache(data_home: str | Path | None) -> Path:
-    """Return scikit-learn's RCV1 folder, without making it (its own `get_data_home` would)."""
-    home = data_home or os.environ.get("SCIKIT_LEARN_DATA") or Path("~") / "scikit_learn_data"
-    return Path(home).expanduser() / "RCV1"
+    topics, term_names = _matrix(bunch.target, np.uint8)[chosen], np.arange(1, terms.shape[1] + 1).astype(str)
+    names, ordered = tuple(map(str, bunch.target_names)), bool((np.diff(ids) > 0).all())
+    return Corpus("rcv1", terms, topics, ids_as_text(ids), term_names, names, values, ordered, notes)
 
 
 def _fetch(data_home: str | Path | None, download_if_missing: bool) -> Any:
     """Return scikit-learn's bunch; its many kinds of failure become sentences."""
-    folder = _cache(data_home)
+    # scikit-learn's own `get_data_home` would make the folder
+    home = data_home or os.environ.get("SCIKIT_LEARN_DATA") or Path("~") / "scikit_learn_data"
+    folder = Path(home).expanduser() / "RCV1"
     missing = [name for name in CACHE_FILES if not any(folder.glob(f"{name}*.pkl"))]
     if missing and not download_if_missing:
-        raise UserError(
-            f"{folder}: scikit-learn's cache of RCV1 is absent or incomplete (no {missing[0]}_py3.pkl), "
-            "and corpus.download_if_missing=false"
-        )
+        absent = f"is absent or incomplete (no {missing[0]}_py3.pkl), and corpus.download_if_missing=false"
+        raise UserError(f"{folder}: scikit-learn's cache of RCV1 {absent}")
     from sklearn.datasets import fetch_rcv1
 
     try:
         return fetch_rcv1(data_home=data_home, download_if_missing=download_if_missing)
     except Exception as error:  # a pickle can fail in any way
         reason = str(error).split("\n")[0] or type(error).__name__
+        said = f"{folder}: scikit-learn's cache of RCV1 cannot be read ({reason}); remove it"
         if missing:
-            raise UserError(
-                f"RCV1 cannot be downloaded to {folder} ({reason}); is there a network?"
-            ) from error
-        raise UserError(
-            f"{folder}: scikit-learn's cache of RCV1 cannot be read ({reason}); remove it"
-        ) from error
+            said = f"RCV1 cannot be downloaded to {folder} ({reason}); is there a network?"
+        raise UserError(said) from error
 
 
 def _matrix(matrix: Any, kind: type) -> sparse.csr_array:

@@ -18,7 +18,7 @@ TOPIC_CLASS = "bip:topics:1.0"
 N_DOCUMENTS = 806_791
 """Documents on the two CDs."""
 
-_LIMITS = Limits(member_bytes=16 << 20, total_bytes=16 << 30, n_members=2_000_000)
+_LIMITS = Limits(total_bytes=16 << 30, n_members=2_000_000)
 
 
 class NewsItem(NamedTuple):
@@ -51,7 +51,7 @@ def load_rcv1_xml(path: str | Path | None = None, stop_words: str = "sklearn") -
     if path is None:
         raise UserError("corpus.path: the folder of RCV1's zips or NewsML files is needed")
     texts = TextCorpus("rcv1_xml", stop_words)
-    files = read_files(path, lambda name: name.lower().endswith(".xml"), nested=(".zip",), limits=_LIMITS)
+    files = read_files(path, lambda name: name.lower().endswith(".xml"), _LIMITS, (".zip",))
     for member in tqdm(files, desc="reading RCV1", unit=" documents", disable=None):
         item = parse_newsitem(member.data, member.where)
         # itemid has at most 10 digits: one integer orders by date, then itemid

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harness.corpora.corpus import Corpus, check_choice
 from harness.corpora.opening import Limits, read_files
 from harness.corpora.text import TextCorpus
-from harness.errors import UserError
+from harness.errors import UserError, require
 
 SPLITS = ("modapte", "all")
 SOURCES = ("sgml", "nltk")
@@ -22,7 +22,7 @@ PUBLISHED = {"all": (21_578,), "modapte": (9_603, 3_299), "nltk": (7_769, 3_019)
 """Documents in the collection, and in ModApte's training and test set (its README, section VIII.B); of these
 NLTK's corpus has those that carry at least one of its 90 topics."""
 
-_LIMITS = Limits(member_bytes=16 << 20, total_bytes=256 << 20, n_members=1_000)
+_LIMITS = Limits(total_bytes=256 << 20, n_members=1_000)
 _ATTRIBUTE = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 _TOPIC = re.compile(r"<D>([^<]*)</D>")
 _TAG = re.compile(r"</?[A-Z]+(?:\s[^<>]*)?>")
@@ -83,37 +83,29 @@ def load_reuters21578(
         texts.add(story.number, story.number, story.text, story.topics, where)
         parts[story.part] += 1
         n_bodiless += not story.has_body
-    if parts.total() == 0:
-        raise UserError(f"{path}: no document of split={split} in it; at least one is needed")
+    require(parts.total(), f"{path}: no document of split={split} in it; at least one is needed", UserError)
     found = (parts.total(),) if split == "all" else (parts["train"], parts["test"])
     needed = PUBLISHED[split if source == "sgml" else source]
+    held, published = (" + ".join(f"{n:,}" for n in numbers) for numbers in (found, needed))
     if complete and found != needed:
-        raise UserError(
-            f"{path or 'corpus.source=nltk'}: {_sum(found)} documents, the published split={split} has "
-            f"{_sum(needed)}; corpus.complete=false allows a part of the collection"
-        )
+        said = f"{held} documents, the published split={split} has {published}"
+        more = "corpus.complete=false allows a part of the collection"
+        raise UserError(f"{path or 'corpus.source=nltk'}: {said}; {more}")
+    first = (
+        f"Documents without a body: {n_bodiless:,}; briefs, whose title is the text, and unprocessed ones, "
+        "of which all that stands in TEXT is."
+    )
     if source == "nltk":
-        first = (
-            "NLTK's selection: the documents of ModApte with at least one topic that both of its parts have."
-        )
-    else:
-        first = (
-            f"Documents without a body: {n_bodiless:,}; briefs, whose title is the text, and unprocessed "
-            "ones, of which all that stands in TEXT is."
-        )
+        first = "NLTK's selection: documents of ModApte with at least one topic that both of its parts have."
     second = f"The first {parts['train']:,} documents are ModApte's training set, the rest its test set."
     if split == "all":
         second = "Not all documents outside ModApte were indexed: there a missing topic may mean nothing."
     return texts.finish(notes=(first, second))
 
 
-def _sum(numbers: tuple[int, ...]) -> str:
-    return " + ".join(f"{number:,}" for number in numbers)
-
-
 def _read_stories(path: str | Path, complete: bool) -> Iterator[tuple[str, Story]]:
     missing = set(FILE_NAMES)
-    for member in read_files(path, lambda name: name.lower() in FILE_NAMES, limits=_LIMITS):
+    for member in read_files(path, lambda name: name.lower() in FILE_NAMES, _LIMITS):
         if member.name.lower() not in missing:
             raise UserError(f"{member.where}: a second {member.name} below {path}; one of each is allowed")
         missing.discard(member.name.lower())

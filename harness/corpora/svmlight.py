@@ -3,8 +3,6 @@
 import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from harness.corpora.corpus import Corpus, check_choice, check_whole, csr, ids_as_text, note_empty
-from harness.corpora.opening import open_checked, shorten
-from harness.corpora.svmlight_text import NUMBER, Rows, join_files, parse_rows
-from harness.errors import UserError
+from harness.corpora.opening import read_lines, shorten
+from harness.corpora.rows import NUMBER, Entries, SparseRows, fill, parse_lines
+from harness.errors import UserError, require
 
 VALUES = ("counts", "weights")
 MAX_TERMS = 10_000_000
-DOCUMENTS_AT_ONCE = 10_000
 Labels = list[tuple[float, ...]]
 Names = Sequence[str] | Mapping[int, str] | None
 _HEADER = re.compile(rb"[0-9]{1,12} [0-9]{1,12} [0-9]{1,12}")
@@ -64,109 +61,102 @@ def load_svmlight(
     if n_terms is not None:
         check_whole("n_terms", n_terms, 1, MAX_TERMS)
     labels: Labels = []
-    files = _files(path)
-    rows, ends = join_files(files, lambda file: _read(file, values, zero_based is False, labels))
+    lines: list[int] = []
+    rows, files = SparseRows(), _files(path)
+
+    def read(file: Path) -> None:
+        header: list[int] = []
+        first, largest = len(rows), -1
+        for numbers, entries in parse_lines(file, _documents(file, labels, header)):
+            _check_entries(file, numbers, entries, values, zero_based is False)
+            lines.extend(numbers)
+            rows.extend(entries)
+            largest = max(largest, int(entries.columns.max(initial=-1)))
+        if header:
+            n_labels = max((label for row in labels[first:] for label in row), default=-1) + 1
+            _check_header(file, header, (len(rows) - first, largest + 1, n_labels))
+
+    ends = fill(rows, files, read)
     terms, term_names = _columns(rows, n_terms, zero_based)
 
     def place(row: int) -> str:
-        return f"{files[int(np.searchsorted(ends, row, side='right'))]}, line {rows.ids[row]}"
+        return f"{files[int(np.searchsorted(ends, row, side='right'))]}, line {lines[row]}"
 
-    one_each = all(len(row) == 1 for row, n in zip(labels, rows.n_terms, strict=True) if row or n)
+    n_entries = np.diff(terms.indptr)
+    terms.eliminate_zeros()
+    one_each = all(len(row) == 1 for row, n in zip(labels, n_entries, strict=True) if row or n)
     distinct = sorted({label for row in labels for label in row})
+    carried = _topics(labels, distinct)
     if one_each and (set(distinct) <= {-1, 1} or set(distinct) <= {0, 1}):
         topics = sparse.csr_array(np.array([[max(row, default=0) > 0] for row in labels], dtype=np.uint8))
         names = ("positive",) if topic_names is None else _names([1], topic_names)
     else:
-        for row, found in enumerate(labels):
-            for label in found:
-                if not (0 <= label < 2**53 and label == np.floor(label)):
-                    raise UserError(
-                        f"{place(row)}: label {label:g} is not allowed; "
-                        "labels are whole numbers >= 0, or -1 and +1 where each line has one"
-                    )
-        topics = _topics(labels, distinct)
-        names = _names([int(label) for label in distinct], topic_names)
-    return Corpus(
-        name="svmlight",
-        terms=terms,
-        topics=topics,
-        document_ids=ids_as_text(np.arange(1, len(labels) + 1)),
-        term_names=term_names,
-        topic_names=names,
-        values=values,
-        notes=note_empty(terms, _topics(labels, distinct)),
-    )
+        wrong = [label for label in distinct if not (0 <= label < 2**53 and label == np.floor(label))]
+        if wrong:
+            row, label = next((i, x) for i, row in enumerate(labels) for x in row if x in wrong or x != x)
+            allowed = "labels are whole numbers >= 0, or -1 and +1 where each line has one"
+            raise UserError(f"{place(row)}: label {label:g} is not allowed; {allowed}")
+        topics, names = carried, _names([int(label) for label in distinct], topic_names)
+    ids, notes = ids_as_text(np.arange(1, len(labels) + 1)), note_empty(terms, carried)
+    return Corpus("svmlight", terms, topics, ids, term_names, names, values=values, notes=notes)
 
 
 def _files(path: str | Path | Sequence[str | Path]) -> list[Path]:
     """Return the files that `path` means."""
-    if not isinstance(path, str | Path):
-        if len(path) == 0:
-            raise UserError("corpus.path is an empty list; at least one file is needed")
-        return [Path(file) for file in path]
-    if not Path(path).is_dir():
+    if isinstance(path, str | Path) and not Path(path).is_dir():
         return [Path(path)]
-    files = sorted(file for file in Path(path).iterdir() if file.is_file() and not file.name.startswith("."))
-    if not files:
-        raise UserError(f"corpus.path={path}: the folder holds no file")
+    if isinstance(path, str | Path):
+        path = sorted(file for file in Path(path).iterdir() if file.is_file() and file.name[0] != ".")
+    files = [Path(file) for file in path]
+    require(files, f"corpus.path={path}: holds no file; at least one is needed", UserError)
     return files
 
 
-def _read(file: Path, values: str, from_one: bool, labels: Labels) -> Iterator[Rows]:
-    """Yield one file's rows, some thousand at a time, with their lines as ids; `labels` grows along."""
-    documents = _documents(file)
-    while some := list(islice(documents, DOCUMENTS_AT_ONCE)):
-        numbers = [number for number, _, _ in some]
-        labels.extend(found for _, found, _ in some)
-        rows = parse_rows(
-            file, b"".join(b"%d %s\n" % (number, terms) for number, _, terms in some), numbers.__getitem__
-        )
-        bad, wanted = rows.weights < 0, "finite values >= 0 are allowed"
-        if values == "counts" and not bad.any():
-            bad = rows.weights != np.floor(rows.weights)
-            wanted = "with corpus.values=counts whole numbers are allowed (else choose corpus.values=weights)"
-        if from_one and not bad.any():
-            bad, wanted = rows.terms == 0, "with corpus.zero_based=false indices begin at 1"
-        if bad.any():
-            entry = int(np.argmax(bad))
-            line = numbers[int(np.searchsorted(np.cumsum(rows.n_terms), entry, side="right"))]
-            found = f"{rows.terms[entry]}:{rows.weights[entry]:g}"
-            raise UserError(f"{file}, line {line}: {found} is not allowed; {wanted}")
-        yield rows
+def _check_entries(file: Path, numbers: list[int], entries: Entries, values: str, from_one: bool) -> None:
+    """Refuse what `values`, or indices that begin at 1, do not allow."""
+    n_entries, columns, weights = entries
+    bad, wanted = weights < 0, "finite values >= 0 are allowed"
+    if values == "counts" and not bad.any():
+        bad = weights != np.floor(weights)
+        wanted = "with corpus.values=counts whole numbers are allowed (else choose corpus.values=weights)"
+    if from_one and not bad.any():
+        bad, wanted = columns == 0, "with corpus.zero_based=false indices begin at 1"
+    if bad.any():
+        entry = int(np.argmax(bad))
+        line = numbers[int(np.searchsorted(np.cumsum(n_entries), entry, side="right"))]
+        found = f"{columns[entry]}:{weights[entry]:g}"
+        raise UserError(f"{file}, line {line}: {found} is not allowed; {wanted}")
 
 
-def _documents(file: Path) -> Iterator[tuple[int, tuple[float, ...], bytes]]:
-    """Yield each document's line, labels and terms, blank documents too; refuse what the header belies."""
-    header: tuple[int, ...] | None = None
-    blank: list[int] = []  # documents if another follows
-    n_documents, n_terms, n_labels = 0, 0, 0.0
-    with closing(open_checked(file)) as stream:
-        for number, line in enumerate(stream, start=1):
-            line = line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
-            content = b" ".join(line.split(b"#", 1)[0].split())
-            if not content:
-                if not line.strip() and (n_documents or header):
-                    blank.append(number)
-            elif n_documents == 0 and header is None and _HEADER.fullmatch(content):
-                header = tuple(map(int, content.split()))
-            else:
-                yield from ((empty, (), b"") for empty in blank)
-                labels, terms = _parse(file, number, line, content)
-                yield number, labels, terms
-                n_documents, blank = n_documents + len(blank) + 1, []
-                n_terms = max(n_terms, int(terms.rpartition(b":")[0].split()[-1]) + 1 if terms else 0)
-                n_labels = max(n_labels, max(labels, default=-1.0) + 1)
-    if header is not None:
-        blank = blank[: max(0, header[0] - n_documents)]
-        yield from ((empty, (), b"") for empty in blank)
-        n_documents += len(blank)
-        for name, found, said in zip(
-            ("documents", "terms", "labels"), (n_documents, n_terms, n_labels), header, strict=True
-        ):
-            if found > said or (name == "documents" and found < said):
-                raise UserError(
-                    f"{file}: its first line says {said:,} {name}, and the lines after it hold {found:,.0f}"
-                )
+def _check_header(file: Path, header: list[int], found: tuple[float, ...]) -> None:
+    """Refuse what the header belies."""
+    for name, n_found, said in zip(("documents", "terms", "labels"), found, header, strict=True):
+        if n_found > said or (name == "documents" and n_found < said):
+            told = f"its first line says {said:,} {name}, and the lines after it hold {n_found:,.0f}"
+            raise UserError(f"{file}: {told}")
+
+
+def _documents(file: Path, labels: Labels, header: list[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield each document's line and terms, blank documents too; `labels` and `header` grow along."""
+    first, blank = len(labels), list[int]()  # blank lines are documents if another follows
+    for number, line in read_lines(file):
+        line = line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
+        content = b" ".join(line.split(b"#", 1)[0].split())
+        begun = header or len(labels) > first
+        if content and not begun and _HEADER.fullmatch(content):
+            header += map(int, content.split())
+        elif content:
+            found, terms = _parse(file, number, line, content)
+            labels += [*[()] * len(blank), found]
+            yield from ((empty, b"") for empty in blank)
+            yield number, terms
+            blank = []
+        elif begun and not line.strip():
+            blank.append(number)
+    if header:
+        blank = blank[: max(0, header[0] - (len(labels) - first))]
+        labels += [()] * len(blank)
+        yield from ((empty, b"") for empty in blank)
 
 
 def _parse(file: Path, number: int, line: bytes, content: bytes) -> tuple[tuple[float, ...], bytes]:
@@ -182,23 +172,18 @@ def _parse(file: Path, number: int, line: bytes, content: bytes) -> tuple[tuple[
 
 
 def _columns(
-    rows: Rows, n_terms: int | None, zero_based: bool | str
+    rows: SparseRows, n_terms: int | None, zero_based: bool | str
 ) -> tuple[sparse.csr_array, NDArray[np.str_]]:
     """Return the rows on the columns asked for, and these columns' names: the indices."""
-    used = np.unique(rows.terms)
+    used = np.unique(rows.columns)
     if n_terms is not None:
         largest = int(used.max(initial=-1))
         first = int(zero_based is False or (zero_based == "auto" and used.min(initial=largest) > 0))
         used = np.arange(first, first + n_terms, dtype=np.int32)
-        if largest > used[-1]:
-            raise UserError(
-                f"corpus.n_terms={n_terms}: the files hold index {largest}; "
-                f"indices from {first} to {used[-1]} are allowed"
-            )
-    columns = np.searchsorted(used, rows.terms).astype(np.int32)
-    terms = rows._replace(terms=columns).matrix(len(used))
-    terms.eliminate_zeros()
-    return terms, used.astype(str)
+        said = f"the files hold index {largest}; indices from {first} to {used[-1]} are allowed"
+        require(largest <= used[-1], f"corpus.n_terms={n_terms}: {said}", UserError)
+    rows.columns[:] = np.searchsorted(used, rows.columns)
+    return rows.matrix(len(used)), used.astype(str)
 
 
 def _topics(labels: Labels, distinct: list[float]) -> sparse.csr_array:
@@ -213,18 +198,19 @@ def _topics(labels: Labels, distinct: list[float]) -> sparse.csr_array:
 def _names(labels: list[int], topic_names: Names) -> tuple[str, ...]:
     """Return the names of the labels, in their order."""
     if topic_names is None:
-        return tuple(str(label) for label in labels)
+        return tuple(map(str, labels))
     if isinstance(topic_names, str) or not isinstance(topic_names, Sequence | Mapping):
         raise UserError(f"corpus.topic_names={topic_names!r} is not allowed; a list or label: name pairs are")
     if not isinstance(topic_names, Mapping):
-        if len(topic_names) != len(labels):
-            raise UserError(
-                f"corpus.topic_names: {len(topic_names)} names for {len(labels)} labels; "
-                "one for each label that occurs is needed, in ascending order of labels"
-            )
-        topic_names = dict(zip(labels, topic_names, strict=True))
+        wrong = f"corpus.topic_names: {len(topic_names)} names for {len(labels)} labels; one for each label "
+        wrong += "that occurs is needed, in ascending order of labels"
+        require(len(topic_names) == len(labels), wrong, UserError)
+        return tuple(map(str, topic_names))
     known = {str(label): str(name) for label, name in topic_names.items()}
-    absent = [label for label in labels if str(label) not in known]
-    if absent:
-        raise UserError(f"corpus.topic_names: label {absent[0]} has no name; each label needs one")
+    nameless = [label for label in labels if str(label) not in known]
+    require(
+        not nameless,
+        f"corpus.topic_names: label {nameless[0] if nameless else ''} has no name; each needs one",
+        UserError,
+    )
     return tuple(known[str(label)] for label in labels)

@@ -1,6 +1,5 @@
 """A generator of documents that look like RCV1 to a bag-of-words classifier: ``corpus=synthetic``."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 from numbers import Real
 from typing import NamedTuple
@@ -13,8 +12,8 @@ from scipy.special import lambertw
 
 from harness.corpora.corpus import Corpus, check_whole, ids_as_text
 from harness.corpora.rcv1_topics import NAMES, ROOT, TOPICS, children, keep_frequent, topic_frequencies
-from harness.corpora.svmlight_text import Rows, join_rows
-from harness.errors import UserError
+from harness.corpora.rows import Entries, SparseRows
+from harness.errors import UserError, require
 from harness.seeding import rng
 
 N_TERMS = 47_236
@@ -84,31 +83,24 @@ def generate_synthetic(
     n_documents = check_whole("n_documents", n_documents, 1, MAX_DOCUMENTS)
     n_topics = check_whole("n_topics", n_topics, 1, len(NAMES))
     seed = check_whole("seed", seed, 0)
-    if not isinstance(topical_share, Real) or isinstance(topical_share, bool) or not 0 < topical_share < 1:
-        raise UserError(
-            f"corpus.topical_share={topical_share!r} is not allowed; numbers between 0 and 1 (exclusive) are"
-        )
+    is_number = isinstance(topical_share, Real) and not isinstance(topical_share, bool)
+    wrong = f"corpus.topical_share={topical_share!r} is not allowed; numbers between 0 and 1 (exclusive) are"
+    require(is_number and 0 < topical_share < 1, wrong, UserError)
     language = draw_language(seed)
     kept = keep_frequent(n_topics)
     columns = [NAMES.index(name) for name in kept]
     topics: list[sparse.csr_array] = []
-
-    def draw_chunks() -> Iterator[Rows]:
-        for chunk, first in enumerate(range(0, n_documents, CHUNK)):
-            n_kept = min(CHUNK, n_documents - first)
-            generator = rng(seed, "synthetic", chunk)
-            carried = draw_topics(CHUNK, generator)
-            topics.append(sparse.csr_array(carried[:n_kept, columns].astype(np.uint8)))
-            yield draw_terms(carried, language, float(topical_share), generator, n_kept)
-
+    rows = SparseRows()
+    for chunk, first in enumerate(range(0, n_documents, CHUNK)):
+        n_kept = min(CHUNK, n_documents - first)
+        generator = rng(seed, "synthetic", chunk)
+        carried = draw_topics(CHUNK, generator)
+        topics.append(sparse.csr_array(carried[:n_kept, columns].astype(np.uint8)))
+        rows.extend(draw_terms(carried, language, float(topical_share), generator, n_kept))
+    ids, term_names = ids_as_text(np.arange(1, n_documents + 1)), [f"t{i}" for i in range(1, N_TERMS + 1)]
+    carried_kept = sparse.vstack(topics, format="csr")
     return Corpus(
-        name="synthetic",
-        terms=join_rows(draw_chunks()).matrix(N_TERMS),
-        topics=sparse.vstack(topics, format="csr"),
-        document_ids=ids_as_text(np.arange(1, n_documents + 1)),
-        term_names=np.array([f"t{i}" for i in range(1, N_TERMS + 1)]),
-        topic_names=kept,
-        notes=(NOTE,),
+        "synthetic", rows.matrix(N_TERMS), carried_kept, ids, np.array(term_names), kept, notes=(NOTE,)
     )
 
 
@@ -196,7 +188,7 @@ def draw_terms(
     topical_share: float,
     generator: np.random.Generator,
     n_kept: int,
-) -> Rows:
+) -> Entries:
     """Draw the words of documents and count them; the first `n_kept` do not depend on how many are kept.
 
     A fresh token is topical with the document's own probability, Beta with mean `topical_share`, and
@@ -258,11 +250,10 @@ def zipf_rank(position: NDArray[np.float32], n_terms: int, shift: float) -> NDAr
     return np.clip(rank, 0, n_terms - 1, out=rank)
 
 
-def _count(key: NDArray[np.uint32], n_documents: int) -> Rows:
+def _count(key: NDArray[np.uint32], n_documents: int) -> Entries:
     """Count equal tokens, each given as document * N_TERMS + term."""
     key.sort()
     start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
     document, term = np.divmod(key[start], np.uint32(N_TERMS))
     count = np.diff(np.r_[start, key.size]).astype(np.float32)
-    documents = np.arange(n_documents)
-    return Rows(documents, np.bincount(document, minlength=n_documents), term.astype(np.int32), count)
+    return Entries(np.bincount(document, minlength=n_documents), term, count)

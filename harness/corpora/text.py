@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, csr, note_empty, renumber
+from harness.corpora.corpus import Corpus, check_choice, ids_as_text, note_empty
+from harness.corpora.rows import SparseRows, Vocabulary
 from harness.errors import UserError
 
 MAX_TOKEN = 40
@@ -97,38 +96,11 @@ class _TermColumns(dict[str, int]):
 
     def __init__(self, stop_words: str) -> None:
         super().__init__(dict.fromkeys(stop_word_set(stop_words), -1))
-        self._stem = porter_stemmer()
-        self.stems: dict[str, int] = {}
+        self._stem, self.stems = porter_stemmer(), Vocabulary()
 
     def __missing__(self, token: str) -> int:
-        stem = self._stem(token)
-        column = self[token] = self.stems.setdefault(stem, len(self.stems))
+        column = self[token] = self.stems[self._stem(token)]
         return column
-
-
-class _SparseRows:
-    """Rows of a sparse matrix, appended one by one, 4 + 4 (or 4 + 1) bytes an entry."""
-
-    def __init__(self, typecode: str) -> None:
-        self._indices, self._values, self._ends = array("i"), array(typecode), array("q", [0])
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def append(self, columns: Iterable[int], values: Iterable[int]) -> None:
-        self._indices.extend(columns)
-        self._values.extend(values)
-        self._ends.append(len(self._indices))
-
-    def matrix(self, names: list[str]) -> tuple[sparse.csr_array, NDArray[np.str_]]:
-        """Return the canonical matrix with its columns sorted by name, in the memory of the rows."""
-        order = sorted(range(len(names)), key=names.__getitem__)
-        indices = np.asarray(memoryview(self._indices), dtype=np.int32)
-        renumber(indices, np.argsort(order).astype(np.int32))
-        ends = np.asarray(memoryview(self._ends))
-        matrix = csr(np.asarray(memoryview(self._values)), indices, ends, len(names))
-        matrix.sort_indices()
-        return matrix, np.array([names[column] for column in order], dtype=np.str_)
 
 
 class TextCorpus:
@@ -140,8 +112,8 @@ class TextCorpus:
     def __init__(self, name: str, stop_words: str) -> None:
         self.name = name
         self._term_columns = _TermColumns(stop_words)
-        self._topic_columns: dict[str, int] = {}
-        self._terms, self._topics = _SparseRows("f"), _SparseRows("B")
+        self._topic_columns = Vocabulary()
+        self._terms, self._topics = SparseRows("f"), SparseRows("B")
         self._ids, self._times = array("q"), array("q")
         self._seen: set[int] = set()
 
@@ -160,24 +132,20 @@ class TextCorpus:
         counts = Counter(map(self._term_columns.__getitem__, tokenise(text)))
         counts.pop(-1, None)
         self._terms.append(counts.keys(), counts.values())
-        columns = {self._topic_columns.setdefault(topic, len(self._topic_columns)) for topic in topics}
+        columns = {self._topic_columns[topic] for topic in topics}
         self._topics.append(columns, (1 for _ in columns))
 
     def finish(self, notes: tuple[str, ...]) -> Corpus:
         """Return the documents in the order of time; nothing can be added afterwards."""
-        terms, term_names = self._terms.matrix(list(self._term_columns.stems))
-        topics, topic_names = self._topics.matrix(list(self._topic_columns))
+        term_names = self._term_columns.stems.sort(self._terms.columns)
+        topic_names = self._topic_columns.sort(self._topics.columns)
+        terms, topics = self._terms.matrix(len(term_names)), self._topics.matrix(len(topic_names))
         numbers, times = np.asarray(memoryview(self._ids)), np.asarray(memoryview(self._times))
         order = np.lexsort((numbers, times))
         if (np.diff(order) != 1).any():  # moving rows costs a second copy of the counts
             terms, topics, numbers = terms[order], topics[order], numbers[order]
+        ids, names = ids_as_text(numbers), np.array(term_names, dtype=np.str_)
+        notes = (*notes, *note_empty(terms, topics))
         return Corpus(
-            name=self.name,
-            terms=terms,
-            topics=topics,
-            document_ids=np.array(list(map(str, numbers)), dtype=np.str_),
-            term_names=term_names,
-            topic_names=tuple(map(str, topic_names)),
-            chronological=True,
-            notes=(*notes, *note_empty(terms, topics)),
+            self.name, terms, topics, ids, names, tuple(topic_names), chronological=True, notes=notes
         )

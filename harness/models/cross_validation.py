@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.errors import require
 from harness.seeding import rng
 
 CRITERIA = ("f1", "error")
@@ -13,15 +14,14 @@ CRITERIA = ("f1", "error")
 
 def check_tuning(criterion: str, n_folds: int) -> None:
     """Raise ValueError unless `criterion` is known and `n_folds` is a whole number of at least 2."""
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion: {criterion!r} is not allowed; choose one of {', '.join(CRITERIA)}")
+    require(criterion in CRITERIA, f"criterion: {criterion!r} is not allowed; choose one of f1, error")
     check_whole("n_folds", n_folds, 2)
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> None:
     """Raise ValueError unless `value` is a whole number of at least `least`."""
-    if isinstance(value, bool) or not value >= least or value != int(value):
-        raise ValueError(f"{name}: {value!r} is not allowed; whole numbers from {least} are")
+    whole = not isinstance(value, bool) and value >= least and value == int(value)
+    require(whole, f"{name}: {value!r} is not allowed; whole numbers from {least} are")
 
 
 def check_grid(name: str, values: Sequence[float]) -> tuple[float, ...]:
@@ -30,11 +30,9 @@ def check_grid(name: str, values: Sequence[float]) -> tuple[float, ...]:
     The tie rule relies on the order: the first of equals is the smaller parameter.
     """
     grid = tuple(sorted({float(value) for value in values}))
-    if not grid:
-        raise ValueError(f"{name}: an empty grid is not allowed; give at least one number above 0")
+    require(grid, f"{name}: an empty grid is not allowed; give at least one number above 0")
     for value in grid:
-        if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name}: {value!r} is not allowed; finite numbers above 0 are")
+        require(0 < value < np.inf, f"{name}: {value!r} is not allowed; finite numbers above 0 are")
     return grid
 
 
@@ -44,8 +42,8 @@ def partition(n_documents: int, n_folds: int, seed: int) -> NDArray[np.int64]:
     Sharing it lets all categories of a fold use one Gram matrix, and models with equally many folds share
     them. Fold sizes differ by one at most.
     """
-    if n_documents < n_folds:
-        raise ValueError(f"n_folds: {n_folds} is not allowed; at most the {n_documents} documents are")
+    too_many = f"n_folds: {n_folds} is not allowed; at most the {n_documents} documents are"
+    require(n_folds <= n_documents, too_many)
     fold = np.empty(n_documents, dtype=np.int64)
     fold[rng(seed, "folds").permutation(n_documents)] = np.arange(n_documents) % n_folds
     return fold
@@ -121,12 +119,3 @@ def chunks(n_items: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of consecutive pieces; a constant `size` keeps results free of the workers' number."""
     for start in range(0, n_items, size):
         yield start, min(start + size, n_items)
-
-
-def load_solvers() -> None:
-    """Load scikit-learn's SVMs now, with the linear algebra library that comes with them.
-
-    A limit on the number of threads holds for libraries that are loaded already. A solver loaded inside
-    a unit would escape it, and sums made by two threads differ from those of one in their last digit.
-    """
-    import sklearn.svm  # noqa: F401

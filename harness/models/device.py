@@ -87,21 +87,14 @@ def kernel_values(
     with torch.no_grad():
         for start in range(0, len(prepared.norms), at_once):
             some = slice(start, start + at_once)
-            products = rows_times(x, _dense(prepared.exact[:, some], device))
+            part = prepared.exact[:, some].tocoo()
+            places = _there(np.stack([part.row, part.col]), device, np.int64)
+            dense = torch.sparse_coo_tensor(
+                places, _there(part.data, device), part.shape, check_invariants=False
+            ).to_dense()
+            products = rows_times(x, dense)
             distances = products.mul_(-2).add_(norms).add_(_there(prepared.norms[some], device))
             for gamma, first, last in prepared.gammas:
                 kernel = torch.exp(distances * -gamma)
                 values[:, first:last] += kernel @ _there(prepared.dual[some, first:last], device)
         return np.asarray((values + _there(prepared.intercept, device)).cpu().numpy())
-
-
-def _dense(columns: sparse.csr_array, device: str) -> Any:
-    """Return a sparse matrix as a dense float32 tensor that is made on the device."""
-    import torch
-
-    entries = columns.tocoo()
-    dense = torch.zeros(columns.shape, device=device)
-    dense[_there(entries.row, device, np.int64), _there(entries.col, device, np.int64)] = _there(
-        entries.data, device
-    )
-    return dense

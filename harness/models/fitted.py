@@ -1,6 +1,6 @@
 """What every model returns from training, and how every model decides."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from harness.models.cross_validation import chunks
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
-
-CATEGORIES_PER_UNIT = 8
 
 
 class Fitted(NamedTuple):
@@ -34,32 +32,6 @@ class Fitted(NamedTuple):
     n_folds: NDArray[np.int64]
 
 
-class Fold(NamedTuple):
-    """What tuning needs of a fold: the other documents, its own, the labels of both, and the values tried."""
-
-    train: Any
-    test: Any
-    y_train: NDArray[np.bool_]
-    y_test: NDArray[np.bool_]
-    grid: Sequence[float]
-
-
-def over_categories(
-    run: Run,
-    function: Callable[..., Arrays],
-    categories: NDArray[np.int64],
-    name: str,
-    shared: Callable[[], Any],
-    description: str,
-) -> Iterator[tuple[list[int], Arrays]]:
-    """Yield some categories at a time with ``function(shared(), these categories)``, a unit of `run` each."""
-    pieces = [categories[a:b].tolist() for a, b in chunks(len(categories), CATEGORIES_PER_UNIT)]
-    if pieces:
-        names = [f"{name} part {i}" for i in range(len(pieces))]
-        parts = run(function, [(piece,) for piece in pieces], names, shared=shared, description=description)
-        yield from zip(pieces, parts, strict=True)
-
-
 def decide_in_batches(
     run: Run,
     function: Callable[..., Arrays],
@@ -76,3 +48,17 @@ def decide_in_batches(
     names = [f"predict documents {start}-{stop}" for start, stop in units]
     parts = run(function, units, names, shared=shared, description=description)
     return np.concatenate([np.empty((0, shape[1]), dtype=bool), *(part["decisions"] for part in parts)])
+
+
+def settle(
+    decisions: NDArray[np.bool_],
+    near: NDArray[np.bool_],
+    exact: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+    at_once: int = 2**20,
+) -> NDArray[np.bool_]:
+    """Return decisions from single precision, those `near` the threshold replaced by ``exact(rows)``."""
+    rows = np.flatnonzero(near.any(axis=1))
+    for start, stop in chunks(len(rows), at_once):
+        some = rows[start:stop]
+        decisions[some] = np.where(near[some], exact(some), decisions[some])
+    return decisions

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from harness.models.fitted import settle
+
 Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 256
 DENSE_TERMS = 256
@@ -55,33 +57,22 @@ def take_block(products: NDArray[Any], rows: NDArray[np.int64], columns: NDArray
     return block
 
 
-class Machines(NamedTuple):
-    """Kernel machines of many categories over one list of documents, those that support any of them."""
-
-    x: sparse.csr_array
-    dual: Floats
-    intercept: Floats
-    gamma: Floats
-
-
 class Prepared(NamedTuple):
-    """`Machines` laid out for prediction; see :func:`prepare`."""
+    """The kernel machines of all categories, laid out for prediction; see :func:`prepare`."""
 
     order: NDArray[np.int64]
     gammas: tuple[tuple[float, int, int], ...]
     dual: Floats
-    dual_single: NDArray[np.float32]
     intercept: Floats
     close: Floats
     frequent: NDArray[np.int64]
-    left_out: NDArray[np.bool_]
     dense: NDArray[np.float32]
     rest: sparse.csr_array
     exact: sparse.csr_array
     norms: Floats
 
 
-def prepare(machines: Machines) -> Prepared:
+def prepare(arrays: dict[str, NDArray[Any]]) -> Prepared:
     """Lay machines out so that a batch of documents needs one distance block, shared by all categories.
 
     Categories are sorted by gamma (one exponential and one matrix product for each gamma). The inner
@@ -91,32 +82,27 @@ def prepare(machines: Machines) -> Prepared:
     Single precision may err by some multiple of its unit times the sum of a machine's absolute dual
     coefficients; decision values nearer to 0 than that (and than 1e-4) are marked to be computed again.
     """
-    order = np.lexsort((np.arange(len(machines.gamma)), machines.gamma))
-    gamma, dual = machines.gamma[order], np.ascontiguousarray(machines.dual[:, order])
+    entries = arrays["x_data"], arrays["x_indices"], arrays["x_indptr"]
+    x = sparse.csr_array(entries, shape=tuple(arrays["x_shape"].tolist()))
+    order = np.argsort(arrays["gamma"], kind="stable")
+    gamma, dual = arrays["gamma"][order], np.ascontiguousarray(arrays["dual"][:, order])
     values, starts = np.unique(gamma, return_index=True)
-    stops = [*starts[1:].tolist(), len(gamma)]
-    norms = squared_norms(machines.x)
-    df = np.bincount(machines.x.indices, minlength=machines.x.shape[1])
-    frequent = np.sort(np.argsort(-df, kind="stable")[:DENSE_TERMS])
-    left_out = np.zeros(machines.x.shape[1], dtype=bool)
-    left_out[frequent] = True
-    top = -2 * machines.x[:, frequent].toarray().T.astype(np.float64)
-    dense = np.concatenate([top, norms[None], np.ones((1, len(norms)))]).astype(np.float32)
-    largest = norms.max(initial=0.0)
-    error = np.finfo(np.float32).eps * np.abs(dual).sum(axis=0) * (1 + 2 * gamma * largest)
+    bounds = zip(values.tolist(), starts.tolist(), [*starts[1:].tolist(), len(gamma)], strict=True)
+    norms = squared_norms(x)
+    frequent = np.sort(np.argsort(-np.bincount(x.indices, minlength=x.shape[1]), kind="stable")[:DENSE_TERMS])
+    top = -2 * x[:, frequent].toarray().T.astype(np.float64)
+    error = np.finfo(np.float32).eps * np.abs(dual).sum(axis=0) * (1 + 2 * gamma * norms.max(initial=0.0))
     return Prepared(
-        order,
-        tuple((float(g), int(a), int(b)) for g, a, b in zip(values, starts, stops, strict=True)),
-        dual,
-        dual.astype(np.float32),
-        machines.intercept[order],
-        np.maximum(CLOSE_TO_ZERO, CLOSE_ERRORS * error),
-        frequent,
-        left_out,
-        dense,
-        sparse.csr_array((-2 * _without(machines.x, left_out)).T, dtype=np.float32),
-        sparse.csr_array(machines.x.T, dtype=np.float64),
-        norms,
+        order=order,
+        gammas=tuple(bounds),
+        dual=dual,
+        intercept=arrays["intercept"][order],
+        close=np.maximum(CLOSE_TO_ZERO, CLOSE_ERRORS * error),
+        frequent=frequent,
+        dense=np.concatenate([top, norms[None], np.ones((1, len(norms)))]).astype(np.float32),
+        rest=sparse.csr_array((-2 * _without(x, frequent)).T, dtype=np.float32),
+        exact=sparse.csr_array(x.T, dtype=np.float64),
+        norms=norms,
     )
 
 
@@ -132,14 +118,9 @@ def decide(
     """
     values = _single_precision(prepared, x) if values is None else values
     near = np.abs(values) < prepared.close
-    positive = values >= 0
-    rows = np.flatnonzero(near.any(axis=1))
-    for start in range(0, len(rows), DOCUMENTS_AT_ONCE):
-        some = rows[start : start + DOCUMENTS_AT_ONCE]
-        exact = decision_values(prepared, x[some])
-        positive[some] = np.where(near[some], exact >= 0, positive[some])
-    decisions = np.empty_like(positive)
-    decisions[:, prepared.order] = positive
+    exact = settle(values >= 0, near, lambda rows: decision_values(prepared, x[rows]) >= 0, DOCUMENTS_AT_ONCE)
+    decisions = np.empty_like(exact)
+    decisions[:, prepared.order] = exact
     return decisions
 
 
@@ -157,9 +138,9 @@ def decision_values(prepared: Prepared, x: sparse.csr_array) -> Floats:
 def _single_precision(prepared: Prepared, x: sparse.csr_array) -> NDArray[np.float32]:
     """Return decision values to single precision, with buffers that all pieces of the batch reuse."""
     n_documents, n_support = x.shape[0], len(prepared.norms)
-    rest = sparse.csr_array(_without(x, prepared.left_out), dtype=np.float32)
-    norms = squared_norms(x)
-    top = np.stack([np.ones(n_documents), norms], axis=1)
+    rest = sparse.csr_array(_without(x, prepared.frequent), dtype=np.float32)
+    dual = prepared.dual.astype(np.float32)
+    top = np.stack([np.ones(n_documents), squared_norms(x)], axis=1)
     left = np.concatenate([x[:, prepared.frequent].toarray(), top], axis=1).astype(np.float32)
     values = np.empty((n_documents, prepared.dual.shape[1]), dtype=np.float32)
     size = min(DOCUMENTS_AT_ONCE, n_documents)
@@ -174,13 +155,15 @@ def _single_precision(prepared: Prepared, x: sparse.csr_array) -> NDArray[np.flo
         for gamma, first, last in prepared.gammas:
             np.multiply(d, np.float32(-gamma), out=k)
             np.exp(k, out=k)
-            values[rows, first:last] = k @ prepared.dual_single[:, first:last]
+            values[rows, first:last] = k @ dual[:, first:last]
     values += prepared.intercept.astype(np.float32)
     return values
 
 
-def _without(x: sparse.csr_array, left_out: NDArray[np.bool_]) -> sparse.csr_array:
-    """Return `x` without the entries of the terms in `left_out` (their columns stay, empty)."""
+def _without(x: sparse.csr_array, terms: NDArray[np.int64]) -> sparse.csr_array:
+    """Return `x` without the entries of some terms (their columns stay, empty)."""
+    left_out = np.zeros(x.shape[1], dtype=bool)
+    left_out[terms] = True
     kept = ~left_out[x.indices]
     indptr = np.concatenate([[0], np.cumsum(kept)])[x.indptr].astype(x.indptr.dtype)
     return sparse.csr_array((x.data[kept], x.indices[kept], indptr), shape=x.shape)

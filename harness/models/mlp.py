@@ -75,10 +75,9 @@ class MLP(network.Settings):
             raise ValueError(f"held_share: {self.held_share!r} is not allowed; numbers between 0 and 1 are")
         for width in self.n_hidden_grid:
             cv.check_whole("n_hidden_grid", width)
-        widths = tuple(int(width) for width in cv.check_grid("n_hidden_grid", self.n_hidden_grid))
-        object.__setattr__(self, "n_hidden_grid", widths)
-        rates = cv.check_grid("learning_rate_grid", self.learning_rate_grid)
-        object.__setattr__(self, "learning_rate_grid", rates)
+        for name, kind in (("n_hidden_grid", int), ("learning_rate_grid", float)):
+            grid = cv.check_grid(name, getattr(self, name))
+            object.__setattr__(self, name, tuple(map(kind, grid)))
 
     def fit(
         self, x: sparse.csr_array, y: ArrayLike, *, seed: int, run: Run = run_here, device: str = "cpu"
@@ -88,33 +87,18 @@ class MLP(network.Settings):
         `cv_score` is each category's own criterion, pooled over the folds, at the configuration chosen for
         all of them together.
         """
-        device, y = resolve_device(device), np.asarray(y, dtype=bool)
-        _check_shapes(x, y)
-        x = sparse.csr_array(x, dtype=np.float32)
-        n_documents, n_categories = y.shape
-        terms = np.unique(x.indices)
-        task = _Task(self, _columns(x, terms), y, seed, device)
-        n_folds = min(self.n_folds, n_documents)
-        n_hidden, learning_rate = self.n_hidden, self.learning_rate
-        cv_score = np.full(n_categories, np.nan)
-        tuned = self.tune and n_folds >= 2
-        if tuned:
-            n_hidden, learning_rate, cv_score = _tune(task, n_folds, run)
-        (part,) = run(
-            _fit_final,
-            [(n_hidden, learning_rate)],
-            [f"final {n_hidden} {learning_rate}"],
-            shared=lambda: task,
-            description="MLP: training",
-        )
+        y, x, terms = np.asarray(y, dtype=bool), sparse.csr_array(x, dtype=np.float32), np.unique(x.indices)
+        task = _Task(self, _columns(x, terms), y, seed, resolve_device(device))
+        n_folds = min(self.n_folds, len(y)) if self.tune and len(y) > 1 else 0
+        width, rate, cv_score = self.n_hidden, self.learning_rate, np.full(y.shape[1], np.nan)
+        if n_folds:
+            width, rate, cv_score = _tune(task, n_folds, run)
+        names = [f"final {width} {rate}"]
+        (part,) = run(_fit_final, [(width, rate)], names, shared=lambda: task, description="MLP: training")
         arrays = {"terms": terms.astype(np.int64), **{name: part[name] for name in network.Weights._fields}}
-        chosen = {"n_hidden": n_hidden, "learning_rate": learning_rate, "n_epochs": int(part["n_epochs"])}
-        return Fitted(
-            arrays,
-            {name: np.full(n_categories, value) for name, value in chosen.items()},
-            cv_score,
-            np.full(n_categories, n_folds if tuned else 0, dtype=np.int64),
-        )
+        chosen = {"n_hidden": width, "learning_rate": rate, "n_epochs": int(part["n_epochs"])}
+        tuned = {name: np.full(y.shape[1], value) for name, value in chosen.items()}
+        return Fitted(arrays, tuned, cv_score, np.full(y.shape[1], n_folds, dtype=np.int64))
 
     def predict(
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
@@ -125,16 +109,10 @@ class MLP(network.Settings):
         in double precision, each document on its own. A decision therefore does not depend on which
         documents stand beside it.
         """
-        device = resolve_device(device)
         weights = network.Weights(*(fitted.arrays[name] for name in network.Weights._fields))
-        return decide_in_batches(
-            run,
-            _predict_batch,
-            (x.shape[0], len(weights.output_bias)),
-            network.DOCUMENTS_PER_BATCH,
-            lambda: (weights, fitted.arrays["terms"], sparse.csr_array(x), device),
-            "MLP: prediction",
-        )
+        shared = weights, fitted.arrays["terms"], sparse.csr_array(x), resolve_device(device)
+        shape, size = (x.shape[0], len(weights.output_bias)), network.DOCUMENTS_PER_BATCH
+        return decide_in_batches(run, _predict_batch, shape, size, lambda: shared, "MLP: prediction")
 
 
 class _Task(NamedTuple):
@@ -151,14 +129,6 @@ class _Task(NamedTuple):
         return self._replace(model=replace(self.model, **settings))
 
 
-def _check_shapes(x: sparse.csr_array, y: NDArray[np.bool_]) -> None:
-    """Raise ValueError unless `x` and `y` describe the same documents, at least one."""
-    if y.ndim != 2 or 0 in y.shape:
-        raise ValueError(f"y: shape {y.shape} is not allowed; (n_documents, n_categories), both above 0, is")
-    if x.shape[0] != len(y):
-        raise ValueError(f"x: {x.shape[0]} documents are not allowed; as many as y has, {len(y)}, are")
-
-
 def _columns(x: sparse.csr_array, terms: NDArray[np.int64]) -> sparse.csr_array:
     """Return the columns `terms` of `x` in single precision; no copy of the structure where it is all."""
     x = sparse.csr_array(x, dtype=np.float32)
@@ -173,20 +143,14 @@ def _use_one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _stop_early(task: _Task, documents: NDArray[np.int64], name: str) -> network.Trained:
-    """Train on `documents` less the share that is held out to stop early."""
-    n_held = min(round(task.model.held_share * len(documents)), len(documents) - 1)
+def _train(task: _Task, documents: NDArray[np.int64], name: str, held_share: float) -> network.Trained:
+    """Train on `documents` less a share that stops early; `name` gives the draws their generators."""
+    n_held, n_hidden = min(round(held_share * len(documents)), len(documents) - 1), task.model.n_hidden
     order = rng(task.seed, "mlp", name, "held").permutation(documents)
-    held, rest = np.sort(order[:n_held]), np.sort(order[n_held:])
-    return _train(task, rest, held, name)
-
-
-def _train(task: _Task, documents: NDArray[np.int64], held: NDArray[np.int64], name: str) -> network.Trained:
-    """Train on `documents`; `name` gives the draws their generators."""
-    x, n_hidden = task.x[documents], task.model.n_hidden
-    weights = rng(task.seed, "mlp", name, "weights", n_hidden)
+    held, rest = (np.sort(part) for part in np.split(order, [n_held]))
+    x, weights = task.x[rest], rng(task.seed, "mlp", name, "weights", n_hidden)
     return network.train(
-        network.Examples(x, task.y[documents]),
+        network.Examples(x, task.y[rest]),
         network.Examples(task.x[held], task.y[held]) if len(held) else None,
         task.model,
         start=network.initial_weights(x, task.y.shape[1], n_hidden, weights),
@@ -204,13 +168,9 @@ def _tune(task: _Task, n_folds: int, run: Run) -> tuple[int, float, NDArray[np.f
     def best(configurations: list[tuple[int, float]]) -> tuple[int, float]:
         """Return the best configuration, the first of equals; what was counted before is not again."""
         units = [(*pair, k) for pair in configurations if pair not in cells for k in range(n_folds)]
-        parts = run(
-            _tune_fold,
-            units,
-            [f"tune {width} {rate} fold {k}" for width, rate, k in units],
-            shared=lambda: (task, fold),
-            description="MLP: tuning learning rate and width",
-        )
+        names = [f"tune {width} {rate} fold {k}" for width, rate, k in units]
+        said = "MLP: tuning learning rate and width"
+        parts = run(_tune_fold, units, names, shared=lambda: (task, fold), description=said)
         for (width, rate, _), part in zip(units, parts, strict=True):
             cells[width, rate] = cells.get((width, rate), 0) + part["cells"]
         pooled = np.stack([cells[configuration].sum(axis=0) for configuration in configurations])
@@ -228,7 +188,7 @@ def _tune_fold(
     _use_one_thread()
     task, fold = shared
     task = task.using(n_hidden=n_hidden, learning_rate=learning_rate)
-    trained = _stop_early(task, np.flatnonzero(fold != k), f"fold {k}")
+    trained = _train(task, np.flatnonzero(fold != k), f"fold {k}", task.model.held_share)
     test = np.flatnonzero(fold == k)
     cells = np.zeros((task.y.shape[1], 4), dtype=np.int64)
     for start, stop in cv.chunks(len(test), network.DOCUMENTS_PER_BATCH):
@@ -242,9 +202,9 @@ def _fit_final(task: _Task, n_hidden: int, learning_rate: float) -> Arrays:
     _use_one_thread()
     documents = np.arange(len(task.y))
     task = task.using(n_hidden=n_hidden, learning_rate=learning_rate)
-    trained = _stop_early(task, documents, "final")
+    trained = _train(task, documents, "final", task.model.held_share)
     if task.model.refit and len(trained.scores):
-        trained = _train(task.using(n_epochs=trained.n_epochs), documents, documents[:0], "final")
+        trained = _train(task.using(n_epochs=trained.n_epochs), documents, "final", 0)
     return {**trained.weights._asdict(), "n_epochs": np.array(trained.n_epochs)}
 
 

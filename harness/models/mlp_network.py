@@ -117,10 +117,8 @@ def initial_weights(x: sparse.csr_array, n_outputs: int, n_hidden: int, generato
 
     hidden_weights = draw(n_terms, n_hidden)
     hidden_weights[unseen] = 0
-    zeros = np.zeros(n_hidden + n_outputs, dtype=np.float32)
-    return Weights(
-        hidden_weights, zeros[:n_hidden].copy(), draw(n_outputs, n_hidden), zeros[n_hidden:].copy()
-    )
+    biases = (np.zeros(n, dtype=np.float32) for n in (n_hidden, n_outputs))
+    return Weights(hidden_weights, next(biases), draw(n_outputs, n_hidden), next(biases))
 
 
 def as_parameters(weights: Weights, device: str) -> list[Any]:

@@ -40,21 +40,11 @@ CODE = """  <code code="{}">
   </code>"""
 
 
-def newsml(
-    number,
-    day="1996-08-20",
-    topics=("C15", "CCAT"),
-    headline="Stock jumps",
-    text=("Gold rose.",),
-    encoding="iso-8859-1",
-):
+def newsml(number, day="1996-08-20", topics=("C15", "CCAT"), headline="Stock jumps", text=("Gold rose.",),
+           encoding="iso-8859-1"):  # fmt: skip
+    paragraphs, codes = "\n".join(map("<p>{}</p>".format, text)), "\n".join(map(CODE.format, topics))
     return ITEM.format(
-        encoding=encoding,
-        number=number,
-        day=day,
-        headline=headline,
-        paragraphs="\n".join(f"<p>{paragraph}</p>" for paragraph in text),
-        codes="\n".join(map(CODE.format, topics)),
+        encoding=encoding, number=number, day=day, headline=headline, paragraphs=paragraphs, codes=codes
     ).encode(encoding)
 
 
@@ -85,11 +75,10 @@ def zips(tmp_path):
 
 @pytest.fixture
 def files(tmp_path):
-    folder = tmp_path / "files"
-    folder.mkdir()
+    (tmp_path / "files").mkdir()
     for _, number, data in items():
-        (folder / f"{number}newsML.xml").write_bytes(data)
-    return folder
+        (tmp_path / "files" / f"{number}newsML.xml").write_bytes(data)
+    return tmp_path / "files"
 
 
 # ---- what is read
@@ -156,11 +145,8 @@ def test_wrong_arguments(tmp_path, files):
     refused("stop_words='all' is not allowed", files, stop_words="all")
     (tmp_path / "empty").mkdir()
     refused("no NewsML file", tmp_path / "empty")
-
-
-def test_no_document_with_a_topic(tmp_path):
-    (tmp_path / "1newsML.xml").write_bytes(newsml(1, topics=()))
-    refused("0 topics; one of each is needed", tmp_path)
+    (tmp_path / "empty" / "1newsML.xml").write_bytes(newsml(1, topics=()))
+    refused("0 topics; one of each is needed", tmp_path / "empty")
 
 
 def test_an_itemid_that_occurs_twice(zips):

@@ -133,14 +133,6 @@ def test_all_keeps_what_modapte_leaves_out(tmp_path):
     assert "Not all documents outside ModApte were indexed" in corpus.notes[1]
 
 
-def test_archive_and_folder_give_the_same(tmp_path):
-    folder = write_files(tmp_path / "r")
-    with tarfile.open(tmp_path / "r.tar.gz", "w:gz") as tar:
-        tar.add(folder, "reuters21578")
-    paths = (folder, tmp_path / "r.tar.gz")
-    assert len({load_reuters21578(path, complete=False).fingerprint() for path in paths}) == 1
-
-
 # ---- wrong input
 
 
@@ -156,14 +148,8 @@ def test_wrong_arguments(tmp_path):
     refused("split='modlewis' is not allowed; choose one of modapte, all", folder, split="modlewis")
     refused("source='web' is not allowed; choose one of sgml, nltk", folder, source="web")
     refused("stop_words='french' is not allowed", folder, stop_words="french")
-    refused("no such file or folder", tmp_path / "none")
-    refused("a folder or an archive is needed", folder / FILE_NAMES[0])
-
-
-def test_missing_files(tmp_path):
     (tmp_path / "empty").mkdir()
     refused(r"reut2-000\.sgm is missing", tmp_path / "empty", complete=False)
-    folder = write_files(tmp_path / "r")
     (folder / "reut2-007.sgm").unlink()
     refused(r"reut2-007\.sgm is missing", folder)
 

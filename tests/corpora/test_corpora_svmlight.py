@@ -1,13 +1,10 @@
 """Svmlight files: what is read, and what is refused."""
 
-import bz2
 import gzip
-import lzma
 
 import numpy as np
 import pytest
 
-from harness.corpora import opening
 from harness.corpora.svmlight import load_svmlight
 from harness.errors import UserError
 
@@ -42,34 +39,10 @@ def test_multi_label(tmp_path):
     assert "1 of 4 documents have no term" in " ".join(corpus.notes)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
-)
-def test_compressed(tmp_path, suffix, pack):
+def test_compressed(tmp_path):
     expected = load_svmlight(write(tmp_path, TEXT)).fingerprint()
-    file = tmp_path / f"a.svm.{suffix}"
-    file.write_bytes(pack(TEXT.encode()))
-    assert load_svmlight(file).fingerprint() == expected
-    file.write_bytes(pack(TEXT.encode() * 100)[:-9])
-    refused(file, f"a.svm.{suffix}", "truncated or damaged")
-    file.write_bytes(b"junk")
-    refused(file, f"is named .{suffix} but")
-
-
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_damaged_archives_are_refused(tmp_path, pack):
-    packed = bytearray(pack(np.random.default_rng(0).bytes(5000)))
-    packed[len(packed) // 2] ^= 0xFF
-    file = tmp_path / "a"
-    file.write_bytes(packed)
-    refused(file, "a")
-
-
-def test_archive_that_expands_beyond_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "SLACK_BYTES", 0)
-    file = tmp_path / "a.xz"
-    file.write_bytes(lzma.compress(b"1 1:1\n" * 200_000))
-    refused(file, "expands beyond 200 times its size")
+    (tmp_path / "a.svm.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert load_svmlight(tmp_path / "a.svm.gz").fingerprint() == expected
 
 
 def test_several_files_and_folder(tmp_path):
@@ -115,7 +88,7 @@ def test_number_of_terms(tmp_path):
 
 
 def test_signs_are_read_and_a_zero_is_no_entry(tmp_path):
-    corpus = load_svmlight(write(tmp_path, "1,2 1:+3 2:-0.0 3:1\n"))
+    corpus = load_svmlight(write(tmp_path, "1,2 1:+3 2:-0.0 2147483647:1\n"))
     assert corpus.terms.toarray().tolist() == [[3, 0, 1]]
     assert corpus.terms.nnz == 2
 
@@ -128,11 +101,6 @@ def test_signs_are_read_and_a_zero_is_no_entry(tmp_path):
 def test_bytes_that_are_no_lines(tmp_path, data):
     (tmp_path / "a.svm").write_bytes(data)
     refused(tmp_path / "a.svm", "a.svm")
-
-
-def test_a_huge_index_costs_nothing(tmp_path):
-    corpus = load_svmlight(write(tmp_path, "1 1:1 2147483647:2\n"))
-    assert corpus.terms.shape == (1, 2)
 
 
 def test_weights(tmp_path):
@@ -171,9 +139,9 @@ def test_broken_lines_are_refused(tmp_path, line, words, values):
 
 
 def test_wrong_paths_are_refused(tmp_path):
-    refused(tmp_path, "the folder holds no file")
+    refused(tmp_path, "holds no file")
     refused(tmp_path / "absent", "no such file")
-    refused([], "empty list")
+    refused([], "corpus.path=[]: holds no file")
     refused(write(tmp_path, "# nothing\n\n"), "holds no document")
     refused(write(tmp_path, "-1 1:1\n-1 2:1\n"), "at least one positive")
     refused(write(tmp_path, "1 0:1\n2 1:1\n"), "line 1", "0:1", "begin at 1", zero_based=False)
@@ -194,11 +162,6 @@ def test_blank_documents_of_two_classes_leave_one_topic(tmp_path):
     assert load_svmlight(write(tmp_path, "1 1:1\n 7:1\n0 2:1\n")).topic_names == ("0", "1")
 
 
-def test_the_line_of_an_error_counts_blank_lines(tmp_path):
-    refused(write(tmp_path, "1 1:1\n\n\n4 2:-1\n"), "line 4", "2:-1")
-    refused(write(tmp_path, "1,2 1:1\n\n\n-4 2:1\n"), "line 4", "label -4")
-
-
 def test_a_byte_order_mark_is_passed_over(tmp_path):
     (tmp_path / "a.svm").write_bytes(b"\xef\xbb\xbf1,3 1:2\n3 2:1\n")
     assert load_svmlight(tmp_path / "a.svm").topics.toarray().tolist() == [[1, 1], [0, 1]]
@@ -217,8 +180,3 @@ def test_the_header_of_extreme_classification(tmp_path):
     ):
         refused(write(tmp_path, text), said)
     refused(write(tmp_path, "1 1:1\n3 4 5\n"), "line 2", "'3 4 5' is not of the form")
-
-
-def test_a_file_with_a_document_of_nothing(data_folder):
-    corpus = load_svmlight(data_folder / "faults" / "empty_document.svm")
-    assert corpus.topics.toarray().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]

@@ -1,5 +1,6 @@
 """Tokens, stop-words and stems, and documents gathered into a corpus."""
 
+import nltk
 import numpy as np
 import pytest
 
@@ -28,28 +29,17 @@ def test_sklearn_stop_words():
     assert all(text.tokenise(word) == [word] for word in words)
 
 
-def test_nltk_stop_words_where_installed(tmp_path, monkeypatch):
-    import nltk
-
-    folder = tmp_path / "corpora" / "stopwords"
-    folder.mkdir(parents=True)
-    (folder / "english").write_text("i\nthe\ndon't\nwon\n")
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    assert text.stop_word_set("nltk") == {"the", "don", "won"}
-
-
-def test_nltk_stop_words_absent(monkeypatch, tmp_path):
-    import nltk
-
+def test_nltk_stop_words_and_unknown_ones(tmp_path, monkeypatch):
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     with pytest.raises(UserError, match=r"nltk\.downloader stopwords.*stop_words=sklearn"):
         text.stop_word_set("nltk")
-
-
-@pytest.mark.parametrize("name", ["english", "", None, "SKLEARN"])
-def test_unknown_stop_words(name):
-    with pytest.raises(UserError, match="corpus.stop_words=.* choose one of sklearn, nltk, none"):
-        text.stop_word_set(name)
+    folder = tmp_path / "corpora" / "stopwords"
+    folder.mkdir(parents=True)
+    (folder / "english").write_text("i\nthe\ndon't\nwon\n")
+    assert text.stop_word_set("nltk") == {"the", "don", "won"}
+    for name in ("english", "", None, "SKLEARN"):
+        with pytest.raises(UserError, match="corpus.stop_words=.* choose one of sklearn, nltk, none"):
+            text.stop_word_set(name)
 
 
 @pytest.mark.parametrize(
@@ -113,11 +103,3 @@ def test_a_number_twice_and_nothing_at_all():
     texts.add(1, 1, "gold", ["t"], "a.xml")
     with pytest.raises(UserError, match=r"b\.xml: document 1 occurs a second time"):
         texts.add(1, 2, "gold", ["t"], "b.xml")
-
-
-def test_no_term_and_no_topic():
-    for words, topics in (("the of", ["t"]), ("gold", [])):
-        texts = text.TextCorpus("c", "sklearn")
-        texts.add(1, 1, words, topics, "a")
-        with pytest.raises(UserError, match="one of each is needed"):
-            texts.finish(notes=())

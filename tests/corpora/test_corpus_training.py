@@ -121,16 +121,5 @@ def test_populations_against_document_by_document_counting():
             for document in range(20):
                 y = topics[document, members].any()
                 a, b = (decided[model][document, own].any() for model in "ab")
-                cells[
-                    [
-                        (1, 1, 1),
-                        (1, 0, 1),
-                        (1, 1, 0),
-                        (1, 0, 0),
-                        (0, 1, 1),
-                        (0, 0, 1),
-                        (0, 1, 0),
-                        (0, 0, 0),
-                    ].index((y, a, b))
-                ] += 1
+                cells[4 * (not y) + 2 * (not b) + (not a)] += 1
             assert population.counts[c].tolist() == cells

@@ -7,9 +7,8 @@ from scipy import sparse
 
 from harness.errors import UserError
 from harness.models import linear_svm, rbf_svm
-from harness.models.device import kernel_values, linear_values, rows_times
+from harness.models.device import kernel_values, linear_values, resolve_device, rows_times
 from harness.models.gaussian_kernel import decide, decision_values, prepare
-from harness.models.rbf_svm import machines_of
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def test_a_document_without_terms_gets_the_intercept(device):
 def test_kernel_values_are_those_of_double_precision_in_any_memory(data, device, max_bytes):
     x, y = data
     fitted = MODELS["rbf_svm"].fit(x[:200], y[:200], seed=0)
-    prepared = prepare(machines_of(fitted))
+    prepared = prepare(fitted.arrays)
     found = kernel_values(prepared, x[200:], device, max_bytes)
     np.testing.assert_allclose(found, decision_values(prepared, x[200:]), atol=5e-5)
     np.testing.assert_array_equal(decide(prepared, x[200:], found), decide(prepared, x[200:]))
@@ -59,7 +58,9 @@ def test_decisions_at_the_boundary_are_settled_in_double_precision(data, device)
     intercept = -exact[np.arange(coef.shape[1]) + 200, np.arange(coef.shape[1])] + 1e-12
     expected = exact + intercept > 0
     assert expected[np.arange(coef.shape[1]) + 200, np.arange(coef.shape[1])].all()
-    found = linear_svm._decide_there(x.astype(np.float64), coef, intercept, device)
+    found = linear_svm._decide((x, coef, intercept, "cpu:0" if device == "cpu" else device), 0, 400)[
+        "decisions"
+    ]
     np.testing.assert_array_equal(found, expected)
 
 
@@ -75,15 +76,24 @@ def test_the_units_of_a_gpu_decide_as_the_processor_does(data, name, device, mon
     np.testing.assert_array_equal(model.predict(fitted, x), expected)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_an_absent_gpu_is_said_before_anything_is_predicted(data, name, monkeypatch):
+def test_an_absent_gpu_is_said_before_anything_is_fitted_or_predicted(data, monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert resolve_device("auto") == resolve_device("cpu") == "cpu"
     x, y = data
-    fitted = MODELS[name].fit(x[:60], y[:60], seed=0)
-    with pytest.raises(UserError, match="device=cuda: torch finds no CUDA GPU"):
-        MODELS[name].predict(fitted, x, device="cuda")
+    models = [(model, model.fit(x[:60], y[:60], seed=0)) for model in MODELS.values()]
+    absent = "device=cuda: torch finds no CUDA GPU"
+    for model, fitted in models:
+        with pytest.raises(UserError, match=absent):
+            model.predict(fitted, x, device="cuda")
+    with pytest.raises(UserError, match=absent):
+        MODELS["mlp"].fit(x, y, seed=0, device="cuda")
+    with pytest.raises(UserError, match="device=gpu is unknown; choose one of auto, cpu, cuda"):
+        resolve_device("gpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("harness.models.device.may_have_gpu", lambda: True)
+    assert resolve_device("auto") == resolve_device("cuda") == "cuda"
 
 
 def test_a_gpu_and_the_processor_agree_but_for_a_counted_handful(data):

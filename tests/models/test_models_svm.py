@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from harness.models import gaussian_kernel
 from harness.models.cross_validation import partition, usable_folds
 from harness.models.linear_svm import LinearSVM
-from harness.models.rbf_svm import RBFSVM, machines_of
+from harness.models.rbf_svm import RBFSVM
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,7 +42,7 @@ def test_rbf_decisions_are_those_of_svc_on_the_sparse_matrix(data):
     model = MODELS["rbf_svm"]
     fitted = model.fit(x, y, seed=0)
     decisions = model.predict(fitted, x_true)
-    prepared = gaussian_kernel.prepare(machines_of(fitted))
+    prepared = gaussian_kernel.prepare(fitted.arrays)
     values = gaussian_kernel.decision_values(prepared, x_true)
     for j, (c, gamma) in enumerate(zip(fitted.tuned["C"], fitted.tuned["gamma"], strict=True)):
         peer = SVC(C=c, gamma=gamma, kernel="rbf").fit(sparse.csr_matrix(x), y[:, j])
@@ -57,7 +57,7 @@ def test_rbf_single_precision_is_corrected_where_it_is_close(data, monkeypatch):
     x, y, x_true = data
     model = RBFSVM(tune=False)
     fitted = model.fit(x, y, seed=0)
-    prepared = gaussian_kernel.prepare(machines_of(fitted))
+    prepared = gaussian_kernel.prepare(fitted.arrays)
     expected = gaussian_kernel.decision_values(prepared, x_true) >= 0
     wrong = gaussian_kernel._single_precision(prepared, x_true)
     wrong = np.where(np.abs(wrong) < 0.02, -wrong, wrong)
