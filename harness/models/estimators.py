@@ -108,7 +108,7 @@ class Classifier:
         for k, used in enumerate(usable):
             words = f"{name}: tuning (fold {k + 1} of {self.n_folds})"
             for piece, part in over_categories(
-                run, _tune_chunk, np.flatnonzero(used), f"tune fold {k}", partial(hold_out, fold == k), words
+                run, _tune_chunk, partial(hold_out, fold == k), np.flatnonzero(used), f"tune fold {k}", words
             ):
                 cells[:, piece] += part["cells"]
         n_used = usable.sum(axis=0)
@@ -138,9 +138,8 @@ class Classifier:
         chosen = [settings[place] for place in a["choice"]]
         decisions = np.empty((x.shape[0], y.shape[1]), dtype=bool)
         for piece, part in over_categories(
-            run, _decide_chunk, np.arange(y.shape[1]), "decide",
-            lambda: (own, chosen, known, y, sparse.csr_array(x), seed),
-            f"{type(own).__name__}: training and prediction",
+            run, _decide_chunk, lambda: (own, chosen, known, y, sparse.csr_array(x), seed),
+            np.arange(y.shape[1]), "decide", f"{type(own).__name__}: training and prediction",
         ):  # fmt: skip
             decisions[:, piece] = part["decisions"]
         return decisions

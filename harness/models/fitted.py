@@ -1,6 +1,6 @@
 """What every model returns from training, and how every model decides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from harness.models.cross_validation import chunks
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
+
+CATEGORIES_PER_UNIT = 8
 
 
 class Fitted(NamedTuple):
@@ -30,6 +32,22 @@ class Fitted(NamedTuple):
     tuned: dict[str, NDArray[Any]]
     cv_score: NDArray[np.float64]
     n_folds: NDArray[np.int64]
+
+
+def over_categories(
+    run: Run,
+    function: Callable[..., Arrays],
+    shared: Callable[[], Any],
+    categories: NDArray[np.int64],
+    name: str,
+    description: str,
+) -> Iterator[tuple[list[int], Arrays]]:
+    """Yield some categories at a time with ``function(shared(), these categories)``, a unit of `run` each."""
+    pieces = [categories[a:b].tolist() for a, b in chunks(len(categories), CATEGORIES_PER_UNIT)]
+    if pieces:
+        names = [f"{name} part {i}" for i in range(len(pieces))]
+        parts = run(function, [(piece,) for piece in pieces], names, shared=shared, description=description)
+        yield from zip(pieces, parts, strict=True)
 
 
 def decide_in_batches(

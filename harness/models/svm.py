@@ -1,17 +1,17 @@
 """What linear and RBF SVMs share: machines of many categories on the same documents, tuned over folds."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.models.cross_validation import chunks, count_cells
+from harness.models.cross_validation import count_cells
+from harness.models.fitted import over_categories
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 
-CATEGORIES_PER_UNIT = 8
 Floats = NDArray[np.float64]
 
 
@@ -55,7 +55,7 @@ def train(
     made: tuple[Floats, Floats],
 ) -> None:
     """Train the machines of some categories on all documents; `made`, weights and intercepts, takes them."""
-    for piece, part in _over_categories(run, _train_some, make_task, categories, name, description):
+    for piece, part in over_categories(run, _train_some, make_task, categories, name, description):
         made[0][:, piece], made[1][piece] = part["weights"], part["intercept"]
 
 
@@ -71,27 +71,11 @@ def count_over_folds(
     cells = np.zeros((n_values, usable.shape[1], 4), dtype=np.int64)
     for k, used in enumerate(usable if n_values else ()):
         said = f"{name} fold {k}", f"{description}, fold {k + 1} of {len(usable)}"
-        for piece, part in _over_categories(
+        for piece, part in over_categories(
             run, _count_some, partial(make_fold, k), np.flatnonzero(used), *said
         ):
             cells[:, piece] += part["cells"]
     return cells
-
-
-def _over_categories(
-    run: Run,
-    function: Callable[..., Arrays],
-    shared: Callable[[], Any],
-    categories: NDArray[np.int64],
-    name: str,
-    description: str,
-) -> Iterator[tuple[list[int], Arrays]]:
-    """Yield some categories at a time with ``function(shared(), these categories)``, a unit of `run` each."""
-    pieces = [categories[a:b].tolist() for a, b in chunks(len(categories), CATEGORIES_PER_UNIT)]
-    if pieces:
-        names = [f"{name} part {i}" for i in range(len(pieces))]
-        parts = run(function, [(piece,) for piece in pieces], names, shared=shared, description=description)
-        yield from zip(pieces, parts, strict=True)
 
 
 def _train_some(task: Task, categories: list[int]) -> Arrays:
