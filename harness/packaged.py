@@ -1,4 +1,4 @@
-"""Populations that come with the package: outcomes tables of finished runs, found by name."""
+"""What comes with the package, found by name: outcomes tables of finished runs, a file of predictions."""
 
 from __future__ import annotations
 
@@ -44,6 +44,21 @@ def population_file(name: str | Path) -> Path:
             f"{', '.join(POPULATIONS)} or the outcomes.csv of a finished run is needed"
         )
     return path
+
+
+def predictions_file(name: str | Path) -> Path:
+    """Return the file of predictions that comes with the package under this name, or the path that is given.
+
+    ``digits``: three classifiers of scikit-learn on 899 handwritten digits, made by
+    ``scripts/example_predictions.py``. ``./NAME`` means a file of the current folder.
+
+    Examples
+    --------
+    >>> predictions_file("digits").name, predictions_file("./digits").name
+    ('digits.csv', 'digits')
+    """
+    sample = Path(__file__).resolve().parent / "samples" / f"{name}.csv"
+    return sample if str(name) == "digits" and sample.is_file() else Path(name)
 
 
 def load_population(name: str | Path) -> list[Population]:

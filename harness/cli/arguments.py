@@ -12,7 +12,7 @@ from harness.cli import configuration, settings
 from harness.cli.configuration import build, build_group, build_tests, chosen, is_rule, to_plain
 from harness.cli.targets import KEEPERS, check_targets
 from harness.errors import UserError
-from harness.packaged import population_file
+from harness.packaged import population_file, predictions_file
 
 
 def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
@@ -110,7 +110,7 @@ def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dic
 
     checked, plain = check("advise", cfg)
     shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
-    path = Path(checked.predictions)
+    path = predictions_file(checked.predictions)
     say(f"reading {path} ...")
     outcomes, measure = read_outcomes(path, checked.given())
     tests = [test for test in all_tests if test.measure == measure]

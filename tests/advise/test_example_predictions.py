@@ -1,5 +1,7 @@
 """The files that scripts/example_predictions.py makes are files that `harness advise` takes."""
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from advise_files import QUICK
 
 from harness.cli import main
+from harness.packaged import predictions_file
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "example_predictions.py"
 
@@ -24,9 +27,16 @@ def test_digits(tmp_path):
     assert list(table.columns) == ["y_true", "rbf_svm", "nearest_neighbours", "random_forest"]
     assert len(table) == 899
     assert all((table["y_true"] == table[name]).mean() > 0.9 for name in table.columns[1:])
-    out = tmp_path / "out"
-    assert main(["advise", f"predictions={tmp_path / 'digits.csv'}", f"out={out}", *QUICK]) == 0
-    assert pd.read_csv(out / "verdicts.csv")["pair"].nunique() == 3
+    assert (tmp_path / "digits.csv").read_bytes() == predictions_file("digits").read_bytes()
+
+
+def test_the_readme_shows_what_the_command_prints(tmp_path, monkeypatch, capfd):
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    command = re.search(r"^harness advise predictions=digits.*$", text, re.MULTILINE)[0]
+    shown = re.search(r"<!-- output -->\n```text\n(.*?)```", text, re.DOTALL)[1]
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(command)[1:]) == 0
+    assert f"\n\n{shown}\nSummary: " in capfd.readouterr().out
 
 
 @pytest.mark.slow
