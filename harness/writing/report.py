@@ -75,6 +75,13 @@ def warnings_section(warnings: Sequence[str], heading: str = "Warnings") -> Sect
     return Section(heading, [bullets(warnings or ["None."])])
 
 
+def figures_section(out: Path) -> Section:
+    """Return where the figures in ``figures/`` lie."""
+    figures = sorted(f"figures/{path.name}" for path in (out / "figures").glob("*.png"))
+    lines = ["figures/captions.md says what each figure shows.", *figures]
+    return Section("What to look at", [bullets(lines)])
+
+
 def rerun_section(
     facts: Mapping[str, Any], commands: Sequence[str] = (REDRAW,), notes: Sequence[str] = ()
 ) -> Section:
