@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +25,21 @@ Floats = NDArray[np.float64]
 DRAWS_PER_UNIT = 50
 
 
+class Draws(NamedTuple):
+    """How large and how many the draws are; `n_truth_sets` tell the spread of d over D_true."""
+
+    n_documents: int
+    seed: int
+    n_draws: int
+    n_replicates: int
+    n_truth_sets: int
+
+
 def calibrate(
     populations: Mapping[str, Population],
     variants: Sequence[Variant],
     costs: Mapping[str, float],
-    *,
-    n_documents: int,
-    n_draws: int,
-    n_replicates: int,
-    n_truth_sets: int,
-    seed: int,
+    draws: Draws,
     run: Run,
 ) -> DataFrame:
     """Return ``calibration.csv``: sets drawn from each D_true, their ``d / sd*`` against the truth.
@@ -47,23 +52,13 @@ def calibrate(
     """
     import pandas as pd
 
-    truths = run(
-        _spread_of_truth,
-        [(name, n_documents, n_truth_sets, seed) for name in populations],
-        list(populations),
-        shared=lambda: populations,
-        description="spread on D_true",
-    )
+    shared, n_draws = (populations, variants, costs, draws), draws.n_draws
+    names, spreads = [(name,) for name in populations], "spread on D_true"
+    truths = run(_spread_of_truth, names, list(populations), shared=lambda: shared, description=spreads)
     starts = range(0, n_draws, DRAWS_PER_UNIT)
     units = [(name, start, min(start + DRAWS_PER_UNIT, n_draws)) for name in populations for start in starts]
-    shared = (populations, variants, costs, n_documents, n_replicates, seed)
-    parts = run(
-        _judge_draws,
-        units,
-        [f"{name} {start}-{stop}" for name, start, stop in units],
-        shared=lambda: shared,
-        description="calibration",
-    )
+    told = [f"{name} {start}-{stop}" for name, start, stop in units]
+    parts = run(_judge_draws, units, told, shared=lambda: shared, description="calibration")
     rows = []
     for (name, population), spread in zip(populations.items(), truths, strict=True):
         mine = [part["judged"] for (own, *_), part in zip(units, parts, strict=True) if own == name]
@@ -71,7 +66,7 @@ def calibrate(
             d_true = float(measure(population.ratios[variant.quantity], population.frequencies))
             d, sd, low, high = judged
             summary = summarise(d, sd, low, high, d_true, float(spread[variant.quantity]))
-            resampled = n_replicates if variant.method in ("document", "event") else np.nan
+            resampled = draws.n_replicates if variant.method in ("document", "event") else np.nan
             rows.append(_row(name, "disjoint", variant, n_draws, resampled, summary))
     return pd.DataFrame(rows)
 
@@ -88,11 +83,7 @@ def calibrate_random(
     sets: Mapping[str, NDArray[np.int64]],
     averages: Sequence[str],
     costs: Mapping[str, float],
-    *,
-    n_documents: int,
-    n_draws: int,
-    n_truth_sets: int,
-    seed: int,
+    draws: Draws,
     run: Run,
 ) -> DataFrame:
     """Do the same for random sets of categories, with the delta method's standard error as sd*.
@@ -102,41 +93,35 @@ def calibrate_random(
     import pandas as pd
 
     variants = [Variant("f1", average, "delta") for average in averages] + [Variant("dcf", "micro", "delta")]
-    shared = (codes, variants, costs, n_documents, n_draws, n_truth_sets, seed)
-    parts = run(
-        _judge_random_set,
-        list(sets.items()),
-        list(sets),
-        shared=lambda: shared,
-        description="random category sets",
-    )
+    shared, units = (codes, variants, costs, draws), list(sets.items())
+    told = "random category sets"
+    parts = run(_judge_random_set, units, list(sets), shared=lambda: shared, description=told)
     rows = []
     for name, part in zip(sets, parts, strict=True):
         for i, variant in enumerate(variants):
             d, sd, d_true, sd_true = (part[key][i] for key in ("d", "sd", "d_true", "sd_true"))
             summary = summarise(d, sd, d - Z95 * sd, d + Z95 * sd, float(d_true), float(sd_true))
-            rows.append(_row(name, "random", variant, n_draws, np.nan, summary))
+            rows.append(_row(name, "random", variant, draws.n_draws, np.nan, summary))
     return pd.DataFrame(rows)
 
 
-def _spread_of_truth(
-    populations: Mapping[str, Population], name: str, n_documents: int, n_sets: int, seed: int
-) -> Arrays:
+def _spread_of_truth(shared: tuple[Any, ...], name: str) -> Arrays:
     """Return the standard deviation of every quantity over sets drawn from the population."""
-    generator = rng(seed, "category set", name, "spread on D_true")
-    found = replicate(populations[name], n_documents, n_sets, rng=generator)
+    populations, _, _, draws = shared
+    generator = rng(draws.seed, "category set", name, "spread on D_true")
+    found = replicate(populations[name], draws.n_documents, draws.n_truth_sets, rng=generator)
     return {quantity: found[f"{quantity} document"].std(ddof=1) for quantity in populations[name].ratios}
 
 
 def _judge_draws(shared: tuple[Any, ...], name: str, start: int, stop: int) -> Arrays:
     """Judge a block of draws: d, sd* and the 95 % interval, shape (n_variants, 4, n)."""
-    populations, variants, costs, n_documents, n_replicates, seed = shared
+    populations, variants, costs, draws = shared
     judged = np.empty((len(variants), 4, stop - start))
     for draw in range(start, stop):
-        generator = rng(seed, "category set", name, "draw", draw)
-        (drawn,) = draw_documents(populations[name].frequencies, n_documents, 1, rng=generator)
+        generator = rng(draws.seed, "category set", name, "draw", draw)
+        (drawn,) = draw_documents(populations[name].frequencies, draws.n_documents, 1, rng=generator)
         test = populations[name].keep(drawn[0])
-        replicates = replicate(test, n_documents, n_replicates, rng=generator)
+        replicates = replicate(test, draws.n_documents, draws.n_replicates, rng=generator)
         for number, variant in enumerate(variants):
             judged[number, :, draw - start] = judge(test, variant, costs, replicates)
     return {"judged": judged}
@@ -162,14 +147,14 @@ def judge(
 
 def _judge_random_set(shared: tuple[Any, ...], name: str, members: NDArray[np.int64]) -> Arrays:
     """Judge all draws of one random set by the delta method."""
-    codes, variants, costs, n_documents, n_draws, n_truth_sets, seed = shared
+    codes, variants, costs, draws = shared
     population = make_population(find_patterns(codes[:, members]), costs)
-    spread = _spread_of_truth({name: population}, name, n_documents, n_truth_sets, seed)
-    generator = rng(seed, "category set", name, "draws")
+    spread = _spread_of_truth(({name: population}, variants, costs, draws), name)
+    generator = rng(draws.seed, "category set", name, "draws")
     ratios = [population.ratios[variant.quantity] for variant in variants]
     batches = [
         ([measure(each, batch) for each in ratios], [standard_error(each, batch) for each in ratios])
-        for batch in draw_documents(population.frequencies, n_documents, n_draws, rng=generator)
+        for batch in draw_documents(population.frequencies, draws.n_documents, draws.n_draws, rng=generator)
     ]
     return {
         "d": np.concatenate([d for d, _ in batches], axis=1),

@@ -1,116 +1,166 @@
-"""Tables, figures and summary of a finished run of category sets, from its tables and from nothing else."""
+"""Findings, figures and summary of a finished run of category sets, from its tables and from nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.category_sets.figure1 import histogram_figure
-from harness.category_sets.figure_bias import bias_figure
-from harness.category_sets.findings import (
-    overall_verdict,
-    random_sentences,
-    table_sentences,
-    verdict_sentences,
-)
-from harness.category_sets.variants import METHODS, quantity_words, records
-from harness.drawing.style import check_options, figure_style, save_figure
+import numpy as np
+
+from harness.category_sets import expected
+from harness.category_sets.figures import bias_figure, histogram_figure
+from harness.category_sets.table3 import PUBLISHED
+from harness.category_sets.variants import KEY, METHODS, Variant, records, variants_of
+from harness.drawing.style import figure_style, plain_options, save_figure
 from harness.results.captions import SIGN, corpus_notes, corpus_sentence
 from harness.results.names import read_table
 from harness.runtime.provenance import read_provenance
+from harness.writing import report
 from harness.writing.captions import write_captions
-from harness.writing.prose import number, sentence
-from harness.writing.report import Report, Section, bullets, text, warnings_section
-from harness.writing.report import table as table_block
+from harness.writing.prose import paragraph, paragraphs, sentence
+from harness.writing.report import Report, Section, bullets
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-INFERRED = (
-    "Inferred, not stated in the paper: that F1 is micro-averaged over a set (the first rows; macro and "
-    "single decisions are shown beside it), that whole documents are resampled, and that ties count for "
-    "neither side."
-)
-DCF_NOTE = (
-    "The detection cost (DCF) of a set is that of its pooled cells, as micro F1; a positive difference means "
-    "that A costs more. Its normal confidences are Phi(d / sd): eq. 8 takes A and B as independent, eq. 9 as "
-    "paired (an upper bound of the variance), paired is the full variance; all three take the decisions of a "
-    "document in the set's categories as independent."
-)
+ROOM = "category_sets"
+PRINTED_REPLICATES, PRINTED_SUBSETS = 10_000, 1000
 
 
-def draw_figures(
-    out: Path,
-    *,
-    dpi: float = 200,
-    width: float = 7.2,
-    formats: Sequence[str] = ("pdf", "png"),
-    **others: Any,
-) -> list[Path]:
+class Tables(NamedTuple):
+    """What a run left."""
+
+    table3: DataFrame
+    histograms: DataFrame
+    calibration: DataFrame
+
+
+def read_tables(out: Path) -> Tables:
+    """Read the tables of a finished run."""
+    columns = {
+        "table3": ("confidence_te", "share_true"),
+        "histograms": ("source", "low", "high", "share"),
+        "calibration": ("kind", "mean", "variance", "verdict"),
+    }
+    read = (read_table(out / f"{stem}.csv", ("set", *KEY, *needed)) for stem, needed in columns.items())
+    return Tables(*read)
+
+
+def draw_figures(out: Path, figure: Mapping[str, Any]) -> list[Path]:
     """Draw both figures of a finished run and write their captions."""
-    check_options(formats, "log", dpi, width)
-    table, histograms, calibration = _read(out)
-    sentences = _setting(read_provenance(out) or {})
+    options, tables = plain_options(figure), read_tables(out)
+    setting, width = _setting(read_provenance(out) or {}), options.pop("width")
     drawn, captions = [], {}
     with figure_style():
-        figures = {"calibration": bias_figure(calibration, sentences, width)}
-        if len(histograms):
-            figures = {"figure1": histogram_figure(table, histograms, sentences, width)} | figures
-        for stem, (figure, caption) in figures.items():
-            drawn += save_figure(figure, out / "figures", stem, formats, dpi)
+        figures = {"calibration": bias_figure(tables.calibration, setting, width)}
+        if len(tables.histograms):
+            first = {"figure1": histogram_figure(tables.table3, tables.histograms, setting, width)}
+            figures = first | figures
+        for stem, (made, caption) in figures.items():
+            drawn += save_figure(made, out / "figures", stem, **options)
             captions[stem] = caption
     write_captions(out / "figures", captions)
     return drawn
 
 
-def main_findings(out: Path) -> list[str]:
+def write_summary(out: Path, facts: Mapping[str, Any]) -> list[str]:
+    """Write summary, tables and page of a run whose figures are drawn; return its findings."""
+    tables = read_tables(out)
+    found = main_findings(tables)
+    report.write_report(out, make_report(tables, found, facts), facts)
+    return found
+
+
+def main_findings(tables: Tables) -> list[str]:
     """Return the few sentences that a run ends with."""
-    table, _, calibration = _read(out)
-    return [overall_verdict(calibration), *random_sentences(calibration), *table_sentences(table)]
+    named = tables.calibration[tables.calibration["kind"] == "disjoint"]
+    groups = [(variant.noun, n, near) for variant, n, near in _groups(named) if variant.method == "document"]
+    overall = paragraph(ROOM, "overall", groups=groups)
+    return [overall, *_random(tables.calibration), *table_findings(tables.table3)]
 
 
-def make_report(out: Path, provenance: Mapping[str, Any]) -> Report:
-    """Return the report of a finished run."""
-    table, _, calibration = _read(out)
-    shown, bias, explained = table3_shown(table), _bias_shown(calibration), _calibration_words(calibration)
-    warnings = [sentence(one) for one in provenance.get("warnings") or ()]
+def _groups(table: DataFrame) -> Iterator[tuple[Variant, int, DataFrame]]:
+    """Yield each variant, how many sets it has, and its rows that do not stand apart."""
+    for variant in variants_of(table):
+        rows = variant.rows(table)
+        yield variant, len(rows), rows[rows["verdict"] != "apart"]
+
+
+def _random(table: DataFrame) -> list[str]:
+    """Return how many random sets show a bias, and the mean over those with |z_true| <= 3."""
+    groups = _groups(table[table["kind"] == "random"])
+    return paragraphs(ROOM, "random_sets", groups=[(one.words(), n, near) for one, n, near in groups])
+
+
+def table_findings(table: DataFrame) -> list[str]:
+    """Return what Table 3 says, what it cannot say, and how its resamples overlap."""
+    rows = Variant.of(table.iloc[0]).rows(table)  # those that stand beside the published ones
+    first = rows.iloc[0]
+    spread = expected.disjoint_variance(int(first["n_te"]), int(first["n_true"]))
+    as_z, differences = expected.as_z, rows["z_difference"]
+    old = [as_z(te, PRINTED_REPLICATES) - as_z(true, PRINTED_SUBSETS) for te, true in PUBLISHED.values()]
+    return paragraphs(
+        ROOM, "table_findings", words=Variant.of(first).words(), rows=records(rows), published=PUBLISHED,
+        spread=spread, chi2=expected.chi_squared(differences.tolist(), spread),
+        old_chi2=expected.chi_squared(old), selection=expected.selection_effect(),
+        signed=(np.where(rows["z_te"] < 0, -1, 1) * differences).mean(), unsigned=differences.mean(),
+    )  # fmt: skip
+
+
+def verdict_sentences(table: DataFrame) -> list[str]:
+    """Return one sentence for each set and variant of the calibration, and one for the random sets."""
+    rows = [(row, Variant.of(row).words()) for row in records(table[table["kind"] == "disjoint"])]
+    return paragraphs(ROOM, "verdicts", rows=rows) + _random(table)
+
+
+def make_report(tables: Tables, findings: Sequence[str], facts: Mapping[str, Any]) -> Report:
+    """Return the report of a finished run, whose figures are drawn."""
+    shown, bias = _table3_shown(tables.table3), _bias_shown(tables.calibration)
+    explained = paragraph(ROOM, "calibration", n_draws=int(tables.calibration["n_draws"].max()))
+    sets = (facts.get("category_sets") or {}).items()
+    members = [f"Set {name}, {len(names)} categories: {', '.join(names)}." for name, names in sets]
+    notes = [SIGN, paragraph(ROOM, "dcf_note"), paragraph(ROOM, "inferred")]
     sections = [
-        Section("Main findings", [bullets(main_findings(out))]),
-        Section("What was run", [bullets([*_setting(provenance), *_sets(provenance)])]),
-        warnings_section(warnings),
-        Section("Table 3", [table_block(shown), bullets([SIGN, DCF_NOTE, INFERRED])]),
-        Section("Is the confidence biased?", [text(explained)]),
-        Section("Verdicts", [bullets(verdict_sentences(calibration))]),
+        Section("Main findings", [bullets(findings)]),
+        Section("What was run", [bullets([*_setting(facts), *members])]),
+        report.warnings_section([sentence(one) for one in facts.get("warnings") or ()]),
+        Section("Table 3", [report.table(shown), bullets(notes)]),
+        Section("Is the confidence biased?", [report.text(explained)]),
+        Section("Verdicts", [bullets(verdict_sentences(tables.calibration))]),
     ]
-    caption = "Table 3: confidence that A is better, on D_te, and share of subsets of D_true. " + SIGN
-    tables = {"table3": [(f"{caption} {DCF_NOTE} {INFERRED}", shown)], "calibration": [(explained, bias)]}
-    return Report("Two classifiers over sets of categories: summary of a run", sections, tables)
+    caption = paragraph(ROOM, "table_caption", sign=SIGN)
+    captioned = {"table3": [(caption, shown)], "calibration": [(explained, bias)]}
+    return Report("Two classifiers over sets of categories: summary of a run", sections, captioned)
 
 
-def table3_shown(table: DataFrame) -> DataFrame:
+def _table3_shown(table: DataFrame) -> DataFrame:
     """Return Table 3 as a reader sees it, the published rows beside it."""
     import pandas as pd
 
-    rows = []
-    for row in records(table):
-        rows.append(
-            {
-                "set": row.set,
-                "measure": quantity_words(row.measure, row.average),
-                "confidence from": METHODS[row.method],
-                "D_te %": f"{100 * row.confidence_te:.1f}",
-                "D_true %": f"{100 * row.share_true:.1f}",
-                "published D_te %": _percent(row.published_te),
-                "published D_true %": _percent(row.published_true),
-                "z D_te": f"{row.z_te:+.2f}",
-                "z D_true": f"{row.z_true:+.2f}",
-                "difference": f"{row.z_difference:+.2f}",
-                "d D_te": f"{row.d_te:+.5f}",
-                "d D_true": f"{row.d_true:+.5f}",
-            }
-        )
-    return pd.DataFrame(rows)
+    shown = {
+        "confidence_te": ("D_te %", "{:.1f}"), "share_true": ("D_true %", "{:.1f}"),
+        "published_te": ("published D_te %", "{:.1f}"), "published_true": ("published D_true %", "{:.1f}"),
+        "z_te": ("z D_te", "{:+.2f}"), "z_true": ("z D_true", "{:+.2f}"),
+        "z_difference": ("difference", "{:+.2f}"), "d_te": ("d D_te", "{:+.5f}"),
+        "d_true": ("d D_true", "{:+.5f}"),
+    }  # fmt: skip
+    percents = {name: 100 * table[name] for name in shown if shown[name][0].endswith("%")}
+    told = table.assign(**percents)
+    columns = {
+        heading: ["" if value != value else form.format(value) for value in told[name]]
+        for name, (heading, form) in shown.items()
+    }
+    return pd.DataFrame({**_first_columns(table), **columns})
+
+
+def _first_columns(table: DataFrame) -> dict[str, list[str]]:
+    variants = [Variant.of(row) for row in records(table)]
+    return {
+        "set": list(table["set"]),
+        "measure": [variant.noun for variant in variants],
+        "confidence from": [METHODS[variant.method] for variant in variants],
+    }
 
 
 def _bias_shown(table: DataFrame) -> DataFrame:
@@ -118,9 +168,6 @@ def _bias_shown(table: DataFrame) -> DataFrame:
 
     rows = [
         {
-            "set": row.set,
-            "measure": quantity_words(row.measure, row.average),
-            "confidence from": METHODS[row.method],
             "z_true": f"{row.z_true:+.2f}",
             "mean": f"{row.mean:+.2f} [{row.mean_low:+.2f}, {row.mean_high:+.2f}]",
             "variance": f"{row.variance:.2f} [{row.variance_low:.2f}, {row.variance_high:.2f}]",
@@ -130,40 +177,10 @@ def _bias_shown(table: DataFrame) -> DataFrame:
         }
         for row in records(table)
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(_first_columns(table)).join(pd.DataFrame(rows))
 
 
-def _calibration_words(table: DataFrame) -> str:
-    n_draws = int(table["n_draws"].max())
-    return (
-        f"{n_draws:,} draws of D_te with replacement from D_true, A minus B throughout: z_te = d / sd* of "
-        "the draw, z_true = d_true / sd_N of D_true by document. No bias: the mean of z_te - z_true lies "
-        "within .15 of 0 and its variance within .80 and 1.25; sets with |z_true| > 3 stand apart, for "
-        "there the scatter of sd*, times z, tells in both. In brackets 95 % intervals over the draws; "
-        "settled where they say the same. Coverage: share of draws whose 95 % interval holds the true "
-        "difference."
-    )
-
-
-def _setting(provenance: Mapping[str, Any]) -> list[str]:
-    pairs = ", ".join((provenance.get("config") or {}).get("pairs") or ())
-    lines = [corpus_sentence(provenance), *corpus_notes(provenance)]
-    return [*lines, f"Pair {pairs}; seed {number(provenance.get('seed'))}.", SIGN]
-
-
-def _sets(provenance: Mapping[str, Any]) -> list[str]:
-    sets = provenance.get("category_sets") or {}
-    return [f"Set {name}, {len(members)} categories: {', '.join(members)}." for name, members in sets.items()]
-
-
-def _read(out: Path) -> tuple[DataFrame, DataFrame, DataFrame]:
-    key = ("set", "measure", "average", "method")
-    return (
-        read_table(out / "table3.csv", (*key, "confidence_te", "share_true")),
-        read_table(out / "histograms.csv", (*key, "source", "low", "high", "share")),
-        read_table(out / "calibration.csv", (*key, "kind", "mean", "variance", "verdict")),
-    )
-
-
-def _percent(share: float) -> str:
-    return "" if share != share else f"{100 * share:.1f}"
+def _setting(facts: Mapping[str, Any]) -> list[str]:
+    pairs, seed = (facts.get("config") or {}).get("pairs") or (), facts.get("seed")
+    lines = [corpus_sentence(facts), *corpus_notes(facts)]
+    return [*lines, *paragraphs(ROOM, "setting", pairs=pairs, seed=seed, sign=SIGN)]

@@ -33,18 +33,10 @@ def resample_sets(
 
     Returns what :func:`harness.category_sets.resampling.replicate` does, for each (set, "te" or "true").
     """
-    units = [
-        (name, source, n_draws, seed)
-        for name in populations
-        for source, n_draws in (("te", n_replicates), ("true", n_subsets))
-    ]
-    found = run(
-        _resample,
-        units,
-        [f"{name} {source}" for name, source, *_ in units],
-        shared=lambda: populations,
-        description="Table 3",
-    )
+    draws = {"te": n_replicates, "true": n_subsets}
+    units = [(name, source, draws[source], seed) for name in populations for source in draws]
+    told = [f"{name} {source}" for name, source, *_ in units]
+    found = run(_resample, units, told, shared=lambda: populations, description="Table 3")
     return {(name, source): arrays for (name, source, *_), arrays in zip(units, found, strict=True)}
 
 
@@ -69,13 +61,12 @@ def tabulate(
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        [
-            _row(name, pair, variant, resampled, costs)
-            for variant in variants
-            for name, pair in populations.items()
-        ]
-    )
+    rows = [
+        _row(name, pair, variant, resampled, costs)
+        for variant in variants
+        for name, pair in populations.items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def _row(
@@ -98,27 +89,17 @@ def _row(
     published = PUBLISHED.get(name) if variant == ("f1", "micro", "document") else None
     published_te, published_true = published or (np.nan, np.nan)
     return {
-        "set": name,
-        **variant._asdict(),
-        "n_categories": test.n_categories,
-        "confidence_te": confidence,
-        "share_true": share,
-        "z_te": z_te,
-        "z_true": z_true,
-        "z_difference": z_te - z_true,
+        "set": name, **variant._asdict(), "n_categories": test.n_categories,
+        "confidence_te": confidence, "share_true": share,
+        "z_te": z_te, "z_true": z_true, "z_difference": z_te - z_true,
         "d_te": float(measure(test.ratios[variant.quantity], test.frequencies)),
         "d_true": float(measure(true.ratios[variant.quantity], true.frequencies)),
-        **_spread(replicates, "te"),
-        **_spread(subsets, "true"),
-        "n_replicates": len(replicates) if len(replicates) > 1 else np.nan,
-        "n_subsets": len(subsets),
-        "n_te": n_te,
-        "n_true": n_true,
-        "overlap_bootstraps": bootstrap_overlap(),
-        "overlap_subsets": subset_overlap(n_te, n_true),
-        "published_te": published_te,
-        "published_true": published_true,
-    }
+        **_spread(replicates, "te"), **_spread(subsets, "true"),
+        "n_replicates": len(replicates) if len(replicates) > 1 else np.nan, "n_subsets": len(subsets),
+        "n_te": n_te, "n_true": n_true,
+        "overlap_bootstraps": bootstrap_overlap(), "overlap_subsets": subset_overlap(n_te, n_true),
+        "published_te": published_te, "published_true": published_true,
+    }  # fmt: skip
 
 
 def _spread(differences: NDArray[np.float64], source: str) -> dict[str, float]:

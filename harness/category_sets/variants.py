@@ -32,10 +32,20 @@ class Variant(NamedTuple):
     average: str
     method: str
 
+    @classmethod
+    def of(cls, row: Any) -> "Variant":
+        """Return the variant of a row of a table."""
+        return cls(row.measure, row.average, row.method)
+
     @property
     def quantity(self) -> str:
         """What is measured, without how its spread is found."""
         return f"{self.measure} {self.average}"
+
+    @property
+    def noun(self) -> str:
+        """The name of what is measured."""
+        return "DCF" if self.measure == "dcf" else f"{self.average} F1"
 
     def words(self) -> str:
         """Return the variant for a reader.
@@ -45,12 +55,19 @@ class Variant(NamedTuple):
         >>> Variant("f1", "micro", "document").words()
         'micro F1, bootstrap by document'
         """
-        return f"{quantity_words(self.measure, self.average)}, {METHODS[self.method]}"
+        return f"{self.noun}, {METHODS[self.method]}"
+
+    def rows(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Return the rows of a table that are of this variant."""
+        return table[(table[list(KEY)] == list(self)).all(axis=1)]
 
 
-def quantity_words(measure: str, average: str) -> str:
-    """Return the name of what is measured."""
-    return "DCF" if measure == "dcf" else f"{average} F1"
+KEY = Variant._fields
+
+
+def variants_of(table: "pd.DataFrame") -> list[Variant]:
+    """Return the variants of a table in the order of their first rows."""
+    return [Variant(*key) for key in table[list(KEY)].drop_duplicates().itertuples(index=False)]
 
 
 def table_variants(averages: Sequence[str], resampling: Sequence[str]) -> list[Variant]:

@@ -211,16 +211,20 @@ def _name_bare_path(command: str, overrides: list[str]) -> list[str]:
 
 
 def _run(cfg: Any) -> None:
-    from harness.cli import arguments
+    from harness.cli.arguments import run_arguments
+    from harness.run.training import Job
 
+    given = run_arguments(cfg)
+    evaluation, nulls = given.pop("evaluation"), given.pop("nulls")
+    job = Job(out=_output_folder(), say=_say, **given)
     if cfg.get("category_sets") is None:
         from harness.run.study import run_study
 
-        run_study(out=_output_folder(), say=_say, **arguments.run_arguments(cfg))
+        run_study(job, evaluation, nulls)
     else:
         from harness.category_sets.study import run_category_sets
 
-        run_category_sets(out=_output_folder(), say=_say, **arguments.category_set_arguments(cfg))
+        run_category_sets(job)
 
 
 def _compare(cfg: Any) -> None:

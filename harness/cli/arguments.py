@@ -24,7 +24,7 @@ def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
 
 
 def run_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.run.study.run_study` for ``harness run``."""
+    """Return the fields of :class:`harness.run.training.Job` and how ``harness run`` judges tests."""
     checked, plain = check("run", cfg)
     if checked.device == "cuda":
         from harness.models.device import resolve_device
@@ -66,13 +66,6 @@ def _shell(checked: settings.Kept, cfg: DictConfig) -> dict[str, Any]:
         "workers": build(cfg, "parallel"),
         "config": configuration.identity(cfg),
     }
-
-
-def category_set_arguments(cfg: DictConfig) -> dict[str, Any]:
-    """Return the keyword arguments of :func:`harness.category_sets.study.run_category_sets`."""
-    not_used = ("evaluation", "nulls")
-    arguments = {key: value for key, value in run_arguments(cfg).items() if key not in not_used}
-    return arguments | {"options": to_plain(cfg["category_sets"]), "n_replicates": cfg["n_replicates"]}
 
 
 def figure_arguments(cfg: DictConfig) -> tuple[Path, dict[str, Any], Any]:

@@ -66,21 +66,19 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
 def runs_with(folder: Path, name: str) -> tuple[list[Run], list[str]]:
     """Return the finished runs in `folder` that have the table `name`, and a line for each other."""
     if not re.fullmatch(r"[\w-]+", name):
-        raise UserError(
-            f"table: {name!r} is not allowed; the name of a run's table is, as in table=size_power"
-        )
+        raise UserError(f"table: {name!r} is not allowed; a run's table is, as in table=size_power")
     if not folder.is_dir():
         raise UserError(f"from={folder}: there is no such folder; the folder of a sweep is needed")
     finished, left_out = find_runs(folder)
     if not finished:
-        raise UserError(f"from={folder}: no finished run is in it{_first(left_out)}")
+        more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        told = f"{left_out[0]}{more}" if left_out else "the folder of a sweep is needed"
+        raise UserError(f"from={folder}: no finished run is in it; {told}")
     runs = [run for run in finished if (run.folder / f"{name}.csv").is_file()]
     lacking = [f"{run.name}: it has no table {name}" for run in finished if run not in runs]
     if not runs:
-        there = sorted({path.stem for run in finished for path in run.folder.glob("*.csv")})
-        raise UserError(
-            f"table: no run in {folder} has {name!r}; {', '.join(there) or 'no tables'} are there"
-        )
+        there = sorted({path.stem for run in finished for path in run.folder.glob("*.csv")}) or ["no tables"]
+        raise UserError(f"table: no run in {folder} has {name!r}; {', '.join(there)} are there")
     return runs, [*left_out, *lacking]
 
 
@@ -145,16 +143,13 @@ def differing_settings(runs: Sequence[Run]) -> dict[str, list[str]]:
     """
     if all(run.overrides is not None for run in runs):
         settings = [dict(_split_override(text) for text in run.overrides or ()) for run in runs]
-        keys = list(dict.fromkeys(key for given in settings for key in given))
-        found = {
-            key: [_value(run.config, key, given) for run, given in zip(runs, settings, strict=True)]
-            for key in keys
-        }
+        configs = [run.config for run in runs]
     else:
-        flat = [dict(_flatten(run.config)) for run in runs]
-        keys = list(dict.fromkeys(key for given in flat for key in given))
-        found = {key: [given.get(key, "") for given in flat] for key in keys}
-    return {key: found[key] for key in sorted(found) if len(set(found[key])) > 1}
+        settings, configs = [dict(_flatten(run.config)) for run in runs], [{} for _ in runs]
+    both = list(zip(configs, settings, strict=True))
+    keys = sorted({key for given in settings for key in given})
+    found = {key: [_value(config, key, given) for config, given in both] for key in keys}
+    return {key: values for key, values in found.items() if len(set(values)) > 1}
 
 
 def _split_override(text: str) -> tuple[str, str]:
@@ -170,9 +165,7 @@ def _value(config: Mapping[str, Any], key: str, given: Mapping[str, str]) -> str
         if not isinstance(node, Mapping) or part not in node:
             return given.get(key, "")
         node = node[part]
-    if isinstance(node, Mapping):
-        return given[key].replace(" ", "") if key in given else to_text(node)
-    return to_text(node)
+    return given[key].replace(" ", "") if isinstance(node, Mapping) and key in given else to_text(node)
 
 
 def to_text(value: object) -> str:
@@ -207,17 +200,14 @@ def _join(runs: Sequence[Run], name: str, headers: Sequence[Sequence[str]]) -> I
         own.append(key)
     yield [*own, *columns]
     for i, (run, header) in enumerate(zip(runs, headers, strict=True)):
-        front = [run.name, *(values[i] for values in settings.values())]
-        places = [header.index(column) if column in header else -1 for column in columns]
-        for number, row in enumerate(_read(run.folder / name), start=1):
+        front, path = [run.name, *(values[i] for values in settings.values())], run.folder / name
+        for number, row in enumerate(_read(path), start=1):
             if len(row) != len(header):
-                raise UserError(
-                    f"{run.folder / name}: row {number} has {len(row)} fields; "
-                    f"{len(header)} are needed, as in its header"
-                )
+                told = f"row {number} has {len(row)} fields; {len(header)} are needed, as in its header"
+                raise UserError(f"{path}: {told}")
             if number > 1:
-                row.append("")  # what the place -1 means
-                yield front + [row[place] for place in places]
+                values = dict(zip(header, row, strict=True))
+                yield front + [values.get(column, "") for column in columns]
 
 
 def _read(path: Path) -> Iterator[list[str]]:
@@ -260,10 +250,3 @@ def _write(to: Path, rows: Iterator[list[str]]) -> int:
             writer.writerow([neutralise(field) for field in row])
             n += 1
     return n
-
-
-def _first(left_out: Sequence[str]) -> str:
-    if not left_out:
-        return "; the folder of a sweep is needed"
-    more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-    return f"; {left_out[0]}{more}"

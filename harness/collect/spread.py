@@ -21,6 +21,9 @@ from harness.writing.report import write_report
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+KEPT, COMMON = ("command", "identity", "git_commit"), ("corpus", "split", "n_replicates", "config")
+"""What the spread's record repeats of each run's, and of the first's alone."""
+
 
 def collect_runs(
     folder: Path,
@@ -77,35 +80,24 @@ def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
 def _describe(runs: Sequence[Run], values: list[str], over: str, left_out: Sequence[str]) -> dict[str, Any]:
     """Return what ``provenance.json`` says: the runs, and of the first what all have in common."""
     told = [read_provenance(run.folder) or {} for run in runs]
-    first = told[0]
-    common: dict[str, Any] = {
-        name: first[name] for name in ("corpus", "split", "n_replicates", "config") if name in first
-    }
-    kept = ("command", "identity", "git_commit")
+    common: dict[str, Any] = {name: told[0][name] for name in COMMON if name in told[0]}
     commits = {facts.get("git_commit") for facts in told}
     warnings = [f"{line}; it is left out" for line in left_out]
     if len(commits) > 1:
         warnings.append(f"the runs were made by {len(commits)} versions of the software")
-    return {
-        SPREAD: over,
-        "values": values,
-        "seed": ", ".join(values) if over == "seed" else first.get("seed"),
-        "warnings": warnings,
-        "runs": [
-            {"run": run.name, over: value, **{name: facts.get(name) for name in kept}}
-            for run, value, facts in zip(runs, values, told, strict=True)
-        ],
-        **common,
-    }
+    named = [
+        {"run": run.name, over: value} | {name: facts.get(name) for name in KEPT}
+        for run, value, facts in zip(runs, values, told, strict=True)
+    ]
+    seed = ", ".join(values) if over == "seed" else told[0].get("seed")
+    return {SPREAD: over, "values": values, "seed": seed, "warnings": warnings, "runs": named, **common}
 
 
 def _draw(out: Path, spread: DataFrame, facts: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:
-    options = plain_options(figure)
-    captions, paths = {}, []
+    options, captions, paths = plain_options(figure), {}, []
+    width = options.pop("width")
     for stem, (truth, kind) in plan_spread_figures(spread).items():
         with figure_style():
-            drawn, captions[stem] = spread_figure(
-                spread, facts, truth=truth, kind=kind, width=options["width"]
-            )
-            paths += save_figure(drawn, out / "figures", stem, options["formats"], options["dpi"])
+            drawn, captions[stem] = spread_figure(spread, facts, truth=truth, kind=kind, width=width)
+            paths += save_figure(drawn, out / "figures", stem, **options)
     return [*paths, write_captions(out / "figures", captions)]

@@ -7,74 +7,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.collect.join import SPREAD
-from harness.results.captions import SIGN, corpus_notes, corpus_sentence, truth_sentences
+from harness.results import captions, names
 from harness.results.category_verdicts import SINGLE, mean_words
-from harness.results.names import (
-    NULL_TRUTHS,
-    all_panels,
-    primary_alpha,
-    primary_truth,
-    reference_size,
-    select,
-    select_panel,
-    test_name,
-)
-from harness.results.truth_scores import STATEMENTS, total_scores, truth_name
+from harness.results.names import NULL_TRUTHS, test_name
+from harness.results.truth_scores import CANNOT_TELL, STATEMENTS, total_scores, truth_name
 from harness.results.verdicts import count_words, size_truth, told_curves
 from harness.run.findings.paper import Conclusion, papers_conclusions
-from harness.writing.prose import sentence
-from harness.writing.report import (
-    REDRAW,
-    Report,
-    Section,
-    bullets,
-    numbered,
-    rerun_section,
-    table,
-    warnings_section,
-)
+from harness.writing import report
+from harness.writing.prose import paragraph, sentence
+from harness.writing.report import Captioned, Report, Section, bullets, table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from harness.results.folder import Results
 
-
-SEEDS = " A seed draws D_tr, the unions, the models' random states and the evaluation sets."
 PARTS = {"The paper's conclusions": "spread_conclusions", "Truth rules": "spread_truth_rules"}
 MEANS = [mean_words(word) for word in SINGLE]
 MIXED = "not the same in all runs"
-CONCLUSIONS = (
-    "Keller, Bengio & Wong (NIPS 2005), sentence by sentence: in how many of the runs it holds. How a "
-    "sentence is read as a condition is inferred."
-)
-RULES = (
-    "Each truth rule against what the paper says of its figures: the mean score of the runs with its range, "
-    "and how many of the places that can tell fit, summed over the runs."
-)
 
 
-def spread_tables(spread: DataFrame) -> list[tuple[str, DataFrame]]:
+def spread_tables(spread: DataFrame) -> list[Captioned]:
     """Return for each truth and kind a table with a row per panel and test and a column per N."""
     import pandas as pd
 
-    alpha, found = primary_alpha(spread), []
+    alpha, found = names.primary_alpha(spread), list[tuple[str, "DataFrame"]]()
+    spread = spread[spread["prevalence"].isna()]
     for truth in spread["truth"].unique():
         for kind in ("size", "power"):
-            rows = select(spread, truth=truth, kind=kind, alpha=alpha)
-            rows = rows[rows["rate"].notna() & rows["prevalence"].isna()]
+            rows = names.select(spread, truth=truth, kind=kind, alpha=alpha)
             lines = []
-            for panel in all_panels(spread):
-                part = select_panel(rows, panel)
+            for panel in names.all_panels(spread):
+                part = names.select_panel(rows[rows["rate"].notna()], panel)
                 for test, points in part.groupby("test", sort=False):
                     cells = {f"N = {int(p['n_documents'])}": _cell(p) for p in points.to_dict("records")}
                     lines.append({"panel": panel.title, "test": test_name(str(test)), **cells})
             if lines:
-                caption = (
-                    f"{'alpha_true' if kind == 'size' else 'Power'} at alpha = {alpha:g} "
-                    f"{_where(str(truth), kind)}: mean over the runs, in brackets "
-                    "the lowest and the highest."
-                )
+                where = _where(str(truth), kind)
+                caption = paragraph("collect", "rates_caption", kind=kind, alpha=alpha, where=where)
                 found.append((caption, pd.DataFrame(lines).fillna("")))
     return found
 
@@ -89,24 +59,24 @@ def _cell(point: Mapping[Any, Any]) -> str:
     return f"{point['rate']:.3f} [{point['rate_low']:.3f}, {point['rate_high']:.3f}]"
 
 
-def tabulate_verdicts(spread: DataFrame, n_documents: int) -> DataFrame:
-    """Return at one N, under the exact null where it was run, where each mean size lies in the runs."""
+def tabulate_verdicts(spread: DataFrame) -> DataFrame:
+    """Return near N = 1000, under the exact null where it was run, where each mean size lies in the runs."""
     import pandas as pd
 
-    truth = size_truth(spread, primary_truth(spread))
-    rows = select(spread, truth=truth, kind="size", alpha=primary_alpha(spread), n_documents=n_documents)
-    tests = [curve.test for curve in told_curves(spread, companions=True)]
-    others = [str(name) for name in rows["test"].unique() if name not in tests]
-    lines = []
-    for panel in all_panels(spread):
-        part = select_panel(rows, panel)
-        for test in [*tests, *others]:
+    truth, alpha = size_truth(spread, names.primary_truth(spread)), names.primary_alpha(spread)
+    n_documents = names.reference_size(spread)
+    rows = names.select(spread, truth=truth, kind="size", alpha=alpha, n_documents=n_documents)
+    told = [curve.test for curve in told_curves(spread, companions=True)]
+    tests, lines = dict.fromkeys([*told, *map(str, rows["test"].unique())]), []
+    for panel in names.all_panels(spread):
+        part = names.select_panel(rows, panel)
+        for test in tests:
             for point in part[(part["test"] == test) & part["rate"].notna()].to_dict("records"):
                 words = [mean_words(word) for word in SINGLE for _ in range(int(point[f"n_{word}"]))]
                 lines.append({
                     "panel": panel.title, "test": test_name(test), "alpha_true": _cell(point),
                     "sd over runs": point["rate_sd"], "sd of the sets alone": point["mc_sd"],
-                    "mean lies, by run": count_words(words, MEANS),
+                    "mean lies, by run": count_words(words),
                 })  # fmt: skip
     return pd.DataFrame(lines)
 
@@ -120,11 +90,10 @@ def tabulate_conclusions(runs: Mapping[str, Results], over: str) -> DataFrame:
         for conclusion in papers_conclusions(run):
             told.setdefault(conclusion.sentence, []).append(conclusion)
     first = f"numbers where {over} is {next(iter(runs))}"
-    rows = []
-    for text, found in told.items():
-        words = [conclusion.verdict for conclusion in found]
-        counted = count_words(words, list(dict.fromkeys(words)))
-        rows.append({"the paper": text, "runs": counted, first: found[0].evidence})
+    rows = [
+        {"the paper": text, "runs": count_words([one.verdict for one in found]), first: found[0].evidence}
+        for text, found in told.items()
+    ]
     return pd.DataFrame(rows)
 
 
@@ -134,8 +103,7 @@ def tabulate_truth_rules(runs: Mapping[str, Results]) -> DataFrame:
 
     if any(run.rules.empty for run in runs.values()):
         return pd.DataFrame()
-    totals = [total_scores(run.scores) for run in runs.values()]
-    joined = pd.concat(totals, ignore_index=True)
+    joined = pd.concat([total_scores(run.scores) for run in runs.values()], ignore_index=True)
     rows = []
     for truth, part in joined.groupby("truth", sort=False):
         total = part["total"]
@@ -148,106 +116,87 @@ def tabulate_truth_rules(runs: Mapping[str, Results]) -> DataFrame:
 def _sum_shares(cells: Any) -> str:
     """Return shares such as 2/3 and 1/3 as 3/6; "cannot tell" where no run can."""
     shares = [str(cell).split("/") for cell in cells if "/" in str(cell)]
-    if not shares:
-        return "cannot tell"
-    return f"{sum(int(met) for met, _ in shares)}/{sum(int(told) for _, told in shares)}"
+    return "/".join(str(sum(map(int, side))) for side in zip(*shares, strict=True)) or CANNOT_TELL
 
 
 def main_findings(spread: DataFrame) -> list[str]:
     """Return what the spread says, in words."""
-    truth, found = size_truth(spread, primary_truth(spread)), []
-    rows = select(spread, truth=truth, alpha=primary_alpha(spread))
+    truth, found = size_truth(spread, names.primary_truth(spread)), []
+    rows = names.select(spread, truth=truth, alpha=names.primary_alpha(spread))
     rows = rows[(rows["n_runs"] > 1) & rows["prevalence"].isna()]
-    for kind in ("size", "power"):
-        part = rows[rows["kind"] == kind]
-        if len(part):
-            found += [_unanimous(part, truth)] if kind == "size" else []
-            found.append(_apart(part, kind, truth))
     sizes = rows[rows["kind"] == "size"]
     if len(sizes):
+        found.append(_unanimous(sizes, truth))
+    for kind in ("size", "power"):
+        part = rows[rows["kind"] == kind]
+        found += [_apart(part, kind, truth)] if len(part) else []
+    if len(sizes):
         counts = sizes[[f"n_{word}" for word in SINGLE]]
-        same = counts.max(axis=1) == counts.sum(axis=1)
-        both = (sizes["n_liberal"] > 0) & (sizes["n_holds"] + sizes["n_conservative"] > 0)
-        found.append(
-            f"The mean size lies alike to alpha in every run at {int(same.sum())} of {len(sizes)} points "
-            f"(panel, test, N); at {int(both.sum())} it lies above 1.2 alpha in one run and within or below "
-            "in another."
-        )
+        same = (counts.max(axis=1) == counts.sum(axis=1)).sum()
+        both = ((sizes["n_liberal"] > 0) & (sizes["n_holds"] + sizes["n_conservative"] > 0)).sum()
+        found.append(paragraph("collect", "alike", same=same, both=both, n=len(sizes)))
     return found or ["Cannot tell: no point has a rate in two runs."]
 
 
 def _unanimous(rows: DataFrame, truth: str) -> str:
     """Return near N = 1000 where each test's mean size lies in all runs, panel by panel."""
-    n_documents, told = reference_size(rows), []
-    for panel in all_panels(rows):
-        by_word: dict[str, list[str]] = {}
-        for point in select_panel(rows, panel, n_documents=n_documents).to_dict("records"):
+    n_documents, panels = names.reference_size(rows), dict[str, dict[str, list[str]]]()
+    for panel in names.all_panels(rows):
+        by_word: dict[str, list[str]] = {word: [] for word in (*MEANS, MIXED)}
+        for point in names.select_panel(rows, panel, n_documents=n_documents).to_dict("records"):
             words = [mean_words(word) for word in SINGLE if point[f"n_{word}"]]
-            word = words[0] if len(words) == 1 else MIXED
-            by_word.setdefault(word, []).append(test_name(str(point["test"])))
-        parts = [f"{word}: {' + '.join(by_word[word])}" for word in (*MEANS, MIXED) if word in by_word]
-        told += [f"{panel.title}: {'; '.join(parts)}"] if parts else []
-    return (
-        f"Mean size over categories under {truth_name(truth)} at N = {n_documents}, "
-        f"alpha = {primary_alpha(rows):g}, in every run. {'. '.join(told)}."
-    )
+            by_word[words[0] if len(words) == 1 else MIXED].append(test_name(str(point["test"])))
+        told = {word: tests for word, tests in by_word.items() if tests}
+        panels |= {panel.title: told} if told else {}
+    return paragraph(
+        "collect", "unanimous", rule=truth_name(truth), n_documents=n_documents,
+        alpha=names.primary_alpha(rows), panels=panels,
+    )  # fmt: skip
 
 
 def _apart(rows: DataFrame, kind: str, truth: str) -> str:
     """Return how far runs lie apart at the points of one kind, and at which one farthest."""
-    points = [{str(name): value for name, value in point.items()} for point in rows.to_dict("records")]
-    widest = max(points, key=lambda point: point["rate_high"] - point["rate_low"])
+    widest = rows.iloc[(rows["rate_high"] - rows["rate_low"]).to_numpy().argmax()]
     place = (widest["pair"], widest["balance"])
-    panel = next(panel for panel in all_panels(rows) if (panel.pair, panel.balance) == place)
-    return (
-        f"{kind.capitalize()} {_where(truth, kind)}, alpha = {primary_alpha(rows):g}: between runs the "
-        f"standard deviation of a point is {rows['rate_sd'].median():.4f} in the median and "
-        f"{rows['rate_sd'].max():.4f} at most; the evaluation sets alone would make it "
-        f"{rows['mc_sd'].median():.4f}. Farthest apart: {test_name(widest['test'])} in {panel.title} at "
-        f"N = {int(widest['n_documents'])}, {widest['rate_low']:.3f} to {widest['rate_high']:.3f}."
-    )
+    panel = next(panel for panel in names.all_panels(rows) if (panel.pair, panel.balance) == place)
+    return paragraph(
+        "collect", "apart", kind=kind, where=_where(truth, kind), alpha=names.primary_alpha(rows), rows=rows,
+        point=widest, test=test_name(widest["test"]), panel=panel.title,
+    )  # fmt: skip
 
 
 def make_report(
     out: Path, spread: DataFrame, runs: Mapping[str, Results], facts: Mapping[str, Any]
 ) -> Report:
     """Return the report of a spread, whose figures are drawn."""
-    over, n_documents = facts[SPREAD], reference_size(spread)
-    rule = size_truth(spread, primary_truth(spread))
+    over, n_documents = facts[SPREAD], names.reference_size(spread)
+    primary, alpha = names.primary_truth(spread), names.primary_alpha(spread)
     about = [
-        f"{len(runs)} runs that differ in {over} alone: {', '.join(runs)}." + SEEDS * (over == "seed"),
-        corpus_sentence(facts),
-        *corpus_notes(facts),
+        paragraph("collect", "what_was_run", over=over, values=list(runs)),
+        captions.corpus_sentence(facts),
+        *captions.corpus_notes(facts),
         f"The first of them: {facts['runs'][0]['command']}",
-        SIGN,
+        captions.SIGN,
     ]
-    sizes = (
-        f"Mean over categories at alpha = {primary_alpha(spread):g}, under {truth_name(rule)}: its mean over "
-        "the runs with the lowest and the highest, and where it lies in how many runs. It says nothing of a "
-        "single category. tables/spread.md has all N and power."
-    )
-    figures = sorted(f"figures/{path.name}" for path in (out / "figures").glob("*.png"))
-    truths = [str(name) for name in spread["truth"].unique() if name in (*NULL_TRUTHS, primary_truth(spread))]
-    reading = [line for name in truths for line in truth_sentences(name)]
-    named = f"provenance.json names the runs, each with its {over} and its command."
-    captioned = {
+    sizes = paragraph("collect", "sizes_caption", alpha=alpha, rule=truth_name(size_truth(spread, primary)))
+    truths = [str(name) for name in spread["truth"].unique() if name in (*NULL_TRUTHS, primary)]
+    reading = [line for name in truths for line in captions.truth_sentences(name)]
+    conclusions, rules = tabulate_conclusions(runs, over), tabulate_truth_rules(runs)
+    tables = {
         "spread": spread_tables(spread),
-        "spread_conclusions": [(CONCLUSIONS, tabulate_conclusions(runs, over))],
-        "spread_truth_rules": [(RULES, tabulate_truth_rules(runs))],
+        "spread_conclusions": [(paragraph("collect", "conclusions_caption"), conclusions)],
+        "spread_truth_rules": [(paragraph("collect", "rules_caption"), rules)],
     }
-    captioned = {stem: parts for stem, parts in captioned.items() if any(len(part) for _, part in parts)}
+    tables = {stem: parts for stem, parts in tables.items() if any(len(part) for _, part in parts)}
+    told = {heading: tables[stem][0] for heading, stem in PARTS.items() if stem in tables}
     sections = [
-        Section("Main findings", [numbered(main_findings(spread))]),
+        Section("Main findings", [report.numbered(main_findings(spread))]),
         Section("What was run", [bullets(about)]),
-        warnings_section([sentence(one) for one in facts["warnings"]]),
-        Section(f"Sizes at N = {n_documents}", [table(tabulate_verdicts(spread, n_documents), sizes)]),
-        *(
-            Section(heading, [table(captioned[stem][0][1], captioned[stem][0][0])])
-            for heading, stem in PARTS.items()
-            if stem in captioned
-        ),
+        report.warnings_section([sentence(one) for one in facts["warnings"]]),
+        Section(f"Sizes at N = {n_documents}", [table(tabulate_verdicts(spread), sizes)]),
+        *(Section(heading, [table(part, caption)]) for heading, (caption, part) in told.items()),
         Section("How to read the numbers", [bullets(reading)]),
-        Section("What to look at", [bullets(["figures/captions.md says what each figure shows.", *figures])]),
-        rerun_section(facts, (REDRAW,), [named]),
+        report.figures_section(out),
+        report.rerun_section(facts, (report.REDRAW,), [paragraph("collect", "again", over=over)]),
     ]
-    return Report(f"Size and power over {len(runs)} runs: the spread over {over}", sections, captioned)
+    return Report(f"Size and power over {len(runs)} runs: the spread over {over}", sections, tables)

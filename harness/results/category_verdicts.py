@@ -125,15 +125,6 @@ def distribution_cells(point: Any) -> dict[str, str]:
     return cells
 
 
-CELLS_NOTE = (
-    "By category: holds where no live category is liberal (size above 1.2 alpha) after Holm and the median "
-    "lies within .8 and 1.2 alpha; liberal where one is; below five live categories or "
-    f"{LEAST_SETS:,} sets a category we cannot tell. Median, 10-90 % and worst are over the live categories, "
-    "the worst measured again on new sets. H / L / C / ?: categories in which the test holds, is liberal, "
-    "conservative, undecided, each by its own 95 % interval. Tests with fewer sets detect less."
-)
-
-
 def mean_words(word: str) -> str:
     """Return what a verdict on a mean over categories says: where the mean lies, and no more.
 

@@ -15,23 +15,10 @@ All are read at alpha = .05, the level of the paper's figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from harness.results.names import (
-    FEW_CATEGORIES,
-    TRUTH_NAMES,
-    Curve,
-    Panel,
-    all_panels,
-    papers_curves,
-    papers_panels,
-    primary_alpha,
-    reference_size,
-    select,
-    select_panel,
-    without_nulls,
-)
+from harness.results import names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -46,20 +33,8 @@ STATEMENTS = {
     "h1_never_true": "H1 never true somewhere in 2(c) and 2(d)",
     "low_power_when_close": "low power for close models even at the largest N",
 }
-
-
-class Score(NamedTuple):
-    """One rule against one statement in one place; `observed` is a number of categories or a power."""
-
-    truth: str
-    statement: str
-    panel: str
-    measure: str
-    test: str
-    n_documents: float
-    observed: float
-    wanted: str
-    verdict: str
+SEEN = ["measure", "test", "n_documents", "observed", "wanted", "verdict"]
+NOT_RUN = ("", "", float("nan"), float("nan"), "", CANNOT_TELL)
 
 
 def score_truth_rules(size_power: DataFrame) -> DataFrame:
@@ -82,90 +57,52 @@ def score_truth_rules(size_power: DataFrame) -> DataFrame:
     """
     import pandas as pd
 
-    scores: list[Score] = []
+    scores: list[tuple[Any, ...]] = []
     if len(size_power):
-        table = without_nulls(select(size_power, alpha=primary_alpha(size_power)))
+        table = names.without_nulls(names.select(size_power, alpha=names.primary_alpha(size_power)))
+        panels = {panel.letter: panel for panel in names.papers_panels(size_power)}
         for truth in table["truth"].unique():
-            scores.extend(_score_rule(table[table["truth"] == truth], str(truth), papers_panels(size_power)))
-    return pd.DataFrame(scores, columns=list(Score._fields))
+            for statement, (letters, kind, score) in CONDITIONS.items():
+                for letter in letters:
+                    rows = names.select_panel(table, panels[letter], truth=truth, kind=kind)
+                    scores += [(truth, statement, letter, *seen) for seen in list(score(rows)) or [NOT_RUN]]
+    return pd.DataFrame(scores, columns=["truth", "statement", "panel", *SEEN])
 
 
-def _score_rule(table: DataFrame, truth: str, panels: list[Panel]) -> Iterator[Score]:
-    by_letter = {panel.letter: panel for panel in panels}
-    curves = papers_curves(table)
-    for letter in "cd":
-        yield from _score_single(table, truth, by_letter[letter])
-    yield from _score_none(table, truth, by_letter["b"], "size", "h0_always_false")
-    for letter in "cd":
-        yield from _score_none(table, truth, by_letter[letter], "power", "h1_never_true")
-    for letter in "cd":
-        yield from _score_power(table, truth, by_letter[letter], curves)
-
-
-def _not_run(truth: str, statement: str, panel: Panel) -> Score:
-    return Score(truth, statement, panel.letter, "", "", float("nan"), float("nan"), "", CANNOT_TELL)
-
-
-def _qualifying(table: DataFrame, panel: Panel, kind: str) -> DataFrame:
-    """Return measure, n_documents and n_categories of a panel; empty where the panel was not run."""
-    rows = select_panel(table, panel, kind=kind)
-    return rows.groupby(["measure", "n_documents"], sort=True)[["n_categories"]].max().reset_index()
-
-
-def _score_single(table: DataFrame, truth: str, panel: Panel) -> Iterator[Score]:
-    statement = "single_h0_false"
-    rows = _qualifying(table, panel, "power")
+def _score_single(rows: DataFrame) -> Iterator[tuple[Any, ...]]:
     rows = rows[rows["n_documents"] <= SMALL_N]
-    if rows.empty:
-        yield _not_run(truth, statement, panel)
-    for measure, n_documents, n in rows.itertuples(index=False, name=None):
+    most = rows.groupby(["measure", "n_documents"])["n_categories"].max().reset_index()
+    for measure, n_documents, n in most.itertuples(index=False):
         verdict = CANNOT_TELL if n == 0 else MET if n == 1 else NOT_MET
-        yield Score(truth, statement, panel.letter, measure, "", n_documents, n, "1 category", verdict)
+        yield measure, "", n_documents, n, "1 category", verdict
 
 
-def _score_none(table: DataFrame, truth: str, panel: Panel, kind: str, statement: str) -> Iterator[Score]:
+def _score_none(rows: DataFrame) -> Iterator[tuple[Any, ...]]:
     """Score "no category at some N": the N with the fewest categories is the one shown."""
-    rows = _qualifying(table, panel, kind)
-    if rows.empty:
-        yield _not_run(truth, statement, panel)
-    for measure, part in rows.groupby("measure", sort=True):
-        fewest = part.sort_values("n_categories", kind="stable").iloc[0]
-        n = int(fewest["n_categories"])
-        verdict = MET if n == 0 else NOT_MET
-        yield Score(
-            truth,
-            statement,
-            panel.letter,
-            str(measure),
-            "",
-            fewest["n_documents"],
-            n,
-            "0 categories at some N",
-            verdict,
-        )
+    for measure, part in rows.groupby("measure"):
+        most = part.groupby("n_documents")["n_categories"].max()
+        n = int(most.min())
+        yield measure, "", most.idxmin(), n, "0 categories at some N", MET if n == 0 else NOT_MET
 
 
-def _score_power(table: DataFrame, truth: str, panel: Panel, curves: list[Curve]) -> Iterator[Score]:
-    statement = "low_power_when_close"
-    rows = select_panel(table, panel, kind="power")
-    if rows.empty or not curves:
-        yield _not_run(truth, statement, panel)
-    for curve in curves:
-        part = rows[rows["test"] == curve.test]
-        if part.empty:
-            continue
-        last = part.iloc[-1]
-        yield Score(
-            truth, statement, panel.letter, last["measure"], curve.test, last["n_documents"], last["rate"],
-            f"power < {LOW_POWER}", _low_verdict(last),
-        )  # fmt: skip
+def _score_power(rows: DataFrame) -> Iterator[tuple[Any, ...]]:
+    for curve in names.papers_curves(rows):
+        last = rows[rows["test"] == curve.test].iloc[-1]
+        low, high = interval(last)
+        verdict = MET if high < LOW_POWER else NOT_MET
+        few = last["n_categories"] < names.FEW_CATEGORIES
+        if few or not low <= high or low <= LOW_POWER <= high:
+            verdict = CANNOT_TELL
+        wanted = f"power < {LOW_POWER}"
+        yield last["measure"], curve.test, last["n_documents"], last["rate"], wanted, verdict
 
 
-def _low_verdict(point: Any) -> str:
-    low, high = interval(point)
-    if point["n_categories"] < FEW_CATEGORIES or not low <= high or low <= LOW_POWER <= high:
-        return CANNOT_TELL
-    return MET if high < LOW_POWER else NOT_MET
+CONDITIONS: dict[str, tuple[str, str, Callable[[DataFrame], Iterator[tuple[Any, ...]]]]] = {
+    "single_h0_false": ("cd", "power", _score_single),
+    "h0_always_false": ("b", "size", _score_none),
+    "h1_never_true": ("cd", "power", _score_none),
+    "low_power_when_close": ("cd", "power", _score_power),
+}
 
 
 def interval(point: Any) -> tuple[float, float]:
@@ -220,59 +157,6 @@ def statement_verdict(scores: DataFrame, truth: str, statement: str) -> str:
     return MET if bool((told == MET).all()) else NOT_MET
 
 
-def alpha_true_by_rule(size_power: DataFrame) -> DataFrame:
-    """Return alpha_true under every rule at the smallest N, the one nearest 1000 and the largest.
-
-    One row per rule, panel and N, one column per test of the paper; a cell is the mean and, in brackets, the
-    number of categories it is over. Empty where no category qualifies.
-    """
-    import pandas as pd
-
-    table = without_nulls(select(size_power, alpha=primary_alpha(size_power), kind="size"))
-    curves = papers_curves(size_power)
-    sizes = sorted({int(table["n_documents"].min()), reference_size(table), int(table["n_documents"].max())})
-    rows = []
-    for truth in table["truth"].unique():
-        for panel in all_panels(size_power):
-            part = select_panel(table, panel, truth=truth)
-            for n_documents in sizes:
-                row = {"truth": truth_name(truth), "panel": panel.title, "N": n_documents}
-                for curve in curves:
-                    row[curve.label] = _rate(
-                        part[(part["test"] == curve.test) & (part["n_documents"] == n_documents)]
-                    )
-                rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _rate(points: DataFrame) -> str:
-    if points.empty or points["rate"].isna().all():
-        return ""
-    point = points.iloc[0]
-    return f"{point['rate']:.3f} ({int(point['n_categories'])})"
-
-
 def truth_name(truth: str) -> str:
     """Return a rule's label, such as ``R3 sampling interval``; the name itself for a rule without one."""
-    return TRUTH_NAMES.get(truth, truth.replace("_", " "))
-
-
-def truth_parts(size_power: DataFrame, scores: DataFrame) -> list[tuple[str, DataFrame]]:
-    """Return two captioned tables: how each rule fits the paper's statements, and alpha_true by rule."""
-    totals = total_scores(scores)
-    totals["truth"] = [truth_name(str(truth)) for truth in totals["truth"]]
-    alpha = primary_alpha(size_power)
-    said = "; ".join(f"{name}: {text}" for name, text in STATEMENTS.items())
-    return [
-        (
-            "Every truth rule against the paper's statements: how many of the places that can tell (panel, "
-            "measure, test, N) fit, and the mean share over the statements. Conditions are inferred; alpha "
-            f"= {alpha:g}. {said}.",
-            totals,
-        ),
-        (
-            f"alpha_true at alpha = {alpha:g} under every truth rule; in brackets the number of categories "
-            "whose H0 is true.",
-            alpha_true_by_rule(size_power),
-        ),
-    ]
+    return names.TRUTH_NAMES.get(truth, truth.replace("_", " "))

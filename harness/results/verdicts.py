@@ -6,28 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.evaluation.rates import verdict
-from harness.results.category_verdicts import category_verdict, mean_words
-from harness.results.names import (
-    FEW_CATEGORIES,
-    NULL_TRUTHS,
-    Curve,
-    Panel,
-    all_panels,
-    companion_curves,
-    other_curves,
-    papers_curves,
-    select,
-    select_panel,
-)
+from harness.results import names
+from harness.results.category_verdicts import category_verdict, distribution_words, mean_words
+from harness.results.names import FEW_CATEGORIES, NULL_TRUTHS, Curve, Panel
 from harness.results.truth_scores import CANNOT_TELL, interval, truth_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 WORDS = ("holds", "liberal", "conservative", "undecided", CANNOT_TELL)
-# A calibrated test rejects half the sets of a category that lies at R3's very limit, at any level: where
-# only such categories are left, as at large N, that is what a perfect test averages.
-R3_ARTEFACT = 0.5
 
 
 class Judged(NamedTuple):
@@ -73,6 +60,17 @@ class Judged(NamedTuple):
         """Return whether enough categories qualify for the point to say anything."""
         return self.word != CANNOT_TELL
 
+    @property
+    def words(self) -> str:
+        """Return the sizes over the live categories where they are told, else the mean."""
+        return distribution_words(self.point) if self.by_category and self.told else f"mean {self}"
+
+    def compare(self, second: Judged) -> str:
+        """Return whether `second` is ``higher``, ``lower`` (intervals apart), or that we ``cannot tell``."""
+        if not (self.told and second.told):
+            return CANNOT_TELL
+        return "higher" if second.low > self.high else "lower" if second.high < self.low else CANNOT_TELL
+
     def __str__(self) -> str:
         """Return mean, interval and number of categories, such as ``0.052 [0.041, 0.060], 34 categories``."""
         if self.rate != self.rate:
@@ -93,71 +91,61 @@ def power_where(truth: str) -> str:
 
 def told_curves(table: DataFrame, *, companions: bool = False) -> list[Curve]:
     """Return the curves that findings are about: the paper's, or all where none of the paper's was run."""
-    beside = companion_curves(table) if companions else []
-    return [*papers_curves(table), *beside] or other_curves(table)
+    beside = names.companion_curves(table) if companions else []
+    return [*names.papers_curves(table), *beside] or names.other_curves(table)
 
 
 def judge(
     table: DataFrame,
-    *,
     kind: str,
     truth: str,
-    alpha: float,
-    n_documents: int | None,
-    curves: Sequence[Curve],
+    *,
+    alpha: float | None = None,
+    n_documents: int | None = None,
+    largest: bool = False,
+    curves: Sequence[Curve] | None = None,
     panels: Sequence[Panel] | None = None,
 ) -> list[Judged]:
-    """Judge one N (the largest with enough categories, for None) of every curve in every panel that was run.
+    """Judge every curve in every panel at one N: that near 1000, or the `largest` with enough categories.
 
-    Returns
-    -------
-    list of Judged
-        For power the word has no meaning but ``cannot tell``. Fewer than five qualifying categories always
-        give ``cannot tell``.
+    For power the word has no meaning but ``cannot tell``, which fewer than five categories always give.
     """
-    rows = select(table, kind=kind, truth=truth, alpha=alpha)
+    alpha = names.primary_alpha(table) if alpha is None else alpha
+    n_documents = n_documents or names.reference_size(table)
+    rows = names.select(table, kind=kind, truth=truth, alpha=alpha)
     found = []
-    for panel in all_panels(table) if panels is None else panels:
-        part = select_panel(rows, panel)
-        for curve in curves:
+    for panel in names.all_panels(table) if panels is None else panels:
+        part = names.select_panel(rows, panel)
+        for curve in told_curves(table) if curves is None else curves:
             points = part[part["test"] == curve.test]
-            if n_documents is None:
+            if largest:
                 enough = points[points["n_categories"] >= FEW_CATEGORIES]
                 points = enough if len(enough) else points
             else:
                 points = points[points["n_documents"] == n_documents]
             if len(points):
-                found.append(_judge_point(panel, curve, points.iloc[-1], alpha))
+                found.append(_judge_point(panel, curve, points.iloc[-1]))
     return found
 
 
-def _judge_point(panel: Panel, curve: Curve, row: Any, alpha: float) -> Judged:
+def _judge_point(panel: Panel, curve: Curve, row: Any) -> Judged:
     low, high = interval(row)
     judged = Judged(panel, curve, row.to_dict(), low, high, CANNOT_TELL)
     if judged.by_category:
         return judged._replace(word=category_verdict(judged.point))
     told = judged.n_categories >= FEW_CATEGORIES
-    return judged._replace(word=verdict(low, high, alpha)) if told else judged
+    return judged._replace(word=verdict(low, high, row["alpha"])) if told else judged
 
 
-def compare(first: Judged, second: Judged) -> str:
-    """Return whether `second` is ``higher``, ``lower`` than `first` (intervals apart), or ``cannot tell``."""
-    if not (first.told and second.told):
-        return CANNOT_TELL
-    if second.low > first.high:
-        return "higher"
-    return "lower" if second.high < first.low else CANNOT_TELL
-
-
-def count_words(words: Sequence[str], order: Sequence[str]) -> str:
-    """Return how often each word occurs, those that do not occur left out.
+def count_words(words: Sequence[str], order: Sequence[str] | None = None) -> str:
+    """Return how often each word occurs, in their order or the given one, those that do not occur left out.
 
     Examples
     --------
     >>> count_words(["liberal", "holds", "liberal"], ("holds", "liberal", "conservative"))
     '1 holds, 2 liberal'
     """
-    counted = [f"{words.count(word)} {word}" for word in order if word in words]
+    counted = [f"{words.count(word)} {word}" for word in order or dict.fromkeys(words) if word in words]
     return ", ".join(counted) or "none"
 
 
@@ -165,20 +153,11 @@ def list_words(points: Sequence[Judged]) -> str:
     """Return what is said of each test in each panel, test by test."""
     parts = []
     for label in dict.fromkeys(point.curve.label for point in points):
-        by_word: dict[str, list[str]] = {}
-        for point in points:
-            if point.curve.label == label:
-                by_word.setdefault(point.word, []).append(_where(point.panel))
-        said = {point.word: point.said for point in points}
-        words = [f"{said[word]} in {' '.join(by_word[word])}" for word in WORDS if word in by_word]
+        places: dict[tuple[int, str], list[str]] = {}
+        for point in (point for point in points if point.curve.label == label):
+            panel = point.panel
+            where = f"({panel.letter})" if panel.letter else f"{panel.pair}/{panel.balance}"
+            places.setdefault((WORDS.index(point.word), point.said), []).append(where)
+        words = [f"{said} in {' '.join(where)}" for (_, said), where in sorted(places.items())]
         parts.append(f"{label} {', '.join(words)}")
     return "; ".join(parts)
-
-
-def _where(panel: Panel) -> str:
-    return f"({panel.letter})" if panel.letter else f"{panel.pair}/{panel.balance}"
-
-
-def liberal_by_rule_alone(point: Judged, truth: str) -> bool:
-    """Return whether a liberal verdict may be the truth rule's doing: R3 counts near-nulls as nulls."""
-    return truth == "sampling_interval" and point.rate <= R3_ARTEFACT

@@ -1,47 +1,30 @@
 """The size/power study: corpus -> models -> outcomes -> evaluation sets -> tests -> tables -> figures."""
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from harness.balance import Balance, Categories
-from harness.corpora.corpus import Corpus, count_empty
+from harness.corpora.corpus import count_empty
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
 from harness.results.folder import Results
+from harness.run import training
 from harness.run.evaluation import check_grid, evaluate_all
 from harness.run.figures import draw_figures
 from harness.run.report import write_summary
-from harness.run.training import (
-    Documents,
-    Trained,
-    choose_categories,
-    count_populations,
-    is_needed,
-    make_documents,
-    pair_models,
-    tabulate_categories,
-    tabulate_models,
-    train,
-)
-from harness.runtime.parallel import Workers, make_run
-from harness.runtime.run_folder import RunFolder, Say, open_run
-from harness.runtime.store import Store, digest, hash_file
+from harness.run.training import Documents, Job
+from harness.runtime.parallel import Workers
+from harness.runtime.run_folder import RunFolder, open_run
+from harness.runtime.store import digest, hash_file
 from harness.split import split_documents
 
 
 class Source(NamedTuple):
-    """Everything that is known before a model is trained.
-
-    Attributes
-    ----------
-    facts : dict
-        For ``provenance.json``: corpus, split, categories and those left out.
-    """
+    """Everything that is known before a model is trained; `facts` are for ``provenance.json``."""
 
     documents: Documents
     categories: dict[str, Categories]
@@ -50,53 +33,37 @@ class Source(NamedTuple):
     warnings: list[str]
 
 
-def run_study(
-    *,
-    out: Path,
-    config: Mapping[str, Any],
-    balances: Mapping[str, Balance],
-    pairs: Sequence[str],
-    training: Mapping[str, Any],
-    evaluation: Mapping[str, Any],
-    nulls: Mapping[str, Any],
-    seed: int,
-    device: str,
-    population_file: Path | None,
-    figure: Mapping[str, Any],
-    cache: Path | None,
-    workers: Workers,
-    say: Say = print,
-) -> None:
-    """Run the study and leave its tables, figures and summary in `out`.
+def run_study(job: Job, evaluation: Mapping[str, Any], nulls: Mapping[str, Any]) -> None:
+    """Run the study and leave its tables, figures and summary in the job's folder.
 
-    A folder that holds the same study is finished where it was left; what is kept in `cache` is not
+    A folder that holds the same study is finished where it was left; what is kept in the cache is not
     computed again.
     """
-    identity = {**config, "population_sha256": population_file and _hash_input(population_file)}
-    with open_run(out, identity, say) as run:
+    stored, out = job.population_file, job.out
+    identity = {**job.config, "population_sha256": stored and _hash_input(stored)}
+    with open_run(out, identity, job.say) as run:
         if run is None:
             return
-        stage_run = functools.partial(make_run, workers, Store(cache))
-        if population_file is None:
-            pair_models(pairs, training["models"])
+        if stored is None:
+            training.pair_models(job.pairs, job.training["models"])
             with run.clock.stage("corpus, split and features"):
-                source = prepare(balances=balances, seed=seed, features_key=config["features"], **training)
+                source = prepare(job)
             facts, warnings, n_true = source.facts, source.warnings, source.documents.x_true.shape[0]
         else:
-            populations, facts, warnings = read_populations(population_file, balances, pairs)
+            populations, facts, warnings = read_populations(stored, job.balances, job.pairs)
             n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
         warnings += check_grid(evaluation, n_true)
-        run.begin(config, evaluation["n_sets"], facts, warnings)
-        if population_file is None:
-            populations = train_all(
-                source, training["models"], balances, pairs, seed, device, stage_run, run
-            )
+        run.begin(job.config, evaluation["n_sets"], facts, warnings)
+        if stored is None:
+            populations = train_all(job, source, run)
         write_outcomes(populations, out / "outcomes.csv")
-        warnings += evaluate_all(populations, balances, config, evaluation, nulls, stage_run, run.clock, out)
+        warnings += evaluate_all(
+            populations, job.balances, job.config, evaluation, nulls, job.make_run, run.clock, out
+        )
         run.note(warnings=warnings)
         results = Results(out)
         with run.clock.stage("figures and summary"):
-            drawn = draw_figures(results, workers=workers, **figure)
+            drawn = draw_figures(results, workers=job.workers, **job.figure)
             found = write_summary(results)
         run.tell(drawn, found)
 
@@ -108,82 +75,55 @@ def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list
     return draw_figures(Results(folder), workers=workers, **figure)
 
 
-def prepare(
-    *,
-    load_corpus: Callable[[], Corpus],
-    features: Any,
-    models: Mapping[str, Any],
-    split: Mapping[str, Any],
-    balances: Mapping[str, Balance],
-    seed: int,
-    features_key: object,
-    keep_test: bool = False,
-) -> Source:
-    """Load the corpus, split it, make the document vectors and choose the categories."""
-    corpus = load_corpus()
-    parts = split_documents(corpus.n_documents, seed=seed, chronological=corpus.chronological, **split)
+def prepare(job: Job, *, keep_test: bool = False) -> Source:
+    """Load the corpus, split it, make the document vectors and choose the categories.
+
+    With `keep_test` the documents of D_te stand behind those of D_true.
+    """
+    corpus, split = job.training["load_corpus"](), job.training["split"]
+    parts = split_documents(corpus.n_documents, seed=job.seed, chronological=corpus.chronological, **split)
     fingerprint = corpus.fingerprint()
-    key = digest(fingerprint, dict(split), seed, features_key, *(["D_true, D_te"] if keep_test else []))
+    kept = ["D_true, D_te"] if keep_test else []
+    key = digest(fingerprint, dict(split), job.seed, job.config["features"], *kept)
     judged = np.concatenate([parts.true, parts.test]) if keep_test else parts.true
-    documents = make_documents(corpus, parts._replace(true=judged), features, key)
-    categories = choose_categories(documents, corpus.topic_names, balances, seed)
-    left_out = sorted(set(corpus.topic_names) - set(categories["natural"].names))
+    documents = training.make_documents(corpus, parts._replace(true=judged), job.training["features"], key)
+    categories = training.choose_categories(documents, corpus.topic_names, job.balances, job.seed)
+    found = {name: len(members.names) for name, members in categories.items()}
+    wanted = {name: balance.n_categories for name, balance in job.balances.items() if balance.unions}
     warnings = [
-        f"{name}: {len(members.names)} unions were found, {balances[name].n_categories} were wanted"
-        for name, members in categories.items()
-        if name != "natural" and len(members.names) < balances[name].n_categories
+        f"{name}: {found[name]} unions were found, {n} were wanted"
+        for name, n in wanted.items()
+        if found[name] < n
     ]
     facts = {
         "corpus": {
-            "name": corpus.name,
-            "n_documents": corpus.n_documents,
-            "n_terms": corpus.terms.shape[1],
-            "n_topics": len(corpus.topic_names),
-            "n_empty": count_empty(corpus),
-            "first_id": str(corpus.document_ids[0]),
-            "last_id": str(corpus.document_ids[-1]),
-            "fingerprint": fingerprint,
-            "notes": list(corpus.notes),
+            "name": corpus.name, "n_documents": corpus.n_documents, "n_terms": corpus.terms.shape[1],
+            "n_topics": len(corpus.topic_names), "n_empty": count_empty(corpus),
+            "first_id": str(corpus.document_ids[0]), "last_id": str(corpus.document_ids[-1]),
+            "fingerprint": fingerprint, "notes": list(corpus.notes),
         },
-        "split": {"n_train": len(parts.train), "n_test": len(parts.test), "n_true": len(parts.true)},
+        "split": {f"n_{name}": len(getattr(parts, name)) for name in ("train", "test", "true")},
         "n_terms_in_dictionary": documents.x_train.shape[1],
-        "n_categories": {name: len(members.names) for name, members in categories.items()},
-        "left_out": {"natural": left_out},
-    }
+        "n_categories": found,
+        "left_out": {"natural": sorted(set(corpus.topic_names) - set(categories["natural"].names))},
+    }  # fmt: skip
     return Source(documents, categories, corpus.topic_names, facts, warnings)
 
 
-def train_all(
-    source: Source,
-    models: Mapping[str, Any],
-    balances: Mapping[str, Balance],
-    pairs: Sequence[str],
-    seed: int,
-    device: str,
-    stage_run: Callable[..., Any],
-    run: RunFolder,
-) -> list[Population]:
+def train_all(job: Job, source: Source, run: RunFolder) -> list[Population]:
     """Train every model that a pair names on every list of categories; count outcomes on D_true."""
-    chosen = pair_models(pairs, models)
-    used = {name for _, a, b in chosen for name in (a, b)}
-    trained: dict[tuple[str, str], Trained] = {}
-    for categories_name, categories in source.categories.items():
-        if not is_needed(categories_name, balances):
-            continue
-        for name in (name for name in models if name in used):
-            trained[categories_name, name] = train(
-                name,
-                models[name],
-                source.documents,
-                categories,
-                make_run=stage_run,
-                seed=seed,
-                device=device,
-                stage=run.clock.steps(f"{name} on {len(categories.names)} {categories_name} categories"),
-            )
-    write_table(tabulate_models(trained, source.documents, source.categories), run.out / "models.csv")
-    write_table(tabulate_categories(source.categories, source.topic_names), run.out / "categories.csv")
-    return count_populations(trained, source.documents, source.categories, balances, chosen)
+    documents, categories = source.documents, source.categories
+    pairs = training.pair_models(job.pairs, job.training["models"])
+    used = {name for _, a, b in pairs for name in (a, b)}
+    trained = {}
+    for kind, members in categories.items():
+        if training.is_needed(kind, job.balances):
+            for name in (name for name in job.training["models"] if name in used):
+                stage = run.clock.steps(f"{name} on {len(members.names)} {kind} categories")
+                trained[kind, name] = training.train(job, name, documents, members, stage)
+    write_table(training.tabulate_models(trained, documents, categories), run.out / "models.csv")
+    write_table(training.tabulate_categories(categories, source.topic_names), run.out / "categories.csv")
+    return training.count_populations(trained, documents, categories, job.balances, pairs)
 
 
 def read_populations(

@@ -2,27 +2,54 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.balance import Balance, Categories, label_documents, natural_categories, union_categories
-from harness.balance import unite_decisions as unite
+from harness import balance as balancing
+from harness.balance import Balance, Categories, label_documents
 from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.models.fitted import Fitted
 from harness.outcomes import Population, count_outcomes
-from harness.runtime.parallel import Run
+from harness.runtime.parallel import Run, Workers, make_run
+from harness.runtime.run_folder import Say
+from harness.runtime.store import Store
 from harness.split import Split
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NATURAL = "natural"
-MakeRun = Callable[..., Run]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Job:
+    """What ``harness run`` is asked for, apart from how it judges tests: where, from what, and by whom.
+
+    `training` holds the corpus as a function, `features`, `models` by name, and the sizes of the split.
+    """
+
+    out: Path
+    config: Mapping[str, Any]
+    balances: Mapping[str, Balance]
+    pairs: Sequence[str]
+    training: Mapping[str, Any]
+    seed: int
+    device: str
+    population_file: Path | None
+    figure: Mapping[str, Any]
+    cache: Path | None
+    workers: Workers
+    say: Say = print
+
+    def make_run(self, stage: str, *inputs: object) -> Run:
+        """Return the `run` of one stage, whose units are kept in the cache."""
+        return make_run(self.workers, Store(self.cache), stage, *inputs)
 
 
 class Documents(NamedTuple):
@@ -59,37 +86,29 @@ def make_documents(corpus: Corpus, split: Split, features: Any, key: str) -> Doc
             f"features=tfidf: corpus {corpus.name} holds weights, counts are needed; "
             "features=as_stored takes them as they are"
         )
-    terms_train = corpus.terms[split.train]
-    dictionary = features.fit(terms_train)
-    return Documents(
-        features.transform(dictionary, terms_train),
-        features.transform(dictionary, corpus.terms[split.true]),
-        corpus.topics[split.train],
-        corpus.topics[split.true],
-        key,
-    )
+    train, true = split.train, split.true
+    dictionary = features.fit(corpus.terms[train])
+    x_train, x_true = (features.transform(dictionary, corpus.terms[part]) for part in (train, true))
+    return Documents(x_train, x_true, corpus.topics[train], corpus.topics[true], key)
 
 
 def choose_categories(
     documents: Documents, topic_names: tuple[str, ...], balances: Mapping[str, Balance], seed: int
 ) -> dict[str, Categories]:
     """Return the categories of each population: the topics (``natural``) and each kind of unions."""
-    natural = natural_categories(documents.topics_train, topic_names)
+    natural = balancing.natural_categories(documents.topics_train, topic_names)
     if not natural.names:
         raise UserError(
             "corpus: no topic has a positive document among the training documents; one is needed"
         )
-    categories = {NATURAL: natural}
-    for name, balance in balances.items():
-        if balance.unions:
-            categories[name] = union_categories(
-                documents.topics_train,
-                n_categories=balance.n_categories,
-                low=balance.low,
-                high=balance.high,
-                seed=seed,
-            )
-    return categories
+    unions = {
+        name: balancing.union_categories(
+            documents.topics_train, n_categories=one.n_categories, low=one.low, high=one.high, seed=seed
+        )
+        for name, one in balances.items()
+        if one.unions
+    }
+    return {NATURAL: natural, **unions}
 
 
 def is_needed(name: str, balances: Mapping[str, Balance]) -> bool:
@@ -100,31 +119,23 @@ def is_needed(name: str, balances: Mapping[str, Balance]) -> bool:
 
 
 def train(
+    job: Job,
     name: str,
-    model: Any,
     documents: Documents,
     categories: Categories,
-    *,
-    make_run: MakeRun,
-    seed: int,
-    device: str,
-    stage: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+    stage: Callable[[str], AbstractContextManager[Any]],
 ) -> Trained:
     """Tune and fit one model for all categories and decide on every document of D_true."""
+    model = job.training["models"][name]
     labels = label_documents(documents.topics_train, categories)
-    made_from = (
-        documents.key,
-        name,
-        {"type": type(model).__name__, **dataclasses.asdict(model)},
-        np.packbits(categories.members).tobytes().hex(),
-        seed,
-        device,
-    )
-    fit_run, decision_run = make_run("fit", *made_from), make_run("decisions", *made_from)
+    described = {"type": type(model).__name__, **dataclasses.asdict(model)}
+    members = np.packbits(categories.members).tobytes().hex()
+    made_from = (documents.key, name, described, members, job.seed, job.device)
+    fit_run, decision_run = job.make_run("fit", *made_from), job.make_run("decisions", *made_from)
     with stage("training"):
-        fitted = model.fit(documents.x_train, labels, seed=seed, run=fit_run, device=device)
+        fitted = model.fit(documents.x_train, labels, seed=job.seed, run=fit_run, device=job.device)
     with stage("prediction"):
-        decisions = model.predict(fitted, documents.x_true, run=decision_run, device=device)
+        decisions = model.predict(fitted, documents.x_true, run=decision_run, device=job.device)
     return Trained(fitted, decisions)
 
 
@@ -159,21 +170,18 @@ def count_populations(
 ) -> list[Population]:
     """Count the joint outcomes on D_true of every pair, for each kind of categories."""
     populations = []
+    models = {model for _, a, b in pairs for model in (a, b)}
     for name, members in categories.items():
-        if name == NATURAL and not any(not balance.unions for balance in balances.values()):
+        if name == NATURAL and all(balance.unions for balance in balances.values()):
             continue
         truth = label_documents(documents.topics_true, members)
-        retrain = name == NATURAL or balances[name].retrain
-
-        def decide(
-            model: str, name: str = name, members: Categories = members, retrain: bool = retrain
-        ) -> NDArray[np.bool_]:
-            if retrain:
-                return trained[name, model].decisions
-            return unite(trained[NATURAL, model].decisions, categories[NATURAL], members)
-
+        own = name if name == NATURAL or balances[name].retrain else NATURAL
+        decided = {model: trained[own, model].decisions for model in models}
+        if own != name:
+            unite, natural = balancing.unite_decisions, categories[NATURAL]
+            decided = {model: unite(each, natural, members) for model, each in decided.items()}
         for pair, a, b in pairs:
-            counts = count_outcomes(truth, decide(a), decide(b))
+            counts = count_outcomes(truth, decided[a], decided[b])
             populations.append(Population(pair, name, members.names, counts))
     return populations
 
@@ -188,28 +196,20 @@ def tabulate_models(
     for (name, model), result in trained.items():
         truth = label_documents(documents.topics_true, categories[name])
         cells = count_outcomes(truth, result.decisions, result.decisions)
-        true_positive, missed, false_alarm = cells[:, 0], cells[:, 3], cells[:, 4]
+        hits, missed, alarms = cells[:, 0], cells[:, 3], cells[:, 4]
+        first = {"model": model, "category": categories[name].names, "balance": name}
         with np.errstate(invalid="ignore"):
-            columns = {
-                "f1": 2 * true_positive / np.maximum(2 * true_positive + missed + false_alarm, 1),
-                "precision": true_positive / (true_positive + false_alarm),
-                "recall": true_positive / (true_positive + missed),
-                "error": (missed + false_alarm) / cells.sum(axis=1),
-            }
-        tables.append(
-            pd.DataFrame(
-                {"model": model, "category": categories[name].names, "balance": name}
-                | result.fitted.tuned
-                | {"cv_score": result.fitted.cv_score, "n_folds": result.fitted.n_folds}
-                | columns
-                | {"true_positives": true_positive, "false_negatives": missed, "false_positives": false_alarm}
-            )
-        )
+            last = {
+                "cv_score": result.fitted.cv_score, "n_folds": result.fitted.n_folds,
+                "f1": 2 * hits / np.maximum(2 * hits + missed + alarms, 1),
+                "precision": hits / (hits + alarms), "recall": hits / (hits + missed),
+                "error": (missed + alarms) / cells.sum(axis=1),
+                "true_positives": hits, "false_negatives": missed, "false_positives": alarms,
+            }  # fmt: skip
+        tables.append(pd.DataFrame(first | result.fitted.tuned | last))
     table = pd.concat(tables, ignore_index=True)
-    last = ["cv_score", "n_folds", "f1", "precision", "recall", "error"]
-    last += ["true_positives", "false_negatives", "false_positives"]
-    first = ["model", "category", "balance"]
-    return table[first + [c for c in table.columns if c not in first + last] + last]
+    tuned = [column for column in table.columns if column not in {**first, **last}]
+    return table[[*first, *tuned, *last]]
 
 
 def tabulate_categories(categories: Mapping[str, Categories], topic_names: Sequence[str]) -> "pd.DataFrame":

@@ -15,11 +15,11 @@ from harness.errors import harmless
 from harness.runtime.store import read_regular, write_atomically
 from harness.writing.captions import read_captions
 from harness.writing.citations import bibtex, reference, version_of, works_of
-from harness.writing.report import RERUN, Report, Section, environment
-from harness.writing.table_text import show
+from harness.writing.prose import render
+from harness.writing.report import RERUN, Report
+from harness.writing.table_text import cells
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
     from pandas import DataFrame
 
 NAME = "report.html"
@@ -64,8 +64,8 @@ def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
     headings += [one.heading for one in rest] + ["More tables"] * bool(more or too_long)
     style, script = (files(__package__).joinpath("templates", name).read_text("utf-8") for name in
                      ("style.css", "sort.js"))  # fmt: skip
-    text = environment().get_template("report.html.j2").render(
-        title=report.title, command=" ".join(str(facts.get("command") or "").split()),
+    text = render(
+        "report.html.j2", title=report.title, command=" ".join(str(facts.get("command") or "").split()),
         headings=[*headings, "How to cite", RERUN, "Files"], style=style, script=script, front=front,
         figures=figures, rest=rest, more=more, too_long=too_long,
         works=[(reference(work, version), work.reason) for work in works],
@@ -104,38 +104,15 @@ def _beside(out: Path) -> Iterator[list[str]]:
             yield [path.relative_to(out).as_posix() for path in paths]
 
 
-def _cells(frame: DataFrame) -> list[list[str]]:
-    return [[show(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
-
-
-def _kinds(frame: DataFrame) -> list[Markup]:
+def _kinds(frame: DataFrame) -> list[str]:
     """Return the class of each column: numbers stand to the right, short cells are not broken."""
-    from markupsafe import Markup
-
     kinds = []
-    for column in zip(*_cells(frame), strict=True) if len(frame) else [()] * frame.shape[1]:
+    for column in zip(*cells(frame), strict=True) if len(frame) else [()] * frame.shape[1]:
         told = [cell for cell in column if cell]
         longest = max(map(len, told), default=0)
         kind = "short" if longest <= SHORT else "long" if longest > 3 * SHORT else ""
-        if told and all(NUMBER.fullmatch(cell) for cell in told):
-            kind = "number short"
-        kinds.append(Markup(f' class="{kind}"' if kind else ""))
+        kinds.append("number short" if told and all(map(NUMBER.fullmatch, told)) else kind)
     return kinds
-
-
-def _classed(section: Section) -> Markup:
-    from markupsafe import Markup
-
-    told = [line for block in section.blocks for line in block.lines]
-    warned = section.heading in ("Warnings", "Notes") and told != ["None."]
-    kind = "findings" if section.heading in FINDINGS else "warned" if warned else ""
-    return Markup(f' class="{kind}"' if kind else "")
-
-
-def _unseen(heading: str) -> Markup:
-    from markupsafe import Markup
-
-    return Markup('<span class="unseen">{}</span>').format(heading)
 
 
 def _anchor(heading: str) -> str:
@@ -152,10 +129,7 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-FILTERS = {
-    "anchor": _anchor, "cells": _cells, "classed": _classed, "digest": _digest, "kinds": _kinds,
-    "unseen": _unseen,
-}  # fmt: skip
+FILTERS = {"anchor": _anchor, "digest": _digest, "kinds": _kinds}
 
 
 def figures_html(out: Path) -> str:
@@ -171,7 +145,7 @@ def figures_html(out: Path) -> str:
         _figure(stem, images[stem], captions.get(stem, "")) | {"open": stem in front} for stem in stems
     ]
     drawn = sorted(path.name for path in (out / "figures").glob("*.pdf"))
-    return str(environment().get_template("figures.html.j2").render(figures=figures, files=drawn))
+    return render("figures.html.j2", figures=figures, files=drawn)
 
 
 def _figure(stem: str, data: bytes | None, caption: str) -> dict[str, Any]:

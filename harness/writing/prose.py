@@ -41,7 +41,7 @@ def paragraphs(room: str, name: str, **values: Any) -> list[str]:
 
     `room` is a folder of the package, such as ``"advise"`` or ``"run/figures"``.
     """
-    said = str(getattr(_environment().get_template(f"{room}/{NAME}").module, name)(**values))
+    said = str(getattr(environment().get_template(f"{room}/{NAME}").module, name)(**values))
     return [" ".join(part.split()) for part in said.split("\n\n") if part.strip()]
 
 
@@ -51,12 +51,20 @@ def paragraph(room: str, name: str, **values: Any) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def environment() -> Environment:
+    """Return the templates of the package; those of HTML escape what they are given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    from harness.writing import page, table_text
 
     made = Environment(
-        loader=PackageLoader("harness", ""), autoescape=False, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        loader=PackageLoader("harness", ""), autoescape=select_autoescape(["html.j2"]),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    made.filters |= {"number": number, "sentence": sentence}
+    made.filters |= {"number": number, "sentence": sentence, **page.FILTERS, **table_text.FILTERS}
     return made
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a template of this room, such as ``summary.md.j2``, with its values."""
+    return environment().get_template(f"writing/templates/{template}").render(**values)

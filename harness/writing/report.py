@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.errors import harmless
 from harness.runtime.store import write_atomically
-from harness.writing.table_text import escape_markdown, to_markdown, write_tables
+from harness.writing.prose import render
+from harness.writing.table_text import write_tables
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from pandas import DataFrame
 
 RERUN = "How to run this again"
@@ -75,6 +74,13 @@ def warnings_section(warnings: Sequence[str], heading: str = "Warnings") -> Sect
     return Section(heading, [bullets(warnings or ["None."])])
 
 
+def figures_section(out: Path) -> Section:
+    """Return where the figures in ``figures/`` lie."""
+    figures = sorted(f"figures/{path.name}" for path in (out / "figures").glob("*.png"))
+    lines = ["figures/captions.md says what each figure shows.", *figures]
+    return Section("What to look at", [bullets(lines)])
+
+
 def rerun_section(
     facts: Mapping[str, Any], commands: Sequence[str] = (REDRAW,), notes: Sequence[str] = ()
 ) -> Section:
@@ -101,21 +107,6 @@ def write_report(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
         report = Report(report.title, [*report.sections, rerun_section(facts)], report.tables)
     for stem, parts in report.tables.items():
         write_tables(out / "tables", stem, parts)
-    summary = environment().get_template("summary.md.j2").render(title=report.title, sections=report.sections)
+    summary = render("summary.md.j2", title=report.title, sections=report.sections)
     write_atomically(out / "summary.md", harmless(summary).encode())
     return write_page(out, report, facts)
-
-
-@cache
-def environment() -> Environment:
-    """Return the templates of this folder; those of HTML escape what they are given."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
-    from harness.writing.page import FILTERS
-
-    made = Environment(
-        loader=PackageLoader("harness.writing"), autoescape=select_autoescape(["html.j2"]),
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
-    made.filters |= {"md": escape_markdown, "md_table": to_markdown, **FILTERS}
-    return made

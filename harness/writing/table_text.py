@@ -115,35 +115,23 @@ def show(value: object, digits: int = 3) -> str:
     return str(value)
 
 
+def cells(frame: DataFrame) -> list[list[str]]:
+    """Return the cells of a table as text, row by row."""
+    return [[show(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+
+
 def to_markdown(frame: DataFrame) -> str:
     """Return `frame` without its index as a Markdown table."""
-    rows = [[escape_markdown(show(cell)) for cell in row] for row in frame.itertuples(index=False, name=None)]
-    header = [escape_markdown(str(name)) for name in frame.columns]
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    lines = [list(map(str, frame.columns)), *cells(frame)]
+    rows = ["| " + " | ".join(map(escape_markdown, line)) + " |\n" for line in lines]
+    return "".join([rows[0], "| " + " | ".join(["---"] * frame.shape[1]) + " |\n", *rows[1:]])
 
 
 def to_latex(frame: DataFrame, caption: str) -> str:
     """Return `frame` without its index as a LaTeX table; it needs the package booktabs."""
-    body = [
-        " & ".join(escape_latex(show(cell)) for cell in row) + r" \\"
-        for row in frame.itertuples(index=False, name=None)
-    ]
-    numeric = [kind.kind in "iuf" for kind in frame.dtypes]
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escape_latex(caption)}}}",
-        r"\begin{tabular}{" + "".join("r" if is_number else "l" for is_number in numeric) + "}",
-        r"\toprule",
-        " & ".join(escape_latex(str(name)) for name in frame.columns) + r" \\",
-        r"\midrule",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    from harness.writing.prose import render
+
+    return render("table.tex.j2", frame=frame, caption=caption)
 
 
 def write_tables(folder: Path, stem: str, parts: Sequence[tuple[str, DataFrame]]) -> list[Path]:
@@ -156,3 +144,6 @@ def write_tables(folder: Path, stem: str, parts: Sequence[tuple[str, DataFrame]]
     write_atomically(markdown, harmless(text).encode())
     write_atomically(latex, "\n".join(to_latex(part, caption) for caption, part in parts).encode())
     return [markdown, latex]
+
+
+FILTERS = {"cells": cells, "latex": escape_latex, "md": escape_markdown, "md_table": to_markdown}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from harness.category_sets.calibration import calibrate, calibrate_random, judge
+from harness.category_sets.calibration import Draws, calibrate, calibrate_random, judge
 from harness.category_sets.choice import disjoint_sets, random_sets
 from harness.category_sets.expected import (
     as_z,
@@ -317,10 +317,7 @@ def nearly_fair(seed):
 def test_an_honest_bootstrap_has_no_bias():
     population = make_population(nearly_fair(14), COSTS)
     variants = calibration_variants(["micro", "macro"], ["document"])
-    table = calibrate(
-        {"X": population}, variants, COSTS, n_documents=1000, n_draws=600, n_replicates=200,
-        n_truth_sets=4000, seed=0, run=run_here,
-    )  # fmt: skip
+    table = calibrate({"X": population}, variants, COSTS, Draws(1000, 0, 600, 200, 4000), run_here)
     judged = table.set_index(["measure", "average", "method"])
     for method in ("document", "delta"):
         for average in ("micro", "macro"):
@@ -377,9 +374,7 @@ def test_far_sets_and_sets_without_spread_stand_apart():
 
 def test_random_sets_are_those_of_the_delta_method(codes):
     sets = random_sets(6, 2, 3, seed=0)
-    table = calibrate_random(
-        codes, sets, ["micro"], COSTS, n_documents=300, n_draws=100, n_truth_sets=500, seed=0, run=run_here
-    )
+    table = calibrate_random(codes, sets, ["micro"], COSTS, Draws(300, 0, 100, 0, 500), run_here)
     assert list(table["set"].unique()) == ["R01", "R02", "R03"]
     population = make_population(find_patterns(codes[:, sets["R01"]]), COSTS)
     row = table.iloc[0]

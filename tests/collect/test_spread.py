@@ -108,7 +108,7 @@ def test_findings_name_the_point_that_moves_most(three):
 
 
 def test_the_table_of_verdicts_counts_runs(three):
-    row = tabulate_verdicts(tabulate_spread(three), 1000).iloc[0]
+    row = tabulate_verdicts(tabulate_spread(three)).iloc[0]
     assert row["mean lies, by run"] == "1 within [.8, 1.2] alpha, 1 above 1.2 alpha, 1 below .8 alpha"
     assert row["alpha_true"] == "0.050 [0.030, 0.070]"
 

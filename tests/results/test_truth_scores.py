@@ -11,8 +11,8 @@ from harness.results.truth_scores import (
     score_truth_rules,
     statement_verdict,
     total_scores,
-    truth_parts,
 )
+from harness.run.tables import truth_parts
 
 SIZES = [100, 1000, 6000]
 

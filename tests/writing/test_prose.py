@@ -19,7 +19,7 @@ MACROS = [
 
 @pytest.mark.parametrize(("room", "name"), MACROS)
 def test_every_macro_compiles_and_is_said_somewhere(room, name):
-    assert callable(getattr(prose._environment().get_template(f"{room}/{prose.NAME}").module, name))
+    assert callable(getattr(prose.environment().get_template(f"{room}/{prose.NAME}").module, name))
     code = "".join(path.read_text(encoding="utf-8") for path in ROOT.rglob("*.py"))
     own = (ROOT / room / prose.NAME).read_text(encoding="utf-8")
     assert f'"{name}"' in code or re.search(rf"\b(?<!macro ){name}\(", own)
@@ -29,7 +29,7 @@ def test_a_value_that_is_missing_is_an_error(monkeypatch):
     from jinja2 import DictLoader
 
     text = "{% macro size(n) %}\nOne  of\n{{ n | number }}.\n\nTwo.\n{% endmacro %}"
-    monkeypatch.setattr(prose._environment(), "loader", DictLoader({"some/prose.md.j2": text}))
+    monkeypatch.setattr(prose.environment(), "loader", DictLoader({"some/prose.md.j2": text}))
     assert prose.paragraphs("some", "size", n=1000) == ["One of 1,000.", "Two."]
     assert prose.paragraph("some", "size", n=1) == "One of 1. Two."
     with pytest.raises(UndefinedError):

@@ -217,13 +217,15 @@ def test_every_command_cites_what_it_rests_on(tmp_path, facts, keys):
 def test_citations_say_what_the_citation_file_says():
     path = Path(__file__).parents[2] / "CITATION.cff"
     facts = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert facts["title"] == citations.SOFTWARE.title
-    assert tuple(author["name"] for author in facts["authors"]) == citations.SOFTWARE.authors
-    for work, found in zip((citations.KELLER_2005, citations.KELLER_2004), facts["references"], strict=True):
-        names = tuple(f"{author['family-names']}, {author['given-names']}" for author in found["authors"])
+    software, *works = (
+        citations.works()[key] for key in ("harness", "keller2005benchmarking", "keller2004significance")
+    )
+    assert facts["title"] == software.title
+    assert [author["name"] for author in facts["authors"]] == software.authors
+    for work, found in zip(works, facts["references"], strict=True):
+        names = [f"{author['family-names']}, {author['given-names']}" for author in found["authors"]]
         assert (work.title, work.year, work.authors) == (found["title"], found["year"], names)
     first, second = facts["references"]
-    assert citations.KELLER_2005.fields["booktitle"] == first["conference"]["name"]
-    assert citations.KELLER_2005.fields["pages"] == f"{first['start']}--{first['end']}"
-    assert citations.KELLER_2004.fields["institution"] == second["institution"]["name"]
-    assert citations.KELLER_2004.fields["number"] == second["number"]
+    pages = f"{first['start']}--{first['end']}"
+    assert works[0].fields == {"booktitle": first["conference"]["name"], "pages": pages}
+    assert works[1].fields == {"institution": second["institution"]["name"], "number": second["number"]}

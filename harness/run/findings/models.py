@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness import measures
+from harness.outcomes import error_correlation
 from harness.results.names import REWEIGHTED, UNBALANCED, pair_models
+from harness.writing.prose import paragraphs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,12 +37,6 @@ class Closeness(NamedTuple):
         return self.micro_f1_a - self.micro_f1_b
 
 
-def main_balance(outcomes: DataFrame) -> str:
-    """Return the balance that models are described on: natural where it was run."""
-    run = [str(name) for name in outcomes["balance"].unique() if name != REWEIGHTED]
-    return UNBALANCED if UNBALANCED in run or not run else run[0]
-
-
 def closeness(outcomes: DataFrame) -> list[Closeness]:
     """Return the closeness of every pair, the closest (least disagreement) first.
 
@@ -54,25 +51,17 @@ def closeness(outcomes: DataFrame) -> list[Closeness]:
     >>> round(pair.micro_f1_a, 3), round(pair.micro_f1_b, 3), pair.disagreement
     (0.889, 0.824, 0.03)
     """
-    balance = main_balance(outcomes)
+    run = [str(name) for name in outcomes["balance"].unique() if name != REWEIGHTED]
+    balance = UNBALANCED if UNBALANCED in run or not run else run[0]
     pooled = outcomes[outcomes["balance"] == balance].groupby("pair", sort=False)[list(CELLS)].sum()
     found = []
-    for pair, cells in pooled.iterrows():
-        e1, e2, e3, e4, e5, e6, e7, e8 = (float(value) for value in cells)
-        total = e1 + e2 + e3 + e4 + e5 + e6 + e7 + e8
-        wrong_a, wrong_b, both = e2 + e4 + e5 + e7, e3 + e4 + e5 + e6, e4 + e5
-        spread = (wrong_a * (total - wrong_a) * wrong_b * (total - wrong_b)) ** 0.5
-        phi = (total * both - wrong_a * wrong_b) / spread if spread else float("nan")
-        f1_a = _f1(e1 + e3, e2 + e4, e5 + e7)
-        f1_b = _f1(e1 + e2, e3 + e4, e5 + e6)
-        disagreement = (e2 + e3 + e6 + e7) / total
-        found.append(Closeness(str(pair), balance, disagreement, phi, f1_a, f1_b))
+    for pair, cells in zip(pooled.index, pooled.to_numpy(), strict=True):
+        e1, e2, e3, e4, e5, e6, e7, e8 = cells
+        one_wrong = e2 + e3 + e6 + e7
+        phi = error_correlation(e1 + e8, e3 + e6, e2 + e7, e4 + e5)
+        f1_a, f1_b = (float(value) for value in measures.f1(cells))
+        found.append(Closeness(str(pair), balance, float(one_wrong / cells.sum()), float(phi), f1_a, f1_b))
     return sorted(found, key=lambda item: item.disagreement)
-
-
-def _f1(hits: float, missed: float, alarms: float) -> float:
-    whole = 2 * hits + missed + alarms
-    return 2 * hits / whole if whole else 0.0
 
 
 def micro_f1(outcomes: DataFrame, models: DataFrame | None = None) -> dict[tuple[str, str], float]:
@@ -80,18 +69,16 @@ def micro_f1(outcomes: DataFrame, models: DataFrame | None = None) -> dict[tuple
 
     From ``models.csv`` where it holds the cells, else from the outcomes of a pair that the model is in.
     """
-    found: dict[tuple[str, str], float] = {}
     needed = ["true_positives", "false_negatives", "false_positives"]
     if models is not None and set(needed).issubset(models.columns):
         sums = models.groupby(["model", "balance"], sort=False)[needed].sum()
-        return {
-            (str(m), str(b)): _f1(*map(float, row))
-            for (m, b), row in zip(sums.index, sums.to_numpy(), strict=True)
-        }
+        hits, missed, alarms = (sums[name] for name in needed)
+        scores = 2 * hits / (2 * hits + missed + alarms).clip(lower=1)
+        places = [(str(model), str(balance)) for model, balance in scores.index]
+        return dict(zip(places, scores.tolist(), strict=True))
+    found: dict[tuple[str, str], float] = {}
     for balance in outcomes["balance"].unique():
-        if balance == REWEIGHTED:
-            continue
-        for item in closeness(outcomes[outcomes["balance"] == balance]):
+        for item in closeness(outcomes[outcomes["balance"] == balance]) if balance != REWEIGHTED else []:
             for model, value in zip(pair_models(item.pair), (item.micro_f1_a, item.micro_f1_b), strict=True):
                 found.setdefault((model, str(balance)), value)
     return found
@@ -99,30 +86,7 @@ def micro_f1(outcomes: DataFrame, models: DataFrame | None = None) -> dict[tuple
 
 def closeness_sentences(pairs: list[Closeness]) -> list[str]:
     """Return which pair is the close one and which the dissimilar one, or that they cannot be told apart."""
-    sentences = [
-        f"{item.pair} ({item.balance}): micro F1 {item.micro_f1_a:.3f} against {item.micro_f1_b:.3f}, "
-        f"disagreement {item.disagreement:.4f} of decisions, correlation of errors "
-        f"{item.error_correlation:.2f}; the second model is {_poorer(item.gap)}."
-        for item in pairs
-    ]
-    if len(pairs) > 1:
-        near, far = pairs[0], pairs[-1]
-        if far.disagreement >= CLEARLY * near.disagreement:
-            sentences.append(
-                f"The close pair is {near.pair}, the dissimilar one {far.pair} (by disagreement)."
-            )
-        else:
-            sentences.append(
-                f"{near.pair} and {far.pair} are about equally close (disagreement differs by less than "
-                f"{CLEARLY:g} times): no pair here is the paper's dissimilar one."
-            )
-    return sentences
-
-
-def _poorer(gap: float) -> str:
-    if abs(gap) < POORER:
-        return f"not clearly different (gap below {POORER:g})"
-    return "clearly poorer" if gap > 0 else "clearly better"
+    return paragraphs("run", "closeness", pairs=pairs, clearly=CLEARLY, poorer=POORER)
 
 
 def tabulate_models(models: DataFrame | None, outcomes: DataFrame) -> DataFrame:
@@ -155,10 +119,6 @@ def fewer_folds(models: DataFrame) -> int:
 
 
 def _tuned(models: DataFrame) -> str:
-    parts = []
-    for name in models.columns:
-        if name not in MEASURED and models[name].notna().any():
-            counts = models[name].value_counts().sort_index()
-            values = ", ".join(f"{value:g} ({n})" for value, n in counts.items())
-            parts.append(f"{name}: {values}")
-    return "; ".join(parts)
+    told = {name: models[name].value_counts().sort_index() for name in models if name not in MEASURED}
+    values = {name: [f"{value:g} ({n})" for value, n in counts.items()] for name, counts in told.items()}
+    return "; ".join(f"{name}: {', '.join(texts)}" for name, texts in values.items() if texts)

@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.results import names
 from harness.results.category_verdicts import FALSE_LIBERAL, why_unknown, worst_words
-from harness.results.names import (
-    BALANCE_NAMES,
-    REWEIGHTED,
-    balanced_scheme,
-    pair_name,
-    primary_alpha,
-    test_name,
-)
+from harness.results.names import REWEIGHTED, test_name
 from harness.results.ranking import recommend, recommendation
 from harness.results.truth_scores import CANNOT_TELL
 from harness.run.figures.degenerate import figure_1d
+from harness.run.findings.models import CELLS
+from harness.writing.prose import paragraph
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,19 +25,24 @@ LETTERS = {"holds": "H", "conservative": "C", "undecided": "?", CANNOT_TELL: "."
 NULL_NAMES = {"exact_null": "exact null", "joint_null": "joint null"}
 
 
+def _named(name: Any, words: dict[str, str] = MEASURES) -> str:
+    return words.get(str(name), str(name))
+
+
 def null_findings(results: Results) -> list[str]:
     """Return the findings under ``exact_null``, the first ones on which tests hold; none without it."""
-    table, outcomes, ranked = results.table, results.outcomes, results.ranking
+    table, ranked = results.table, results.ranking
     if ranked.empty:
         return []
     findings = []
     for measure, part in ranked.groupby("measure", sort=False):
-        findings += holding(part, MEASURES.get(str(measure), str(measure)), primary_alpha(table))
+        findings += holding(part, _named(measure), names.primary_alpha(table))
     if (ranked["verdict"] != CANNOT_TELL).any():
-        findings += recommended(ranked, outcomes, 300, 0.01, "N = 300, 1 % positives")
-        scheme = balanced_scheme(table)
-        balanced = ranked[ranked["balance"] == scheme] if scheme else ranked[ranked["prevalence"] > 0.3]
-        findings += recommended(balanced, outcomes, 3000, 0.5, "N = 3000, balanced")
+        shared = _with_shares(ranked, results.outcomes)
+        findings += recommended(shared, 300, 0.01, "N = 300, 1 % positives")
+        scheme = names.balanced_scheme(table)
+        balanced = shared[shared["balance"] == scheme] if scheme else shared[shared["prevalence"] > 0.3]
+        findings += recommended(balanced, 3000, 0.5, "N = 3000, balanced")
     return [text for text in (*findings, dead_finding(ranked), figure_1d(table, results.provenance)) if text]
 
 
@@ -52,19 +53,14 @@ def holding(ranked: DataFrame, measure: str, alpha: float) -> list[str]:
     if told.empty:
         fullest = ranked.sort_values("n_live", kind="stable", na_position="first").iloc[-1]
         return [f"{head}: cannot tell by category ({why_unknown(fullest)})."]
-    counts = {str(test): part["verdict"].value_counts() for test, part in told.groupby("test", sort=False)}
-    holds, liberal = ({t: int(n.get(word, 0)) for t, n in counts.items()} for word in ("holds", "liberal"))
-    best = max(counts, key=lambda test: (holds[test], -liberal[test]))
-    n_places, n_told = len(told[["panel", "n_documents"]].drop_duplicates()), int(counts[best].sum())
-    if holds[best]:
-        chance = FALSE_LIBERAL * n_told
-        first = (
-            f"{head}: {test_name(best)} holds by category at {holds[best]} of {n_told} places (panel and N), "
-            f"none of {len(counts)} tests at more; it is liberal in some category at {liberal[best]} "
-            f"(chance alone: at most {chance:.1f})."
-        )
-    else:
-        first = f"{head}: none of {len(counts)} tests holds by category (panels and N looked at: {n_places})."
+    counts = {str(test): list(part["verdict"]) for test, part in told.groupby("test", sort=False)}
+    best = max(counts, key=lambda test: (counts[test].count("holds"), -counts[test].count("liberal")))
+    n_told, n_places = len(counts[best]), len(told[["panel", "n_documents"]].drop_duplicates())
+    holds, liberal = counts[best].count("holds"), counts[best].count("liberal")
+    first = paragraph(
+        "run", "holding", head=head, test=test_name(best), holds=holds, liberal=liberal, n_told=n_told,
+        n_tests=len(counts), n_places=n_places, chance=FALSE_LIBERAL * n_told,
+    )  # fmt: skip
     worst = told.sort_values("worst", kind="stable").iloc[-1]
     second = (
         f"{measure}, largest size of a category: {worst_words(worst)}, {test_name(str(worst['test']))}, "
@@ -73,82 +69,34 @@ def holding(ranked: DataFrame, measure: str, alpha: float) -> list[str]:
     return [first, second]
 
 
-def verdict_grid(ranked: DataFrame) -> DataFrame:
-    """Return a row per test, a column per panel, and in each cell a letter for each N, smallest first.
-
-    A liberal test is an L with the number of categories in which it is liberal after Holm.
-    """
-    import pandas as pd
-
-    rows = []
-    for (measure, test), part in ranked.groupby(["measure", "test"], sort=False):
-        row = {"measure": MEASURES.get(str(measure), str(measure)), "test": test_name(str(test))}
-        for panel in ranked["panel"].unique():
-            points = part[part["panel"] == panel].sort_values("n_documents")
-            row[panel] = " ".join(
-                LETTERS.get(word) or f"L{int(n)}"
-                for word, n in zip(points["verdict"], points["n_liberal_holm"], strict=True)
-            )
-        rows.append(row)
-    return pd.DataFrame(rows).fillna("")
+def _with_shares(ranked: DataFrame, outcomes: DataFrame) -> DataFrame:
+    """Return the ranking with the share of positives: the rescaled one, or the median over the categories."""
+    cells = outcomes[list(CELLS)].to_numpy(float)
+    shares = outcomes.assign(share=cells[:, :4].sum(axis=1) / cells.sum(axis=1))
+    joined = ranked.join(shares.groupby(["pair", "balance"])["share"].median(), on=["pair", "balance"])
+    return joined.assign(share=joined["prevalence"].astype(float).fillna(joined["share"]))
 
 
-def _prevalences(ranked: DataFrame, outcomes: DataFrame) -> dict[tuple[str, str, float], float]:
-    """Return the share of positives at each place: the rescaled one, or the median over the categories."""
-    found = {}
-    for pair, balance, prevalence in (
-        ranked[["pair", "balance", "prevalence"]].drop_duplicates().itertuples(index=False)
-    ):
-        if prevalence == prevalence:
-            found[str(pair), str(balance), float(prevalence)] = float(prevalence)
-            continue
-        part = outcomes[(outcomes["pair"] == pair) & (outcomes["balance"] == balance)]
-        cells = part[[f"e{i}" for i in range(1, 9)]].to_numpy(float)
-        share = np.median(cells[:, :4].sum(axis=1) / cells.sum(axis=1)) if len(cells) else np.nan
-        found[str(pair), str(balance), -1.0] = float(share)
-    return found
-
-
-def recommended(
-    ranked: DataFrame, outcomes: DataFrame, n_documents: int, share: float, words: str
-) -> list[str]:
+def recommended(ranked: DataFrame, n_documents: int, share: float, words: str) -> list[str]:
     """Return which test to use for a number of documents and a share of positives, from the nearest rows.
 
     The nearest place has the smallest sum of the logarithms' distances; each pair and measure has its own.
     """
-    at = _prevalences(ranked, outcomes)
     found = []
-    for pair, of_pair in ranked.groupby("pair", sort=False):
-        far = [
-            abs(np.log(n / n_documents))
-            + _distance(at[str(pair), str(balance), p if p == p else -1.0], share)
-            for balance, p, n in of_pair[["balance", "prevalence", "n_documents"]].itertuples(index=False)
-        ]
-        if np.isfinite(far).any():
-            near = of_pair[np.isclose(far, np.nanmin(far))]
-            first = near.iloc[0]
-            near = near[near["balance"] == first["balance"]]
-            p = first["prevalence"]
-            positives = at[str(pair), str(first["balance"]), p if p == p else -1.0]
-            found += _recommend_at(near, positives, words)
+    for pair, part in ranked.groupby("pair", sort=False):
+        larger, rarer = part["n_documents"].astype(float) / n_documents, part["share"] / share
+        far = np.abs(np.log(larger)) + np.abs(np.log(rarer.where(rarer > 0)))
+        if far.isna().all():
+            continue
+        near = part[np.isclose(far, far.min())]
+        first = near.iloc[0]
+        where = (
+            f"{names.pair_name(str(pair))}, {_named(first['balance'], names.BALANCE_NAMES)}, "
+            f"{100 * first['share']:.2g} % positives, N = {int(first['n_documents'])}"
+        )
+        for measure, rows in near[near["balance"] == first["balance"]].groupby("measure", sort=False):
+            found.append(f"{_named(measure)} near {words}: {recommendation(rows)}; measured at {where}.")
     return found
-
-
-def _distance(found: float, wanted: float) -> float:
-    return abs(float(np.log(found / wanted))) if found > 0 else float("nan")
-
-
-def _recommend_at(near: DataFrame, positives: float, words: str) -> list[str]:
-    first = near.iloc[0]
-    balance = BALANCE_NAMES.get(str(first["balance"]), str(first["balance"]))
-    where = (
-        f"{pair_name(str(first['pair']))}, {balance}, {100 * positives:.2g} % positives, "
-        f"N = {int(first['n_documents'])}"
-    )
-    return [
-        f"{MEASURES.get(str(measure), measure)} near {words}: {recommendation(part)}; measured at {where}."
-        for measure, part in near.groupby("measure", sort=False)
-    ]
 
 
 def dead_finding(ranked: DataFrame) -> str:
@@ -158,11 +106,10 @@ def dead_finding(ranked: DataFrame) -> str:
     parts = []
     for panel, part in ranked.groupby("panel", sort=False):
         if part["n_dead"].any():
-            ends = []
-            for n in sorted({part["n_documents"].min(), part["n_documents"].max()}):
-                at = part[part["n_documents"] == n]
-                ends.append(f"{_span(at['n_dead'])} of {_span(at['n_categories'])} at N = {n}")
-            parts.append(f"{panel}: {', '.join(ends)}")
+            ends = sorted({part["n_documents"].min(), part["n_documents"].max()})
+            at = [(n, part[part["n_documents"] == n]) for n in ends]
+            told = [f"{_span(rows['n_dead'])} of {_span(rows['n_categories'])} at N = {n}" for n, rows in at]
+            parts.append(f"{panel}: {', '.join(told)}")
     if not parts:
         return ""
     return (
@@ -176,40 +123,22 @@ def _span(numbers: Any) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def null_warnings(nulls: DataFrame) -> list[str]:
-    """Return for each null and measure how many categories have no null population, and why."""
-    warnings = []
-    nulls = nulls.assign(costs=nulls["costs"].astype(object).fillna("") if "costs" in nulls else "")
-    lacking = nulls[nulls["e1"].isna() & (nulls["balance"] != REWEIGHTED)]  # rescaling does not change it
-    for (pair, balance, truth, measure, costs), part in lacking.groupby(
-        ["pair", "balance", "truth", "measure", "costs"], sort=False
-    ):
-        of_measure = nulls[nulls["measure"] == measure]
-        every = of_measure[
-            (of_measure["pair"] == pair)
-            & (of_measure["balance"] == balance)
-            & (of_measure["truth"] == truth)
-            & (of_measure["costs"] == costs)
-        ]
-        n_lacking, n_all = part["category"].nunique(), every["category"].nunique()
-        why = part.groupby(part["reason"].fillna("no reason given").map(_kind), sort=False)[
-            "category"
-        ].nunique()
-        listed = "; ".join(f"{n} because {reason}" for reason, n in why.items())
-        name, label = NULL_NAMES.get(str(truth), str(truth)), MEASURES.get(str(measure), str(measure))
-        if of_measure["costs"].nunique() > 1:
-            label += f" ({costs})"
-        warnings.append(
-            f"{pair_name(str(pair))}, {balance}: {n_lacking} of {n_all} categories have no {name} for "
-            f"{label} and are left out of its sizes ({listed})."
-        )
-    return warnings
+def verdict_grid(ranked: DataFrame) -> DataFrame:
+    """Return a row per test, a column per panel, and in each cell a letter for each N, smallest first.
 
+    A liberal test is an L with the number of categories in which it is liberal after Holm.
+    """
+    import pandas as pd
 
-def _kind(reason: object) -> str:
-    """Return a reason without what names its category, so that equal ones are counted together."""
-    words = str(reason).strip().rstrip(".")
-    return words.split(": ", 1)[1] if ": " in words else words
+    rows = []
+    for (measure, test), part in ranked.groupby(["measure", "test"], sort=False):
+        row = {"measure": _named(measure), "test": test_name(str(test))}
+        for panel in ranked["panel"].unique():
+            points = part[part["panel"] == panel].sort_values("n_documents")
+            both = zip(points["verdict"], points["n_liberal_holm"], strict=True)
+            row[panel] = " ".join(LETTERS.get(word) or f"L{int(n)}" for word, n in both)
+        rows.append(row)
+    return pd.DataFrame(rows).fillna("")
 
 
 def recommendations(ranked: DataFrame) -> DataFrame:
@@ -224,6 +153,35 @@ def recommendations(ranked: DataFrame) -> DataFrame:
             if best is None:
                 told = some.iloc[0]["verdict"] != CANNOT_TELL
                 name = f"none; least liberal: {name}" if told else CANNOT_TELL
-            row[MEASURES.get(str(measure), str(measure))] = name
+            row[_named(measure)] = name
         rows.append(row)
     return pd.DataFrame(rows).fillna("")
+
+
+def null_warnings(nulls: DataFrame) -> list[str]:
+    """Return for each null and measure how many categories have no null population, and why."""
+    warnings = []
+    nulls = nulls[nulls["balance"] != REWEIGHTED]  # rescaling does not change which are lacking
+    nulls = nulls.assign(costs=nulls["costs"].astype(object).fillna("") if "costs" in nulls else "")
+    several = nulls.groupby("measure")["costs"].nunique() > 1
+    for key, every in nulls.groupby(["pair", "balance", "truth", "measure", "costs"], sort=False):
+        pair, balance, truth, measure, costs = map(str, key)
+        part = every[every["e1"].isna()]
+        if len(part):
+            reasons = part["reason"].fillna("no reason given").map(_kind)
+            why = part.groupby(reasons, sort=False)["category"].nunique()
+            listed = "; ".join(f"{n} because {reason}" for reason, n in why.items())
+            label = _named(measure) + f" ({costs})" * bool(several[measure])
+            counts = f"{part['category'].nunique()} of {every['category'].nunique()}"
+            null = _named(truth, NULL_NAMES)
+            warnings.append(
+                f"{names.pair_name(pair)}, {balance}: {counts} categories have no {null} for {label} and are "
+                f"left out of its sizes ({listed})."
+            )
+    return warnings
+
+
+def _kind(reason: object) -> str:
+    """Return a reason without what names its category, so that equal ones are counted together."""
+    words = str(reason).strip().rstrip(".")
+    return words.split(": ", 1)[1] if ": " in words else words

@@ -5,34 +5,16 @@ How a sentence becomes a condition on the tables is ours (*inferred*) and stands
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.results.category_verdicts import distribution_words
-from harness.results.names import (
-    FEW_CATEGORIES,
-    NULL_TRUTHS,
-    Panel,
-    all_panels,
-    nulls_alone,
-    papers_curves,
-    papers_panels,
-    primary_alpha,
-    reference_size,
-    select,
-    select_panel,
-)
+from harness.results import names
+from harness.results.names import FEW_CATEGORIES, NULL_TRUTHS, Panel
 from harness.results.truth_scores import CANNOT_TELL, MET, STATEMENTS, statement_verdict
-from harness.results.verdicts import (
-    WORDS,
-    Judged,
-    count_words,
-    judge,
-    liberal_by_rule_alone,
-    size_truth,
-    told_curves,
-)
+from harness.results.verdicts import WORDS, Judged, count_words, judge, size_truth, told_curves
 from harness.run.figures.degenerate import figure_1d
+from harness.writing.prose import paragraphs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -41,6 +23,9 @@ if TYPE_CHECKING:
 
 AGREE, DIFFER = "agree", "differ"
 EXACT = "exact_null"
+# A calibrated test rejects half the sets of a category that lies at R3's very limit, at any level: where
+# only such categories are left, as at large N, that is what a perfect test averages.
+R3_ARTEFACT = 0.5
 
 
 class Conclusion(NamedTuple):
@@ -54,161 +39,98 @@ class Conclusion(NamedTuple):
 def papers_conclusions(results: Results) -> list[Conclusion]:
     """Return every conclusion of the paper that the tables can speak to, with its verdict."""
     table, truth = results.table, results.truth
-    alpha = primary_alpha(table)
     return [
-        _reliable(table, size_truth(table, truth), alpha),
+        _reliable(table, size_truth(table, truth)),
         _consistent_levels(table, truth),
-        _variance_vanishes(table, truth, alpha),
-        _below_by_one_sd(table, truth, alpha),
+        _variance_vanishes(table, truth),
+        _below_by_one_sd(table, truth),
         *([] if results.rules.empty else _statements(results.scores, truth)),
-        _proportion_optimistic(results, alpha),
+        _proportion_optimistic(results),
     ]
 
 
-def _reliable(table: DataFrame, truth: str, alpha: float) -> Conclusion:
-    text = (
-        "(abstract) Providing big enough evaluation sets nonparametric tests are relatively reliable in all "
-        "conditions. Read as: at the largest N with enough categories neither bootstrap is liberal, under an "
-        "exact null in no live category after Holm, under a rule in the mean over categories."
-    )
-    curves = [curve for curve in papers_curves(table) if curve.slot in (0, 3)]
-    points = judge(table, kind="size", truth=truth, alpha=alpha, n_documents=None, curves=curves)
-    told = [point for point in points if point.told]
-    liberal = [point for point in told if point.word == "liberal"]
-    beyond = [point for point in liberal if not liberal_by_rule_alone(point, truth)]
-    what = "by category" if truth in NULL_TRUTHS else "mean over categories"
-    evidence = f"{what} (rule {truth}, alpha = {alpha:g}), curves: {_said(points)}"
-    if liberal:
-        evidence += f"; highest: {_name(max(liberal, key=_height))}"
-        if len(beyond) < len(liberal):
-            evidence += (
-                "; up to .5 a mean above 1.2 alpha may be R3's own doing (a perfect test at the rule's limit)"
-            )
-    if beyond:
-        verdict = DIFFER
-    elif told and len(told) == len(points) and all(point.word in ("holds", "conservative") for point in told):
+def _conclude(name: str, verdict: str, **numbers: Any) -> Conclusion:
+    sentence, *evidence = paragraphs("run", name, **numbers)
+    return Conclusion(sentence, verdict, " ".join(evidence))
+
+
+def _reliable(table: DataFrame, truth: str) -> Conclusion:
+    curves = [curve for curve in names.papers_curves(table) if curve.slot in (0, 3)]
+    points = judge(table, "size", truth, largest=True, curves=curves)
+    points.sort(key=lambda point: WORDS.index(point.word))
+    liberal = [point for point in points if point.word == "liberal"]
+    excused = truth == "sampling_interval"  # R3 counts near-nulls as nulls
+    beyond = [point for point in liberal if not excused or point.rate > R3_ARTEFACT]
+    verdict = DIFFER if beyond else CANNOT_TELL
+    if points and all(point.word in ("holds", "conservative") for point in points):
         verdict = AGREE
-    else:
-        verdict = CANNOT_TELL
-    return Conclusion(text, verdict, evidence)
+    return _conclude(
+        "reliable", verdict, by_category=truth in NULL_TRUTHS, truth=truth, alpha=names.primary_alpha(table),
+        said=count_words([point.said for point in points]), highest=max(liberal, key=_height, default=None),
+        excused=len(beyond) < len(liberal),
+    )  # fmt: skip
 
 
 def _height(point: Judged) -> float:
     return float(point.point["worst"]) if point.by_category else point.rate
 
 
-def _said(points: list[Judged]) -> str:
-    """Return how many curves each verdict has, in its words."""
-    order = {point.word: point.said for point in sorted(points, key=lambda point: WORDS.index(point.word))}
-    return count_words([point.said for point in points], list(order.values()))
-
-
-def _name(point: Judged) -> str:
-    told = distribution_words(point.point) if point.by_category and point.told else f"mean {point}"
-    return f"{point.curve.label} in {point.panel.title} at N = {point.n_documents}: {told}"
-
-
 def _consistent_levels(table: DataFrame, truth: str) -> Conclusion:
-    text = (
-        "The findings are consistent for different levels alpha. Read as: near N = 1000 the verdict on each "
-        "test in each panel (by category under an exact null, on the mean under a rule) is the same at every "
-        "alpha that decides."
-    )
     alphas = [float(alpha) for alpha in table["alpha"].unique()]
-    n_documents = reference_size(table)
     words: dict[tuple[Panel, str], set[str]] = {}
-    for alpha in alphas:
-        curves = told_curves(table)
-        for point in judge(
-            table, kind="size", truth=truth, alpha=alpha, n_documents=n_documents, curves=curves
-        ):
-            if point.word in ("holds", "liberal", "conservative"):
-                words.setdefault((point.panel, point.curve.test), set()).add(point.word)
-    if len(alphas) < 2 or not words:
-        return Conclusion(text, CANNOT_TELL, f"{len(alphas)} level(s) run, {len(words)} curves decided")
+    for point in (point for alpha in alphas for point in judge(table, "size", truth, alpha=alpha)):
+        if point.word in ("holds", "liberal", "conservative"):
+            words.setdefault((point.panel, point.curve.test), set()).add(point.word)
     opposed = sum({"liberal", "conservative"} <= found for found in words.values())
     changing = sum(len(found) > 1 for found in words.values())
     verdict = AGREE if not changing else DIFFER if opposed or changing > len(words) / 2 else CANNOT_TELL
-    evidence = (
-        f"N = {n_documents}, {len(alphas)} levels: of {len(words)} curves decided at some level {changing} "
-        f"change their verdict, {opposed} to the opposite one"
-    )
-    return Conclusion(text, verdict, evidence)
+    return _conclude(
+        "consistent_levels", verdict if len(alphas) > 1 and words else CANNOT_TELL, n_levels=len(alphas),
+        n_documents=names.reference_size(table), n_decided=len(words), changing=changing, opposed=opposed,
+    )  # fmt: skip
 
 
-def _variance_vanishes(table: DataFrame, truth: str, alpha: float) -> Conclusion:
-    text = (
-        "(footnote) The variance of alpha_true over categories goes to 0 with N. Read as: from the first to "
-        "the last N with enough categories it falls to a quarter or less (Monte Carlo variance subtracted)."
-    )
-    rows = select(table, kind="size", truth=truth, alpha=alpha)
-    fallen, risen, none, told = 0, 0, 0, 0
-    for panel in all_panels(table):
+def _variance_vanishes(table: DataFrame, truth: str) -> Conclusion:
+    ends = [excess for _, excess in _excesses(table, truth)]
+    fallen = sum(last <= first / 4 and first > 0 for first, last in ends)
+    risen = sum(last >= first and last > 0 for first, last in ends)
+    flat = sum(first == last == 0 for first, last in ends)
+    by_balance: dict[str, list[tuple[float, float]]] = {"balanced": [], "natural": []}
+    for panel, (first, last) in _excesses(table, EXACT):
+        by_balance["natural" if panel.balance == "natural" else "balanced"].append((first**0.5, last**0.5))
+    told = {name: pairs for name, pairs in by_balance.items() if pairs}
+    medians = {name: tuple(map(median, zip(*pairs, strict=True))) for name, pairs in told.items()}
+    verdict = AGREE if fallen and fallen + flat == len(ends) else CANNOT_TELL
+    return _conclude(
+        "variance_vanishes", DIFFER if risen > len(ends) / 2 else verdict, n_told=len(ends), fallen=fallen,
+        risen=risen, flat=flat, deviations=medians,
+    )  # fmt: skip
+
+
+def _excesses(table: DataFrame, truth: str) -> Iterator[tuple[Panel, tuple[float, float]]]:
+    """Yield each curve's variance between categories beyond that of the sets, at the first and the last N."""
+    rows = names.select(table, kind="size", truth=truth, alpha=names.primary_alpha(table))
+    rows = rows[(rows["n_categories"] >= FEW_CATEGORIES) & rows["category_sd"].notna()]
+    rate = rows["rate"].astype(float)
+    rows = rows.assign(excess=(rows["category_sd"] ** 2 - rate * (1 - rate) / rows["n_sets"]).clip(lower=0))
+    for panel in names.all_panels(table):
         for curve in told_curves(table):
-            points = select_panel(rows, panel, test=curve.test)
-            points = points[(points["n_categories"] >= FEW_CATEGORIES) & points["category_sd"].notna()]
-            if len(points) < 2:
-                continue
-            first, last = (_excess(points.iloc[place]) for place in (0, -1))
-            told += 1
-            fallen += last <= first / 4 and first > 0
-            risen += last >= first and last > 0
-            none += first == last == 0
-    if not told:
-        return Conclusion(text, CANNOT_TELL, "no curve has enough categories at two sizes")
-    evidence = (
-        f"of {told} curves {fallen} fall to a quarter or less, {risen} do not fall at all, {none} have no "
-        f"such variance{_deviation_under_nulls(table, alpha)}"
-    )
-    verdict = AGREE if fallen and fallen + none == told else DIFFER if risen > told / 2 else CANNOT_TELL
-    return Conclusion(text, verdict, evidence)
+            excess = names.select_panel(rows, panel, test=curve.test)["excess"].tolist()
+            if len(excess) > 1:
+                yield panel, (excess[0], excess[-1])
 
 
-def _deviation_under_nulls(table: DataFrame, alpha: float) -> str:
-    """Return how far categories differ in size where H0 holds exactly, at the first and the last N."""
-    ends: dict[str, list[tuple[float, float]]] = {"balanced": [], "natural": []}
-    rows = select(table, kind="size", truth=EXACT, alpha=alpha)
-    for panel in all_panels(table):
-        for curve in told_curves(table):
-            points = select_panel(rows, panel, test=curve.test)
-            points = points[(points["n_categories"] >= FEW_CATEGORIES) & points["category_sd"].notna()]
-            if len(points) > 1:
-                name = "natural" if panel.balance == "natural" else "balanced"
-                first, last = (_excess(points.iloc[place]) ** 0.5 for place in (0, -1))
-                ends[name].append((first, last))
-    told = []
-    for name, pairs in ends.items():
-        if pairs:
-            first, last = (median(values) for values in zip(*pairs, strict=True))
-            told.append(f"{first:.3f} to {last:.3f} on {name} categories")
-    if not told:
-        return ""
-    return (
-        "; under the exact null the standard deviation over categories beyond that of the sets goes from "
-        f"{' and from '.join(told)} (median over the curves)"
-    )
-
-
-def _excess(point: Any) -> float:
-    """Return the variance between categories beyond that of the evaluation sets."""
-    rate = float(point["rate"])
-    return max(0.0, float(point["category_sd"]) ** 2 - rate * (1 - rate) / float(point["n_sets"]))
-
-
-def _below_by_one_sd(table: DataFrame, truth: str, alpha: float) -> Conclusion:
-    text = "The check alpha_true - std < alpha (std over categories). Read as: it holds at every point."
-    rows = select(table, kind="size", truth=truth, alpha=alpha)
-    tests = [curve.test for curve in told_curves(table)]
-    rows = rows[rows["test"].isin(tests) & (rows["n_categories"] >= FEW_CATEGORIES)]
-    rows = rows[rows["rate"].notna() & rows["category_sd"].notna() & (rows["balance"] != "reweighted")]
-    if rows.empty:
-        return Conclusion(text, CANNOT_TELL, "no point has enough categories")
-    met = int((rows["rate"] - rows["category_sd"] < alpha).sum())
-    evidence = f"holds at {met} of {len(rows)} points; a wide spread over categories makes it easy to meet"
-    if truth != EXACT and (table["truth"] == EXACT).any():
-        exact = _below_by_one_sd(table, EXACT, alpha).evidence.split(";")[0]
-        evidence += f"; under the exact null it {exact}"
-    return Conclusion(text, AGREE if met == len(rows) else DIFFER, evidence)
+def _below_by_one_sd(table: DataFrame, truth: str) -> Conclusion:
+    alpha, tests = names.primary_alpha(table), [curve.test for curve in told_curves(table)]
+    counts = []
+    for name in dict.fromkeys([truth, *([EXACT] if (table["truth"] == EXACT).any() else [])]):
+        rows = names.select(table, kind="size", truth=name, alpha=alpha)
+        rows = rows[rows["test"].isin(tests) & (rows["n_categories"] >= FEW_CATEGORIES)]
+        rows = rows[rows["rate"].notna() & rows["category_sd"].notna() & (rows["balance"] != "reweighted")]
+        counts.append((int((rows["rate"] - rows["category_sd"] < alpha).sum()), len(rows)))
+    met, n = counts[0]
+    verdict = CANNOT_TELL if not n else AGREE if met == n else DIFFER
+    return _conclude("below_by_one_sd", verdict, counts=counts)
 
 
 def _statements(scores: DataFrame, truth: str) -> list[Conclusion]:
@@ -216,32 +138,21 @@ def _statements(scores: DataFrame, truth: str) -> list[Conclusion]:
     for name, text in STATEMENTS.items():
         verdict = statement_verdict(scores, truth, name)
         part = scores[(scores["truth"] == truth) & (scores["statement"] == name)]
-        words = [str(word) for word in part["verdict"]]
         word = CANNOT_TELL if verdict == CANNOT_TELL else AGREE if verdict == MET else DIFFER
-        sentence = text[0].upper() + text[1:] + "."
-        evidence = f"rule {truth}: {count_words(words, (MET, 'not met', CANNOT_TELL))}"
-        found.append(Conclusion(sentence, word, evidence))
+        evidence = f"rule {truth}: {count_words(list(part['verdict']), (MET, 'not met', CANNOT_TELL))}"
+        found.append(Conclusion(text[0].upper() + text[1:] + ".", word, evidence))
     return found
 
 
-def _proportion_optimistic(results: Results, alpha: float) -> Conclusion:
-    text = (
-        "Figure 1(d): the proportion test looks optimistic on small unbalanced sets of close models. Read "
-        "as: at the smallest N it is liberal there (by category under an exact null, the mean under a rule)."
-    )
+def _proportion_optimistic(results: Results) -> Conclusion:
     table = results.table
-    panels = [panel for panel in papers_panels(table) if panel.letter == "d" and panel.balance]
-    curves = [curve for curve in papers_curves(table) if curve.test == "proportion"]
-    n_documents = int(table["n_documents"].min())
-    points = judge(
-        table, kind="size", truth=results.truth, alpha=alpha, n_documents=n_documents, curves=curves,
-        panels=panels,
-    )  # fmt: skip
-    if not points:
-        return Conclusion(text, CANNOT_TELL, "panel (d) or the proportion test was not run")
-    point = points[0]
-    verdict = {"liberal": AGREE, "holds": DIFFER, "conservative": DIFFER}.get(point.word, CANNOT_TELL)
-    told = f"N = {n_documents}: {point.said}; mean over categories {point}"
+    panels = [panel for panel in names.papers_panels(table) if panel.letter == "d" and panel.balance]
+    curves = [curve for curve in names.papers_curves(table) if curve.test == "proportion"]
+    smallest = int(table["n_documents"].min())
+    points = judge(table, "size", results.truth, n_documents=smallest, curves=curves, panels=panels)
+    point = points[0] if points else None
+    verdicts = {"liberal": AGREE, "holds": DIFFER, "conservative": DIFFER}
     # a run under nulls says the next thing among its main findings
-    both = figure_1d(table, results.provenance) if nulls_alone(table).empty else ""
-    return Conclusion(text, verdict, f"{told}. {both}" if both else told)
+    more = figure_1d(table, results.provenance) if names.nulls_alone(table).empty else ""
+    verdict = verdicts.get(point.word, CANNOT_TELL) if point else CANNOT_TELL
+    return _conclude("proportion_optimistic", verdict, n_documents=smallest, point=point, more=more)
