@@ -125,7 +125,7 @@ CORPORA = [
     bad("run corpus=svmlight corpus.path=../a.svm", "line 3: '1 a:b'", make=text("a.svm", LINES + "1 a:b\n")),
     bad("run corpus=svmlight corpus.path=../a.svm", "a.svm", make=text("a.svm", LINES.encode("utf-16"))),
     bad("run corpus=svmlight corpus.path=../a.svm corpus.n_terms=text", "'text'", make=text("a.svm", LINES)),
-    bad("run corpus=svmlight corpus.path=[]", "corpus.path is an empty list"),
+    bad("run corpus=svmlight corpus.path=[]", "corpus.path=[]: holds no file"),
     bad("run corpus=svmlight corpus.path=../pipe", "regular file", make=lambda f: os.mkfifo(f / "pipe")),
     bad("run corpus=svmlight corpus.path=/dev/zero", "/dev/zero: is not a regular file"),
     bad("run corpus=rcv1_xml corpus.path=../z.zip", "damaged or truncated", make=text("z.zip", b"PK\3\4")),
