@@ -1,4 +1,4 @@
-"""The configuration of `harness compare` without starting it."""
+"""The configuration of a command without starting it."""
 
 from hydra import compose, initialize_config_dir
 
@@ -6,9 +6,13 @@ from harness.cli.arguments import compare_arguments
 from harness.cli.configuration import conf_folder, register_resolvers
 
 
-def composed(*overrides):
-    """Return the arguments that the command would give to its study."""
+def configured(command, *overrides):
+    """Return the configuration that a command would have."""
     register_resolvers()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        cfg = compose("compare", overrides=["out=nowhere", *overrides])
-    return compare_arguments(cfg, overrides)
+        return compose(command, overrides=list(overrides))
+
+
+def composed(*overrides):
+    """Return the arguments that `harness compare` would give to its study."""
+    return compare_arguments(configured("compare", "out=nowhere", *overrides), overrides)

@@ -1,5 +1,6 @@
 """Plausible tables of a run, for the tests of figures and report; the numbers mean nothing."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -33,130 +34,61 @@ def n_categories(pair, balance, truth, kind, n, measure, total):
 
 
 def table(
-    pairs=PAIRS,
-    balances=("meta", "natural"),
-    truths=TRUTHS,
-    tests=TESTS,
-    alphas=(0.1, 0.05, 0.01),
-    sizes=SIZES,
-    total=98,
-    liberal=1.0,
-    prevalences=(),
-    seed=0,
-):
+    pairs=PAIRS, balances=("meta", "natural"), truths=TRUTHS, tests=TESTS, alphas=(0.1, 0.05, 0.01),
+    sizes=SIZES, total=98, liberal=1.0, prevalences=(), seed=0,
+):  # fmt: skip
     """A size_power table; `liberal` multiplies every size."""
     generator = np.random.default_rng(seed)
-    rows = []
     places = [(b, float("nan")) for b in balances] + [("reweighted", p) for p in prevalences]
-    for pair in pairs:
-        for balance, prevalence in places:
-            for truth in truths:
-                for measure, test, factor in tests:
-                    for alpha in alphas:
-                        for n in sizes:
-                            for kind in ("size", "power"):
-                                rows.append(
-                                    _row(
-                                        generator,
-                                        pair,
-                                        balance,
-                                        prevalence,
-                                        truth,
-                                        measure,
-                                        test,
-                                        factor * liberal,
-                                        alpha,
-                                        n,
-                                        kind,
-                                        total,
-                                    )
-                                )
+    points = itertools.product(pairs, places, truths, tests, alphas, sizes, ("size", "power"))
+    rows = []
+    for pair, (balance, prevalence), truth, (measure, test, factor), alpha, n, kind in points:
+        point = dict(
+            pair=pair, balance=balance, truth=truth, measure=measure, test=test, alpha=alpha, n_documents=n,
+            kind=kind, prevalence=prevalence,
+        )  # fmt: skip
+        count = n_categories(pair, balance, truth, kind, n, measure, total)
+        rows.append(point | _rates(generator, point, factor * liberal, count))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(generator, pair, balance, prevalence, truth, measure, test, factor, alpha, n, kind, total):
-    count = n_categories(pair, balance, truth, kind, n, measure, total)
-    row = dict.fromkeys(COLUMNS)
-    row |= dict(
-        pair=pair,
-        balance=balance,
-        truth=truth,
-        measure=measure,
-        test=test,
-        alpha=alpha,
-        n_documents=n,
-        kind=kind,
-        n_categories=count,
-        n_dead=int(round(min(count, 12 * (100 / n) ** 0.5))) if balance == "natural" else 0,
-        n_sets=500,
-        degenerate_share=round(0.3 * 100 / n, 4),
-        prevalence=prevalence,
-    )
+def _rates(generator, point, factor, count):
+    natural, n = point["balance"] == "natural", point["n_documents"]
+    found = {"n_categories": count, "n_sets": 500, "degenerate_share": round(0.3 * 100 / n, 4)}
+    found["n_dead"] = int(round(min(count, 12 * (100 / n) ** 0.5))) if natural else 0
     if count == 0:
-        return row
-    if kind == "size":
-        rate = alpha * factor * (1 - 0.5 * np.exp(-n / 800)) * (1.4 if balance == "natural" else 1)
+        return found
+    if point["kind"] == "size":
+        rate = point["alpha"] * factor * (1 - 0.5 * np.exp(-n / 800)) * (1.4 if natural else 1)
     else:
-        rate = min(
-            0.97, 0.5 + 0.09 * np.log10(n / 100) * (2 if pair.endswith("mlp") else 0.5) + 0.03 * factor
-        )
+        slope = 2 if point["pair"].endswith("mlp") else 0.5
+        rate = min(0.97, 0.5 + 0.09 * np.log10(n / 100) * slope + 0.03 * factor)
     rate = float(np.clip(rate * (1 + 0.02 * generator.standard_normal()), 0, 1))
     half = 1.96 * (rate * (1 - rate) / (500 * count)) ** 0.5
     band = 1.96 * 0.35 * rate / count**0.5
-    row |= dict(
-        rate=rate,
-        mc_low=max(0, rate - half),
-        mc_high=rate + half,
-        category_low=max(0, rate - band),
-        category_high=rate + band,
-        category_sd=0.35 * rate * (100 / n) ** 0.3,
-        wrong_direction_rate=0.001 if kind == "power" else None,
+    return found | dict(
+        rate=rate, mc_low=max(0, rate - half), mc_high=rate + half, category_low=max(0, rate - band),
+        category_high=rate + band, category_sd=0.35 * rate * (100 / n) ** 0.3,
+        wrong_direction_rate=0.001 if point["kind"] == "power" else None,
         rate_without_dead=min(1, rate * 1.05),
-    )
-    return row
+    )  # fmt: skip
 
 
 def outcomes(pairs=PAIRS, balances=("meta", "natural"), total=30, seed=0, gap=0.02):
     """An outcomes table: the MLP is poorer than the linear SVM, the RBF SVM close to it."""
     generator = np.random.default_rng(seed)
     rows = []
-    for pair in pairs:
-        for balance in balances:
-            for place in range(total):
-                positive = 4000 if balance == "meta" else int(20 + 800 * generator.random() ** 3)
-                share = gap * (5 if pair.endswith("mlp") else 1)
-                e2, e3 = int(positive * share * 0.4), int(positive * share)
-                cells = [positive - e2 - e3 - positive // 5, e2, e3, positive // 5, positive // 8, e3, e2]
-                cells.append(9000 - sum(cells))
-                rows.append(
-                    [
-                        f"C{place}",
-                        pair,
-                        balance,
-                        float("nan"),
-                        *cells,
-                        0.8,
-                        0.7,
-                        0.03,
-                        0.04,
-                        share * 0.1,
-                        1 - 3 * share,
-                    ]
-                )
-    names = [
-        "category",
-        "pair",
-        "balance",
-        "prevalence",
-        *[f"e{i}" for i in range(1, 9)],
-        "f1_a",
-        "f1_b",
-        "error_a",
-        "error_b",
-        "disagreement",
-        "error_correlation",
-    ]
-    return pd.DataFrame(rows, columns=names)
+    for pair, balance, place in itertools.product(pairs, balances, range(total)):
+        positive = 4000 if balance == "meta" else int(20 + 800 * generator.random() ** 3)
+        share = gap * (5 if pair.endswith("mlp") else 1)
+        e2, e3 = int(positive * share * 0.4), int(positive * share)
+        cells = [positive - e2 - e3 - positive // 5, e2, e3, positive // 5, positive // 8, e3, e2]
+        cells.append(9000 - sum(cells))
+        known = [0.8, 0.7, 0.03, 0.04, share * 0.1, 1 - 3 * share]
+        rows.append([f"C{place}", pair, balance, float("nan"), *cells, *known])
+    measured = ["f1_a", "f1_b", "error_a", "error_b", "disagreement", "error_correlation"]
+    cells = [f"e{i}" for i in range(1, 9)]
+    return pd.DataFrame(rows, columns=["category", "pair", "balance", "prevalence", *cells, *measured])
 
 
 def models(total=30):
@@ -165,48 +97,21 @@ def models(total=30):
         for model in ("linear_svm", "rbf_svm", "mlp")
         for place in range(total)
     ]
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "model",
-            "category",
-            "balance",
-            "C",
-            "gamma",
-            "cv_score",
-            "n_folds",
-            "f1",
-            "precision",
-            "recall",
-            "error",
-        ],
-    )
+    names = "model category balance C gamma cv_score n_folds f1 precision recall error"
+    return pd.DataFrame(rows, columns=names.split())
 
 
 def provenance():
+    notes = ["Topics follow RCV1's hierarchy and frequencies, words do not", "Rare topics are over-sampled"]
     return {
-        "command": "harness run experiment=nips2005 corpus=synthetic",
-        "config": {},
-        "seed": 7,
-        "corpus": {
-            "name": "synthetic",
-            "n_documents": 27613,
-            "n_topics": 103,
-            "fingerprint": "ab" * 32,
-            "notes": [
-                "Topics follow RCV1's hierarchy and frequencies, words do not",
-                "Rare topics are over-sampled",
-            ],
-        },
-        "split": {"n_train": 7982, "n_true": 19631},
-        "n_sets": 500,
-        "n_replicates": 5000,
-        "n_categories": {"meta": 101, "natural": 98},
-        "left_out": {"natural": ["GMIL", "E_61"], "meta": []},
+        "command": "harness run experiment=nips2005 corpus=synthetic", "config": {}, "seed": 7,
+        "corpus": {"name": "synthetic", "n_documents": 27613, "n_topics": 103, "fingerprint": "ab" * 32,
+                   "notes": notes},
+        "split": {"n_train": 7982, "n_true": 19631}, "n_sets": 500, "n_replicates": 5000,
+        "n_categories": {"meta": 101, "natural": 98}, "left_out": {"natural": ["GMIL", "E_61"], "meta": []},
         "warnings": ["N/|D_true| is .31 at N = 6000, above .05"],
-        "seconds": {"models": 812.3, "size_power": 41.0},
-        "versions": {"numpy": "2.0"},
-    }
+        "seconds": {"models": 812.3, "size_power": 41.0}, "versions": {"numpy": "2.0"},
+    }  # fmt: skip
 
 
 def write(out, frame=None, *, with_models=True, record=True, **changes):

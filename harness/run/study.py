@@ -44,28 +44,34 @@ def run_study(job: Job, evaluation: Mapping[str, Any], nulls: Mapping[str, Any])
     with open_run(out, identity, job.say) as run:
         if run is None:
             return
-        if stored is None:
-            training.pair_models(job.pairs, job.training["models"])
-            with run.clock.stage("corpus, split and features"):
-                source = prepare(job)
-            facts, warnings, n_true = source.facts, source.warnings, source.documents.x_true.shape[0]
-        else:
-            populations, facts, warnings = read_populations(stored, job.balances, job.pairs)
-            n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
-        warnings += check_grid(evaluation, n_true)
-        run.begin(job.config, evaluation["n_sets"], facts, warnings)
-        if stored is None:
-            populations = train_all(job, source, run)
-        write_outcomes(populations, out / "outcomes.csv")
-        warnings += evaluate_all(
-            populations, job.balances, job.config, evaluation, nulls, job.make_run, run.clock, out
-        )
-        run.note(warnings=warnings)
+        tabulate(job, evaluation, nulls, run)
         results = Results(out)
         with run.clock.stage("figures and summary"):
             drawn = draw_figures(results, workers=job.workers, **job.figure)
             found = write_summary(results)
         run.tell(drawn, found)
+
+
+def tabulate(job: Job, evaluation: Mapping[str, Any], nulls: Mapping[str, Any], run: RunFolder) -> None:
+    """Write the tables of a study: from a corpus or from stored outcomes to size and power."""
+    stored = job.population_file
+    if stored is None:
+        training.pair_models(job.pairs, job.training["models"])
+        with run.clock.stage("corpus, split and features"):
+            source = prepare(job)
+        facts, warnings, n_true = source.facts, source.warnings, source.documents.x_true.shape[0]
+    else:
+        populations, facts, warnings = read_populations(stored, job.balances, job.pairs)
+        n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
+    warnings += check_grid(evaluation, n_true)
+    run.begin(job.config, evaluation["n_sets"], facts, warnings)
+    if stored is None:
+        populations = train_all(job, source, run)
+    write_outcomes(populations, job.out / "outcomes.csv")
+    warnings += evaluate_all(
+        populations, job.balances, job.config, evaluation, nulls, job.make_run, run.clock, job.out
+    )
+    run.note(warnings=warnings)
 
 
 def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:

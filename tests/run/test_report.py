@@ -5,6 +5,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.results.folder import Results
+from harness.results.names import LEGEND
 from harness.run.findings import main_findings
 from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, micro_f1, tabulate_models
 from harness.run.findings.paper import papers_conclusions
@@ -12,18 +13,23 @@ from harness.run.report import write_summary
 from harness.writing.table_text import escape_latex, escape_markdown, to_latex, to_markdown
 
 SMALL = {"sizes": [100, 1000, 6000], "alphas": (0.1, 0.05), "truths": ["sampling_interval", "margin"]}
+RATES = ["rate", "mc_low", "mc_high", "category_low", "category_high"]
+TABLE = fake_run.table(**SMALL)
 
 
-def narrow(table, rate, kind="size"):
-    """The table with one rate at every point of a kind, known to .001, over 40 categories."""
+def narrow(rate, kind="size", **changes):
+    """A table with one rate at every point of a kind, known to .001, over 40 categories."""
+    table = fake_run.table(**(SMALL | changes))
     rows = table["kind"] == kind
-    table = table.copy()
-    names = ["rate", "mc_low", "mc_high", "category_low", "category_high"]
     values = rate * table["alpha"] / 0.05 if kind == "size" else pd.Series(rate, table.index)
-    for name, shift in zip(names, (0, -0.001, 0.001, -0.001, 0.001), strict=True):
+    for name, shift in zip(RATES, (0, -0.001, 0.001, -0.001, 0.001), strict=True):
         table.loc[rows, name] = values[rows] + shift
     table.loc[rows, "n_categories"] = 40
     return table
+
+
+def findings(table):
+    return main_findings(fake_run.results_of(table, outcomes=fake_run.outcomes()))
 
 
 def conclusion(table, words):
@@ -34,15 +40,9 @@ def conclusion(table, words):
 @pytest.mark.parametrize(
     ("rate", "word"), [(0.05, "within [.8, 1.2] alpha"), (0.09, "above 1.2 alpha"), (0.02, "below .8 alpha")]
 )
-def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
-    out = fake_run.write(tmp_path, narrow(fake_run.table(**SMALL), rate))
-    size = main_findings(Results(out))[0]
-    for label in (
-        "Bootstrap test ΔF1",
-        "McNemar test ΔCerr",
-        "Proportion test ΔCerr",
-        "Bootstrap test ΔCerr",
-    ):
+def test_the_first_finding_follows_the_sizes(rate, word):
+    size = findings(narrow(rate))[0]
+    for label, _ in LEGEND:
         assert f"{label} {word} in (a) (b) (c) (d)" in size
     assert f"{rate:.3f} [{rate - 0.001:.3f}, {rate + 0.001:.3f}], 40 categories" in size
     assert size.startswith("Size: mean over categories")
@@ -50,72 +50,61 @@ def test_the_first_finding_follows_the_sizes(tmp_path, rate, word):
         assert verdict not in size
 
 
-def test_dead_categories_are_named_in_the_first_finding(tmp_path):
-    table = narrow(fake_run.table(**SMALL), 0.02)
-    assert "dead" not in main_findings(Results(fake_run.write(tmp_path, table.assign(n_dead=20))))[0]
-    text = main_findings(Results(fake_run.write(tmp_path, table.assign(n_dead=21))))[0]
-    assert "In 16 of the 16 most categories are dead" in text
+def test_dead_categories_are_named_in_the_first_finding():
+    table = narrow(0.02)
+    assert "dead" not in findings(table.assign(n_dead=20))[0]
+    assert "In 16 of the 16 most categories are dead" in findings(table.assign(n_dead=21))[0]
 
 
-def test_there_are_three_findings(tmp_path):
-    findings = main_findings(Results(fake_run.write(tmp_path, **SMALL)))
-    assert [text.split(":")[0] for text in findings] == ["Size", "Power", "Class balance"]
-    for text in findings:
-        assert text.endswith(".")
-
-
-def test_findings_say_when_they_cannot_tell(tmp_path):
-    table = fake_run.table(**SMALL).assign(n_categories=3)
-    size, power, balance = main_findings(Results(fake_run.write(tmp_path, table)))
+def test_there_are_three_findings_which_say_when_they_cannot_tell():
+    assert [text.split(":")[0] for text in findings(TABLE)] == ["Size", "Power", "Class balance"]
+    assert all(text.endswith(".") for text in findings(TABLE))
+    size, power, balance = findings(TABLE.assign(n_categories=3))
     assert "we cannot tell" in size
     assert "cannot tell (at most 3 categories qualify)" in power
     assert "undecided for 8 combinations" in balance
+    natural = TABLE[TABLE["balance"] == "natural"]
+    assert findings(natural)[2] == "Class balance: cannot tell, for only natural was run."
+    size, power, balance = findings(natural.assign(balance="reweighted", prevalence=0.1))
+    assert size.startswith("Size: cannot tell, for no panel")
+    assert power.startswith("Power: cannot tell, for no panel")
+    assert balance.startswith("Class balance: cannot tell")
 
 
-def test_the_power_finding_follows_the_data(tmp_path):
-    table = narrow(fake_run.table(**SMALL), 0.6, "power")
-    rows = (table["kind"] == "power") & (table["pair"] == "linear_svm-rbf_svm")
-    columns = ["rate", "mc_low", "mc_high", "category_low", "category_high"]
-    table.loc[rows, columns] -= 0.4
-    text = main_findings(Results(fake_run.write(tmp_path, table)))[1]
+def test_the_power_finding_follows_the_data():
+    table = narrow(0.6, "power")
+    table.loc[(table["kind"] == "power") & (table["pair"] == "linear_svm-rbf_svm"), RATES] -= 0.4
+    text = findings(table)[1]
     assert "dissimilar pair linear SVM vs MLP (natural) 0.60" in text
     assert "close pair linear SVM vs RBF SVM (natural) 0.20" in text
     assert "lower for 4 tests" in text
 
 
-def test_the_balance_finding_follows_the_data(tmp_path):
-    table = narrow(fake_run.table(**SMALL), 0.05)
-    rows = (table["kind"] == "size") & (table["balance"] == "natural")
-    table.loc[rows, ["rate", "mc_low", "mc_high", "category_low", "category_high"]] += 0.02
-    both = main_findings(Results(fake_run.write(tmp_path, table)))
-    assert "mean alpha_true is higher for 8 combinations" in both[2]
-    alone = fake_run.write(tmp_path / "alone", balances=("natural",), **SMALL)
-    assert main_findings(Results(alone))[2] == "Class balance: cannot tell, for only natural was run."
+def test_the_balance_finding_follows_the_data():
+    table = narrow(0.05)
+    table.loc[(table["kind"] == "size") & (table["balance"] == "natural"), RATES] += 0.02
+    assert "mean alpha_true is higher for 8 combinations" in findings(table)[2]
 
 
-def test_sizes_are_told_under_the_exact_null_where_it_was_run(tmp_path):
-    table = fake_run.table(**(SMALL | {"truths": ["sampling_interval", "exact_null"]}))
-    findings = main_findings(Results(fake_run.write(tmp_path, table)))
-    assert findings[0] == (
+def test_sizes_are_told_under_the_exact_null_where_it_was_run():
+    told = findings(fake_run.table(**(SMALL | {"truths": ["sampling_interval", "exact_null"]})))
+    assert told[0] == (
         "ΔF1 at alpha = 0.05: cannot tell by category (no size_by_category.csv has sizes of this test)."
     )
-    assert "rule R3" in next(text for text in findings if text.startswith("Size"))
+    assert "rule R3" in next(text for text in told if text.startswith("Size"))
 
 
 @pytest.mark.parametrize(
     ("truth", "rate", "expected"),
     [
-        ("margin", 0.05, "agree"),
-        ("margin", 0.02, "agree"),
-        ("margin", 0.09, "differ"),
+        ("margin", 0.05, "agree"), ("margin", 0.02, "agree"), ("margin", 0.09, "differ"),
         ("sampling_interval", 0.09, "cannot tell"),  # a perfect test looks so under R3
         ("sampling_interval", 0.3, "cannot tell"),  # a perfect test at the limit rejects half the sets
         ("sampling_interval", 0.6, "differ"),
     ],
-)
+)  # fmt: skip
 def test_reliable_with_large_sets(truth, rate, expected):
-    table = narrow(fake_run.table(**(SMALL | {"truths": [truth]})), rate)
-    assert conclusion(table, "relatively reliable") == expected
+    assert conclusion(narrow(rate, truths=[truth]), "relatively reliable") == expected
 
 
 @pytest.mark.parametrize(
@@ -123,39 +112,36 @@ def test_reliable_with_large_sets(truth, rate, expected):
     [(0, 0.05, "agree"), (0, 0.02, "agree"), (1, 0.05, "differ"), (0, 0.07, "cannot tell")],
 )
 def test_reliable_under_an_exact_null_is_read_by_category(n_liberal, median, expected):
-    table = narrow(fake_run.table(**(SMALL | {"truths": ["exact_null"]})), 0.05)  # the mean always holds
     changes = {"n_liberal_holm": n_liberal, "n_live": 40, "n_liberal": n_liberal, "n_holds": 40 - n_liberal}
     changes |= {"n_conservative": 0, "n_undecided": 0, "worst": 0.09, "worst_again": 0.08}
-    table = table.assign(**changes, worst_category="C31", median=median)
-    assert conclusion(table, "relatively reliable") == expected
+    table = narrow(0.05, truths=["exact_null"]).assign(**changes, worst_category="C31", median=median)
+    assert conclusion(table, "relatively reliable") == expected  # the mean always holds
 
 
 def test_consistent_levels():
-    table = narrow(fake_run.table(**SMALL), 0.09)
+    table = narrow(0.09)
     assert conclusion(table, "consistent for different levels") == "agree"
-    level = (table["alpha"] == 0.1) & (table["kind"] == "size")
-    for name in ("rate", "mc_low", "mc_high", "category_low", "category_high"):
-        table.loc[level, name] = 0.01
+    table.loc[(table["alpha"] == 0.1) & (table["kind"] == "size"), RATES] = 0.01
     assert conclusion(table, "consistent for different levels") == "differ"
     assert conclusion(table[table["alpha"] == 0.05], "consistent for different levels") == "cannot tell"
 
 
 @pytest.mark.parametrize(("last", "expected"), [(0.03, "agree"), (0.2, "differ"), (0.09, "cannot tell")])
 def test_the_variance_between_categories(last, expected):
-    table = narrow(fake_run.table(**SMALL), 0.05)
+    table = narrow(0.05)
     table["category_sd"] = np.where(table["n_documents"] == 6000, last, 0.1)
     assert conclusion(table, "variance of alpha_true") == expected
 
 
-def test_the_check_below_by_one_sd():
-    table = narrow(fake_run.table(**SMALL), 0.09).assign(category_sd=0.05)
-    assert conclusion(table, "alpha_true - std") == "agree"
-    assert conclusion(table.assign(category_sd=0.01), "alpha_true - std") == "differ"
-
-
-def test_the_proportion_test_on_small_sets():
-    assert conclusion(narrow(fake_run.table(**SMALL), 0.09), "proportion test looks") == "agree"
-    assert conclusion(narrow(fake_run.table(**SMALL), 0.05), "proportion test looks") == "differ"
+@pytest.mark.parametrize(
+    ("rate", "sd", "words", "expected"),
+    [
+        (0.09, 0.05, "alpha_true - std", "agree"), (0.09, 0.01, "alpha_true - std", "differ"),
+        (0.09, 0.05, "proportion test looks", "agree"), (0.05, 0.05, "proportion test looks", "differ"),
+    ],
+)  # fmt: skip
+def test_the_check_below_by_one_sd_and_the_proportion_test_on_small_sets(rate, sd, words, expected):
+    assert conclusion(narrow(rate).assign(category_sd=sd), words) == expected
 
 
 def test_closeness_tells_the_pairs_apart_or_says_that_it_cannot():
@@ -173,76 +159,49 @@ def test_micro_f1_comes_from_the_models_cells_where_they_are():
     cells = fake_run.models().assign(true_positives=60, false_negatives=20, false_positives=20)
     assert micro_f1(outcomes, cells)["mlp", "natural"] == pytest.approx(0.75)
     natural = outcomes[(outcomes["balance"] == "natural") & (outcomes["pair"] == "linear_svm-mlp")]
-    hits, missed, alarms = (
-        natural[names].to_numpy().sum() for names in (["e1", "e2"], ["e3", "e4"], ["e5", "e6"])
-    )
+    sides = (["e1", "e2"], ["e3", "e4"], ["e5", "e6"])
+    hits, missed, alarms = (natural[names].to_numpy().sum() for names in sides)
     assert micro_f1(outcomes)["mlp", "natural"] == pytest.approx(2 * hits / (2 * hits + missed + alarms))
 
 
 def test_the_models_table_counts_fewer_folds_and_tuned_values():
     models = fake_run.models()
     assert fewer_folds(models[models["model"] == "mlp"]) == 1
-    row = (
-        tabulate_models(models, fake_run.outcomes())
-        .query("model == 'linear_svm' and balance == 'natural'")
-        .iloc[0]
-    )
+    table = tabulate_models(models, fake_run.outcomes()).set_index(["model", "balance"])
+    row = table.loc["linear_svm", "natural"]
     assert row["tuned with fewer folds"] == "1"
     assert row["tuned values (categories)"] == "C: 1 (30)"
 
 
-def test_the_summary_leads_with_the_findings_and_holds_every_part(tmp_path):
-    out = fake_run.write(tmp_path, **SMALL)
+def test_the_summary_leads_with_the_findings_holds_every_part_and_is_the_same_twice(tmp_path):
+    out = fake_run.write(tmp_path, TABLE)
     write_summary(Results(out))
+    first = {path: path.read_bytes() for path in [out / "summary.md", *(out / "tables").iterdir()]}
     text = (out / "summary.md").read_text()
     assert text.index("## Main findings") < text.index("## What was run")
     for part in (
-        "1. Size:",
-        "above .05",
-        "GMIL, E_61",
-        "fewer folds for lack of positives: 1.",
-        "is not a size",
-        "floor near one half",
-        "relatively reliable",
-        "(footnote)",
-        "R3 sampling interval",
-        "harness figures from=",
-        "A minus B",
-        "harness run experiment=nips2005 corpus=synthetic",
-        "over-sampled",
-        "categories qualify",
-        "of them dead",
-    ):
+        "1. Size:", "above .05", "GMIL, E_61", "fewer folds for lack of positives: 1.", "is not a size",
+        "floor near one half", "relatively reliable", "(footnote)", "R3 sampling interval",
+        "harness figures from=", "A minus B", "harness run experiment=nips2005 corpus=synthetic",
+        "over-sampled", "categories qualify", "of them dead",
+    ):  # fmt: skip
         assert part in text, part
-    names = {path.name for path in (out / "tables").iterdir()}
-    assert {
-        f"{stem}.{end}" for stem in ("size", "power", "models", "truth_rules") for end in ("md", "tex")
-    } <= names
-
-
-def test_the_report_is_the_same_twice(tmp_path):
-    out = fake_run.write(tmp_path, **SMALL)
-    write_summary(Results(out))
-    first = {path: path.read_bytes() for path in [out / "summary.md", *(out / "tables").iterdir()]}
+    stems = ("size", "power", "models", "truth_rules")
+    assert {path.name for path in first} >= {f"{stem}.{end}" for stem in stems for end in ("md", "tex")}
     write_summary(Results(out))
     assert first == {path: path.read_bytes() for path in first}
 
 
-def test_a_run_from_stored_outcomes_has_no_models(tmp_path):
-    out = fake_run.write(tmp_path, with_models=False, record=False, **SMALL)
-    write_summary(Results(out))
-    text = (out / "summary.md").read_text()
-    assert "no model was trained" in text
-    assert "not recorded" in text
-
-
-def test_a_run_of_reweighted_populations_only(tmp_path):
-    write_summary(Results(fake_run.write(tmp_path, balances=(), prevalences=(0.1, 0.5), **SMALL)))
-    assert "only reweighted populations were run" in (tmp_path / "summary.md").read_text()
+def test_a_run_of_reweighted_populations_from_stored_outcomes(tmp_path):
+    table = TABLE.assign(balance="reweighted", prevalence=0.1)
+    write_summary(Results(fake_run.write(tmp_path, table, with_models=False, record=False)))
+    text = (tmp_path / "summary.md").read_text()
+    for words in ("only reweighted populations were run", "no model was trained", "not recorded"):
+        assert words in text
 
 
 def test_a_missing_table_is_named(tmp_path):
-    out = fake_run.write(tmp_path, **SMALL)
+    out = fake_run.write(tmp_path, TABLE)
     (out / "outcomes.csv").unlink()
     with pytest.raises(UserError, match=r"outcomes\.csv: no such table"):
         write_summary(Results(out))
@@ -259,12 +218,3 @@ def test_text_is_escaped():
     assert r"\begin{tabular}{lrr}" in latex
     assert escape_latex("\\{}~^$#") == r"\textbackslash{}\{\}\textasciitilde{}\textasciicircum{}\$\#"
     assert escape_markdown("[a](b) line\nbreak") == r"[a\](b) line break"
-
-
-def test_a_run_of_prevalences_alone_has_no_panel_to_tell_of(tmp_path):
-    table = fake_run.table(**SMALL)
-    table = table[table["balance"] == "natural"].assign(balance="reweighted", prevalence=0.1)
-    size, power, balance = main_findings(Results(fake_run.write(tmp_path, table)))
-    assert size.startswith("Size: cannot tell, for no panel")
-    assert power.startswith("Power: cannot tell, for no panel")
-    assert balance.startswith("Class balance: cannot tell")

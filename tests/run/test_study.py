@@ -8,14 +8,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from composing import configured
+from html_page import check_page
 
 from harness.cli import main
+from harness.cli.arguments import run_arguments
+from harness.run.study import tabulate
+from harness.run.training import Job
+from harness.runtime.run_folder import open_run
 
-SMALL = [
+TINY = [
     "corpus.n_documents=700", "corpus.n_topics=12", "split.n_train=250", "n_meta_categories=4",
-    "tune.enabled=false",
-    "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=20", "sets.n_truth_sets=200",
-    "n_replicates=200", "alphas=[0.1,0.05]", "figure=draft",
+    "tune.enabled=false", "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=20",
+    "sets.n_truth_sets=200", "n_replicates=200", "figure=draft", "parallel=sequential",
+]  # fmt: skip
+SMALL = [
+    *TINY, "alphas=[0.1,0.05]",
     "test=[mcnemar,bootstrap_f1,bootstrap_f1_symmetric,bootstrap_error,randomization_f1]",
 ]  # fmt: skip
 ALL_BALANCES = (
@@ -23,17 +31,24 @@ ALL_BALANCES = (
     "balance.reweighted.prevalence=[.1,.5]",
 )
 TABLES = ("outcomes.csv", "size_power.csv", "size_power_by_category.csv")
+TRAINED = (*TABLES, "models.csv", "categories.csv")
 
 
 def study(out, *overrides):
-    assert main(["run", f"out={out}", "cache=null", *SMALL, *overrides]) == 0
+    """The tables of a study, without its figures."""
+    given = run_arguments(configured("run", "out=unused", "cache=null", *SMALL, *overrides))
+    evaluation, nulls = given.pop("evaluation"), given.pop("nulls")
+    job = Job(out=out, say=lambda _: None, **given)
+    with open_run(out, job.config, job.say) as run:
+        tabulate(job, evaluation, nulls, run)
     return out
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A finished run with every balance, made by one process."""
-    return study(tmp_path_factory.mktemp("study") / "sequential", *ALL_BALANCES, "parallel=sequential")
+    """The tables for every balance, made by one process, which keeps its stages."""
+    folder = tmp_path_factory.mktemp("study")
+    return study(folder / "one", *ALL_BALANCES, f"cache={folder / 'cache'}")
 
 
 def same_tables(one, other, names=TABLES):
@@ -42,29 +57,37 @@ def same_tables(one, other, names=TABLES):
 
 def test_workers_do_not_change_a_byte(finished, tmp_path):
     other = study(tmp_path / "loky", *ALL_BALANCES, "parallel=loky", "parallel.n_jobs=2")
-    assert same_tables(finished, other, (*TABLES, "models.csv", "categories.csv"))
+    assert same_tables(finished, other, TRAINED)
 
 
 def test_the_stored_table_gives_the_same_bytes(finished, tmp_path):
-    table = finished / "outcomes.csv"
-    other = study(tmp_path / "again", *ALL_BALANCES, "parallel=sequential", f"population={table}")
+    stored = f"population={finished / 'outcomes.csv'}"
+    other = study(tmp_path / "again", *ALL_BALANCES, stored)
     assert same_tables(finished, other)
+    seed = study(tmp_path / "seed", stored, "balance=[natural]", "test=[mcnemar]", "seed=1")
+    rates = [pd.read_csv(out / "size_power.csv") for out in (finished, seed)]
+    key = ["pair", "balance", "truth", "test", "alpha", "n_documents", "kind"]
+    both = rates[0].merge(rates[1], on=key).dropna(subset=["rate_x", "rate_y"])
+    assert (both["rate_x"] != both["rate_y"]).any()
 
 
-def test_kept_stages_give_the_same_bytes(finished, tmp_path):
-    for name in ("first", "second"):
-        overrides = ("parallel=sequential", f"cache={tmp_path / 'cache'}", "balance=[natural,meta]")
-        assert main(["run", f"out={tmp_path / name}", *SMALL, *overrides]) == 0
-    assert same_tables(tmp_path / "first", tmp_path / "second", (*TABLES, "models.csv"))
-    full = pd.read_csv(finished / "size_power.csv")
-    part = pd.read_csv(tmp_path / "second" / "size_power.csv")
-    kept = full[full["balance"].isin(["natural", "meta"])].reset_index(drop=True)
-    pd.testing.assert_frame_equal(kept, part)
+def test_kept_stages_and_fewer_balances_give_the_same_bytes(finished, tmp_path):
+    cache = finished.parent / "cache"
+    before = sorted(cache.rglob("*.npz"))
+    other = study(tmp_path / "second", f"cache={cache}", "balance=[natural,meta]")
+    fits = {path for path in cache.rglob("*.npz") if "fit" in path.parts}
+    assert fits
+    assert fits <= set(before)  # no model is trained again
+    for name in ("size_power.csv", "outcomes.csv"):
+        full, part = (pd.read_csv(out / name) for out in (finished, other))
+        kept = full[full["balance"].isin(["natural", "meta"])].reset_index(drop=True)
+        pd.testing.assert_frame_equal(kept, part)
 
 
-def test_another_seed_gives_other_numbers(finished, tmp_path):
-    other = study(tmp_path / "seed", "parallel=sequential", "seed=1")
-    assert not (finished / "outcomes.csv").read_bytes() == (other / "outcomes.csv").read_bytes()
+def test_another_seed_gives_other_outcomes(finished, tmp_path):
+    other = study(tmp_path / "seed", "balance=[natural]", "test=[mcnemar]", "truth=[margin]", "seed=1")
+    cells = [pd.read_csv(out / "outcomes.csv").query("balance == 'natural'") for out in (finished, other)]
+    assert not cells[0].equals(cells[1])
 
 
 def test_every_balance_has_its_points(finished):
@@ -101,12 +124,53 @@ def test_outcomes_are_those_of_the_models(finished):
     assert (outcomes[[f"e{i}" for i in range(1, 9)]].sum(axis=1) == 450).all()
 
 
-def test_prevalence_figure_is_drawn(finished):
-    assert list((finished / "figures").glob("*prevalence*.png"))
+COUNTING = """
+import collections, json, os, sys
+from harness.cli import main
+
+counted = collections.Counter()
+
+def opened(event, arguments):
+    if event == "open" and not (arguments[2] or 0) & os.O_ACCMODE:
+        counted[os.path.basename(str(arguments[0]))] += 1
+
+def called(frame, event, argument):
+    if event == "call" and "harness" in frame.f_code.co_filename:
+        counted[frame.f_code.co_name] += 1
+
+sys.addaudithook(opened)
+sys.setprofile(called)
+code = main(sys.argv[1:])
+sys.setprofile(None)
+print(json.dumps(counted))
+sys.exit(code)
+"""
 
 
-def test_provenance_tells_what_was_run(finished):
-    facts = json.loads((finished / "provenance.json").read_text())
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run with its figures, and how often it read each file and called each function."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    options = ["balance=[natural,reweighted]", "balance.reweighted.prevalence=[.1,.5]", "alphas=[0.05]"]
+    options += ["truth=[margin,exact_null]", "test=[mcnemar,bootstrap_f1]", "nulls.n_sets=40"]
+    options += ["nulls.n_pooled=20", "pairs=[linear_svm-rbf_svm]"]
+    command = [sys.executable, "-c", COUNTING, "run", f"out={out}", "cache=null", *TINY, *options]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return out, json.loads(done.stdout.splitlines()[-1])
+
+
+def test_tables_are_read_once_and_what_follows_from_them_is_worked_out_once(whole):
+    once = ("size_power.csv", "outcomes.csv", "rank_tests", "score_truth_rules", "main_findings")
+    assert {name: whole[1].get(name) for name in once} == dict.fromkeys(once, 1)
+
+
+def test_a_run_leaves_figures_a_page_and_its_record(whole):
+    out, _ = whole
+    assert list((out / "figures").glob("*prevalence*.png"))
+    assert "Tests where H0 holds exactly" in check_page(out).headings()
+    facts = json.loads((out / "provenance.json").read_text())
     assert facts["finished"] is True
     assert facts["seed"] == 0
     assert facts["split"] == {"n_train": 250, "n_test": 0, "n_true": 450}

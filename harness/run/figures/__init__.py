@@ -105,7 +105,8 @@ def draw_figures(
     options = Options(papers_minus_one, dpi, width, formats, x_axis)
     chosen = primary_truth(table, truth)
     shown = table if chosen in NULL_TRUTHS else results.rules
-    jobs = {} if results.rules.empty else plan_figures(shown, provenance, chosen, options)
+    scores = results.scores
+    jobs = {} if results.rules.empty else plan_figures(shown, provenance, chosen, options, scores)
     of_nulls = plan_null_figures(results, width=width, x_axis=x_axis)
     jobs |= of_nulls or plan_degenerate(table, provenance, "figure_degenerate", width=width)
     # a worker may have another working folder
@@ -128,7 +129,11 @@ def _draw(stem: str, build: Build, *, folder: Path, formats: Sequence[str], dpi:
 
 
 def plan_figures(
-    table: DataFrame, provenance: Mapping[str, Any], truth: str, options: Options
+    table: DataFrame,
+    provenance: Mapping[str, Any],
+    truth: str,
+    options: Options,
+    scores: DataFrame | None = None,
 ) -> dict[str, Build]:
     """Return what can be drawn: a file stem and the function that draws it."""
     jobs: dict[str, Build] = {}
@@ -149,7 +154,7 @@ def plan_figures(
                             truth=truth, options=options,
                         )  # fmt: skip
     jobs["figure_truth_rules"] = lambda: truth_figure(
-        without_nulls(table), provenance, width=options.width, x_axis=options.x_axis
+        without_nulls(table), provenance, width=options.width, x_axis=options.x_axis, scores=scores
     )
     if select(table, balance=REWEIGHTED, truth=truth)["prevalence"].notna().any():
         jobs["figure_prevalence"] = lambda: prevalence_figure(

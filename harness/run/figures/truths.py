@@ -40,9 +40,15 @@ SHORT = {
 
 
 def truth_figure(
-    table: DataFrame, provenance: Mapping[str, Any], *, width: float, x_axis: str
+    table: DataFrame,
+    provenance: Mapping[str, Any],
+    *,
+    width: float,
+    x_axis: str,
+    scores: DataFrame | None = None,
 ) -> tuple[Any, str]:
     """Return the figure and its caption: a row per panel, a column per test, a curve per rule, scores."""
+    scores = score_truth_rules(table) if scores is None else scores
     alpha = primary_alpha(table)
     truths = [str(name) for name in table["truth"].unique()]
     panels, curves = all_panels(table), (papers_curves(table) or other_curves(table)[:4])
@@ -66,7 +72,7 @@ def truth_figure(
             axes = page.axes(LEFT + column * (wide + GAP), first + place * block + TITLE_HEIGHT, wide, HEIGHT)
             _draw_cell(axes, select_panel(rows, panel, test=curve.test), truths, view)
             _label_cell(page, axes, panel, curve, place, column, last=place == len(panels) - 1)
-    _draw_scores(page, table, end, width)
+    _draw_scores(page, scores, end, width)
     return page.figure, caption
 
 
@@ -104,9 +110,9 @@ def _label_cell(
     axes.tick_params(labelsize=6)
 
 
-def _draw_scores(page: Page, table: DataFrame, top: float, width: float) -> None:
+def _draw_scores(page: Page, scores: DataFrame, top: float, width: float) -> None:
     """Write the table of scores: a row per rule, a column per statement, the total."""
-    totals = total_scores(score_truth_rules(table))
+    totals = total_scores(scores)
     names = [truth_name(str(name)) for name in totals["truth"]]
     first = max([text_width(name, 7) for name in names] + [1.2]) + 0.2
     step = (width - first - 0.2) / (len(STATEMENTS) + 1)
