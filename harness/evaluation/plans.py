@@ -48,6 +48,7 @@ def plan_evaluations(
 
     Examples
     --------
+    >>> import numpy as np
     >>> counts = np.array([[4, 1, 2, 3, 0, 5, 5, 80]])
     >>> plans, _ = plan_evaluations(
     ...     [Population("a-b", "natural", ("GCAT",), counts)], {"reweighted": Balance(prevalence=(.5,))})
