@@ -6,12 +6,12 @@ from scipy import special
 
 from harness.errors import check_share, require
 
-Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
-
 _TOO_MANY = 2**31  # so that two counts fit one 64-bit number
 
 
-def clopper_pearson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95) -> Interval:
+def clopper_pearson(
+    n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the Clopper-Pearson interval of a binomial share, whose coverage is never below `confidence`.
 
     Counts are whole numbers of shapes that broadcast, 0 <= n_successes <= n_trials and 1 <= n_trials < 2**31;
@@ -26,9 +26,14 @@ def clopper_pearson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: flo
     >>> [round(float(bound), 4) for bound in clopper_pearson(25, 500)]
     [0.0326, 0.0729]
     """
-    k, n = _checked(n_successes, n_trials, confidence)
+    k, n = np.broadcast_arrays(np.asarray(n_successes), np.asarray(n_trials))
+    whole = k.dtype.kind in "iu" and n.dtype.kind in "iu"
+    require(whole, f"n_successes, n_trials: types {k.dtype}, {n.dtype} are not allowed; integers are")
+    fits = ((k >= 0) & (k <= n) & (n >= 1) & (n < _TOO_MANY)).all()
+    require(fits, "n_successes: 0 <= n_successes <= n_trials with 1 <= n_trials < 2**31 is allowed")
+    check_share("confidence", confidence)
     # a study asks for some 100,000 intervals of a few hundred different counts
-    number, where = np.unique(n * _TOO_MANY + k, return_inverse=True)
+    number, where = np.unique(n.astype(np.int64) * _TOO_MANY + k.astype(np.int64), return_inverse=True)
     once_n, once_k = (part.astype(float) for part in np.divmod(number, _TOO_MANY))
     tail = (1 - confidence) / 2
     inside_low = np.maximum(once_k, 1)  # the beta law needs a positive shape; replaced just below
@@ -37,37 +42,3 @@ def clopper_pearson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: flo
     high = np.where(once_k < once_n, special.betaincinv(inside_high + 1, once_n - inside_high, 1 - tail), 1.0)
     where = where.reshape(k.shape)
     return low[where], high[where]
-
-
-def wilson(n_successes: ArrayLike, n_trials: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return Wilson's score interval of a binomial share: narrower, right on average over shares.
-
-    References
-    ----------
-    Wilson (1927), JASA 22, 209-212.
-
-    Examples
-    --------
-    >>> [round(float(bound), 4) for bound in wilson(25, 500)]
-    [0.0341, 0.0728]
-    """
-    k, n = _checked(n_successes, n_trials, confidence)
-    z = special.ndtri(0.5 + confidence / 2)
-    share = k / n
-    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4.0 * n.astype(float) ** 2))
-    low = np.where(k == 0, 0.0, np.maximum(centre - half, 0.0))
-    return low, np.where(k == n, 1.0, np.minimum(centre + half, 1.0))
-
-
-def _checked(
-    n_successes: ArrayLike, n_trials: ArrayLike, confidence: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return both counts as int64 of one shape."""
-    k, n = np.broadcast_arrays(np.asarray(n_successes), np.asarray(n_trials))
-    whole = k.dtype.kind in "iu" and n.dtype.kind in "iu"
-    require(whole, f"n_successes, n_trials: types {k.dtype}, {n.dtype} are not allowed; integers are")
-    fits = ((k >= 0) & (k <= n) & (n >= 1) & (n < _TOO_MANY)).all()
-    require(fits, "n_successes: 0 <= n_successes <= n_trials with 1 <= n_trials < 2**31 is allowed")
-    check_share("confidence", confidence)
-    return k.astype(np.int64), n.astype(np.int64)

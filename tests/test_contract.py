@@ -17,8 +17,7 @@ from harness.cli.arguments import compare_arguments, run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers, try_out
 from harness.corpora.corpus import Corpus
 from harness.errors import UserError
-from harness.evaluation.questions import Question
-from harness.evaluation.rejections import decide, families
+from harness.evaluation.rejections import Question, decide, families
 from harness.evaluation.under_rules import judge_truth
 from harness.measures import DIFFERENCES, difference
 from harness.run.figures import draw_figures

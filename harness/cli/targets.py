@@ -47,7 +47,7 @@ def _is_part_of_estimator(thing: Any) -> bool:
     return _has("get_params", "set_params")(thing) or _has("split", "get_n_splits")(thing)
 
 
-NULLS = ("harness.nulls", "harness.nulls.joint", "harness.nulls.projection")
+NULLS = ("harness.nulls", "harness.nulls.projection")
 RULES = {
     "test": Rule(
         ("harness.significance",), _returns("TestResult"), "tests, functions of harness.significance, are"

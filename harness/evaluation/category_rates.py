@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from harness.intervals import clopper_pearson
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from harness.evaluation.plans import Plan
     from harness.evaluation.rejections import Test
 
@@ -49,8 +48,6 @@ def category_rates(blocks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     ``kind="size"``: `rate` is the share of sets rejected; ``kind="power"``: the share rejected in the right
     direction. `mc_low` and `mc_high` are its Clopper-Pearson interval (95 %) over sets.
     """
-    import pandas as pd
-
     if not blocks:
         return pd.DataFrame(columns=list(BY_CATEGORY))
     table = pd.concat([pd.DataFrame(block) for block in blocks], ignore_index=True)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness import nulls
-from harness.evaluation.questions import Question
-from harness.evaluation.rejections import Test, decide, families
+from harness.evaluation.rejections import Question, Test, decide, families, no_counts
 from harness.evaluation.sets import draw_sets
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -128,7 +127,8 @@ def count_again(
         key = ("null sets again", grid.sources[s].truth, question.name, *identity, n_documents)
         sets = draw_sets(shares[s, q], n_documents, int(numbers.max()), rng(seed, *key))
         chosen = [tests[place] for place in places]
-        n_rejected[i, places] = count_sets(sets, chosen, alphas, numbers, question, 0, seed, key)[0]
+        found = count_sets(sets, chosen, alphas, numbers, question, 0, seed, key)
+        n_rejected[i, places] = found["n_rejected"]
     return {"n_rejected": n_rejected}
 
 
@@ -144,23 +144,20 @@ def count_sources(
         ``n_degenerate``, ``n_convention`` (n_sources, n_sizes, n_tests). Under a null no direction is wrong.
     """
     tests, alphas, seed = grid.tests, grid.alphas, grid.seed
-    shape = (len(grid.sources), len(grid.sizes), len(tests), len(alphas))
-    n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    n_degenerate, n_convention = np.zeros(shape[:3], dtype=np.int64), np.zeros(shape[:3], dtype=np.int64)
+    counted = no_counts((len(grid.sources), len(grid.sizes), len(tests)), len(alphas))
     for (s, source), (q, question) in product(enumerate(grid.sources), enumerate(grid.questions)):
         if np.isnan(shares[s, q, 0]):
             continue
-        sign = 0 if source.kind == "size" else _sign(question, cells)
+        sign = 0 if source.kind == "size" else int(np.sign(question.difference(cells)))
         drawn_from = source.truth if source.kind == "size" else "real"
         chosen, numbers = [tests[place] for place in question.places], n_each[s, question.places]
         for i, n_documents in enumerate(grid.sizes):
             key = ("null sets", drawn_from, question.name, *identity, n_documents)
             sets = draw_sets(shares[s, q], n_documents, int(numbers.max()), rng(seed, *key))
             found = count_sets(sets, chosen, alphas, numbers, question, sign, seed, key)
-            n_rejected[s, i, question.places], n_wrong[s, i, question.places] = found[:2]
-            n_degenerate[s, i, question.places], n_convention[s, i, question.places] = found[2:]
-    counts = {"n_rejected": n_rejected, "n_wrong_direction": n_wrong}
-    return counts | {"n_degenerate": n_degenerate, "n_convention": n_convention}
+            for name, numbers_found in found.items():
+                counted[name][s, i, question.places] = numbers_found
+    return counted
 
 
 def count_path(
@@ -209,17 +206,13 @@ def count_path(
         except nulls.NoAlternative:
             continue
         key = ("path sets", question.name, *identity, n, distance)
-        numbers, sign = n_each[places, i, j], _sign(question, cells) if distance else 0
+        numbers, sign = n_each[places, i, j], int(np.sign(question.difference(cells))) if distance else 0
         sets = draw_sets(population, n, int(numbers.max()), rng(grid.seed, *key))
         chosen = [tests[place] for place in places]
-        all_ways, wrong, *_ = count_sets(sets, chosen, [level], numbers, question, sign, grid.seed, key)
-        rejected[i, j, places] = (all_ways - wrong)[:, 0]
+        found = count_sets(sets, chosen, [level], numbers, question, sign, grid.seed, key)
+        rejected[i, j, places] = (found["n_rejected"] - found["n_wrong_direction"])[:, 0]
         reached[i, j, places] = True
     return {"path_rejected": rejected, "path_reached": reached}
-
-
-def _sign(question: Question, cells: NDArray[Any]) -> int:
-    return int(np.sign(question.difference(cells)))
 
 
 def count_sets(
@@ -231,7 +224,7 @@ def count_sets(
     sign: int,
     seed: int,
     key: Sequence[object],
-) -> tuple[Ints, Ints, Ints, Ints]:
+) -> Arrays:
     """Count each test's rejections on sets of one point, equal sets tested once where nothing is drawn.
 
     Parameters
@@ -240,16 +233,17 @@ def count_sets(
 
     Returns
     -------
-    n_rejected, n_wrong_direction : int arrays, shape (n_tests, n_alphas)
-    n_degenerate, n_convention : int arrays, shape (n_tests,)
-        See :func:`harness.evaluation.rejections.decide`.
+    dict of int arrays
+        ``n_rejected``, ``n_wrong_direction`` of shape (n_tests, n_alphas); ``n_degenerate``,
+        ``n_convention`` of shape (n_tests,), see :func:`harness.evaluation.rejections.decide`.
     """
-    shape = (len(tests), len(alphas))
-    n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    n_degenerate, n_convention = np.zeros(len(tests), dtype=np.int64), np.zeros(len(tests), dtype=np.int64)
+    counted = no_counts((len(tests),), len(alphas))
     once = np.ones(len(sets), dtype=np.int64)
     numbers = {int(n) for n, test in zip(n_each, tests, strict=True) if not takes_few(test)}
-    distinct = {n: _distinct(sets[:n]) for n in numbers}
+    distinct = {}
+    for n in numbers:  # of one size, seven cells tell the eighth
+        first, which = distinct_rows(sets[:n, :-1])
+        distinct[n] = sets[first], np.bincount(which)
     for n, places in _together(tests, n_each):
         family = [tests[place] for place in places]
         at = levels(family[0], alphas)
@@ -260,19 +254,13 @@ def count_sets(
         for start in range(0, len(tested), BLOCK):
             block, weight = tested[start : start + BLOCK], weights[start : start + BLOCK]
             rejected, degenerate, settled = decide(family, block, [alphas[a] for a in at], replicates)
-            n_rejected[np.ix_(places, at)] += np.tensordot(weight, rejected, axes=1)
-            n_degenerate[places] += weight @ degenerate
-            n_convention[places] += weight @ settled
+            counted["n_rejected"][np.ix_(places, at)] += np.tensordot(weight, rejected, axes=1)
+            counted["n_degenerate"][places] += weight @ degenerate
+            counted["n_convention"][places] += weight @ settled
             if sign:
                 wrong = weight * (np.sign(question.difference(block)) * sign < 0)
-                n_wrong[np.ix_(places, at)] += np.tensordot(wrong, rejected, axes=1)
-    return n_rejected, n_wrong, n_degenerate, n_convention
-
-
-def _distinct(sets: Ints) -> tuple[Ints, Ints]:
-    """Return the different sets and how often each occurs; of one size, seven cells tell the eighth."""
-    first, which = distinct_rows(sets[:, :-1])
-    return sets[first], np.bincount(which)
+                counted["n_wrong_direction"][np.ix_(places, at)] += np.tensordot(wrong, rejected, axes=1)
+    return counted
 
 
 def _together(tests: Sequence[Test], n_each: Sequence[int] | Ints) -> Iterator[tuple[int, list[int]]]:

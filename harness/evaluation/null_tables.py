@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -14,14 +15,12 @@ from harness.evaluation.category_rates import POINT, category_rates, category_ro
 from harness.evaluation.null_sets import Grid, levels, shown_alpha
 from harness.evaluation.plans import Plan
 from harness.evaluation.rates import dead_categories, points, verdict
+from harness.evaluation.rejections import COUNTED
 from harness.intervals import clopper_pearson
 from harness.measures import costs_text
 from harness.outcomes import error_correlation
 from harness.runtime.store import Arrays
 from harness.significance.ranks import holm
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PATH = (
     "pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate", "mc_low",
@@ -36,7 +35,6 @@ NULLS = (
     *(f"e{i}" for i in range(1, 9)),
     "divergence", "distance", "disagreement", "error_correlation", "reason",
 )  # fmt: skip
-COUNTED = ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention")
 LEAST_SETS = 2000
 """Sets of a category below which nothing is said of single categories: the worst would be chance's."""
 
@@ -51,7 +49,7 @@ def rate_table(
     n_each: NDArray[np.int64],
     fewest: Mapping[tuple[str, float, int], int],
     grid: Grid,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return a plan's rates by category, columns ``BY_CATEGORY``; a category without a population has no row.
 
     Parameters
@@ -85,7 +83,7 @@ def rate_table(
     return category_rates(blocks)
 
 
-def distribution_table(rates: "pd.DataFrame") -> "pd.DataFrame":
+def distribution_table(rates: pd.DataFrame) -> pd.DataFrame:
     """Return how the sizes of each point are distributed over its categories, columns :data:`SIZES`.
 
     A category is live where a set that any test of the measure can reject is not rarer than alpha. What is
@@ -100,8 +98,6 @@ def distribution_table(rates: "pd.DataFrame") -> "pd.DataFrame":
       to its interval, ``2 P(X >= n_rejected)`` at 1.2 alpha.
     - `worst_again`: missing here; see :func:`harness.evaluation.under_nulls.evaluate_nulls`.
     """
-    import pandas as pd
-
     point, first = points(rates)
     keys = pd.DataFrame({name: key_values(rates, name)[first] for name in POINT})
     names = ("alpha", "kind", "category", "dead", "n_sets", "n_rejected", "rate", "mc_low", "mc_high")
@@ -134,7 +130,7 @@ def _distribution(point: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 def path_table(
     plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], grid: Grid
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
 
     `n_left_out` are those where the path does not reach `h`, or that have no null. `mc_low` and `mc_high`
@@ -144,8 +140,6 @@ def path_table(
     ----------
     n_each : int array, shape (n_tests, n_path_sizes, n_h)
     """
-    import pandas as pd
-
     rows = []
     at = (plan.pair, plan.balance, np.nan if plan.prevalence is None else plan.prevalence)
     tests, alphas, path_sizes, h = grid.tests, grid.alphas, grid.path_sizes, grid.h
@@ -168,7 +162,7 @@ def path_table(
 
 def null_table(
     plan: Plan, shares: NDArray[np.float64], reasons: Mapping[tuple[str, str], Mapping[str, str]], grid: Grid
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return a plan's null populations, columns :data:`NULLS`, one row for each truth, question and category.
 
     `measure` and `costs` name the question; `costs` reads ``cost_fn=2;cost_fp=1;prior=0.1``, and is empty
@@ -180,8 +174,6 @@ def null_table(
     ----------
     shares : array, shape (n_sources, n_questions, n_categories, 8)
     """
-    import pandas as pd
-
     real = plan.cells / plan.cells.sum(axis=1, keepdims=True)
     n01, n10 = real[:, [1, 6]].sum(axis=1), real[:, [2, 5]].sum(axis=1)
     both_wrong, both_right = real[:, [3, 4]].sum(axis=1), real[:, [0, 7]].sum(axis=1)

@@ -1,9 +1,9 @@
 """What is evaluated: which populations, brought to which balance and prevalence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from harness.balance import Balance
@@ -48,6 +48,7 @@ def plan_evaluations(
 
     Examples
     --------
+    >>> import numpy as np
     >>> counts = np.array([[4, 1, 2, 3, 0, 5, 5, 80]])
     >>> plans, _ = plan_evaluations(
     ...     [Population("a-b", "natural", ("GCAT",), counts)], {"reweighted": Balance(prevalence=(.5,))})
@@ -60,36 +61,20 @@ def plan_evaluations(
         for population in populations:
             if population.balance != (name if balance.unions else "natural"):
                 continue
-            chosen = population
+            pair, categories, counts = population.pair, population.categories, population.counts
             if balance.stratified or balance.prevalence is not None:
-                chosen, missing = _with_both_classes(population)
-                if missing:
+                both = (counts[:, :4].sum(axis=1) > 0) & (counts[:, 4:].sum(axis=1) > 0)
+                if not both.all():
                     warnings.append(
-                        f"{population.pair}, balance {name}: left out for want of positives or negatives "
-                        f"in D_true: {', '.join(missing)}"
+                        f"{pair}, balance {name}: left out for want of positives or negatives in D_true: "
+                        f"{', '.join(compress(categories, ~both))}"
                     )
-            plans += _plan(name, balance, chosen)
+                categories, counts = tuple(compress(categories, both)), counts[both]
+            n_documents = counts.sum(axis=1, keepdims=True)
+            for prevalence in balance.prevalence or (None,):
+                cells = counts if prevalence is None else reweight(counts, prevalence)
+                truth = cells if prevalence is None else n_documents * cells
+                if balance.stratified and prevalence is None:
+                    truth = n_documents * reweight(counts, 0.5)
+                plans.append(Plan(pair, name, prevalence, categories, cells, truth, balance.stratified))
     return plans, warnings
-
-
-def _plan(name: str, balance: Balance, population: Population) -> Iterator[Plan]:
-    counts = population.counts
-    n_documents = counts.sum(axis=1, keepdims=True)
-    if balance.prevalence is None:
-        truth = n_documents * reweight(counts, 0.5) if balance.stratified else counts
-        yield Plan(population.pair, name, None, population.categories, counts, truth, balance.stratified)
-        return
-    for prevalence in balance.prevalence:
-        cells = reweight(counts, prevalence)
-        truth = n_documents * cells
-        yield Plan(population.pair, name, prevalence, population.categories, cells, truth, balance.stratified)
-
-
-def _with_both_classes(population: Population) -> tuple[Population, list[str]]:
-    positives, negatives = population.counts[:, :4].sum(axis=1), population.counts[:, 4:].sum(axis=1)
-    kept = (positives > 0) & (negatives > 0)
-    names = np.array(population.categories)
-    chosen = Population(
-        population.pair, population.balance, tuple(names[kept].tolist()), population.counts[kept]
-    )
-    return chosen, names[~kept].tolist()

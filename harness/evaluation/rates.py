@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from harness.errors import check_share, require
 from harness.evaluation.category_rates import BY_CATEGORY, POINT, key_values
 from harness.intervals import clopper_pearson
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
 from harness.writing.table_text import to_csv
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIZE_POWER = (
     "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "rate", "mc_low",
@@ -70,18 +69,16 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     >>> table[["kind", "rate", "n_categories"]].values.tolist()
     [['size', 0.06, 2], ['power', nan, 0]]
     """
-    import pandas as pd
-
     missing = [column for column in BY_CATEGORY if column not in by_category.columns]
-    if missing:
-        raise ValueError(f"by_category: lacks {', '.join(missing)}; needed are {', '.join(BY_CATEGORY)}")
+    needed = f"needed are {', '.join(BY_CATEGORY)}"
+    require(not missing, f"by_category: lacks {', '.join(missing)}; {needed}")
     point, first = points(by_category)
     group = 2 * point + (by_category["kind"].to_numpy(dtype=object) == "power")
     each = by_category["n_sets"].to_numpy(dtype=np.int64)
     n_sets = np.repeat(each[first], 2)
     n_sets[group] = each
-    if (each != n_sets[group]).any():
-        raise ValueError("by_category: categories of one point differ in n_sets; one number is allowed")
+    one_number = (each == n_sets[group]).all()
+    require(one_number, "by_category: categories of one point differ in n_sets; one number is allowed")
     columns = _means(by_category, group, n_sets, seed)
     keys = {name: np.repeat(key_values(by_category, name)[first], 2) for name in POINT}
     kinds = np.tile(np.array(["size", "power"], dtype=object), len(first))
@@ -90,8 +87,6 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
 def points(by_category: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return the point of each row, numbered by first appearance, and the first row of each point."""
-    import pandas as pd
-
     number = np.zeros(len(by_category), dtype=np.int64)
     for name in POINT:
         code, levels = pd.factorize(key_values(by_category, name), use_na_sentinel=False)
@@ -210,10 +205,8 @@ def fewest_discordances(
     >>> fewest_discordances(lambda counts: stats.chi2.sf(counts[..., 1] + counts[..., 6], 1), 0.05, 100)
     4
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha: {alpha!r} is not allowed; a number between 0 and 1 is")
-    if n_documents < 1:
-        raise ValueError(f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
+    check_share("alpha", alpha)
+    require(n_documents >= 1, f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
     start, stop = 1, 8  # ten suffice for ordinary tests and levels; each replicate costs
     while start <= n_documents:
         discordant = np.arange(start, min(stop, n_documents) + 1)
@@ -223,10 +216,9 @@ def fewest_discordances(
         counts[:, :, 7] = (n_documents - discordant) // 2
         result = pvalue_function(counts.reshape(-1, 8))
         pvalue = np.asarray(getattr(result, "pvalue", result), dtype=float)
-        if pvalue.shape != (2 * len(discordant),) or np.isnan(pvalue).any():
-            raise ValueError(
-                f"pvalue_function: p-values of shape {pvalue.shape} or NaN; one for each set is needed"
-            )
+        one_each = pvalue.shape == (2 * len(discordant),) and not np.isnan(pvalue).any()
+        wrong = f"pvalue_function: p-values of shape {pvalue.shape} or NaN"
+        require(one_each, f"{wrong}; one for each set is needed")
         rejects = (pvalue <= alpha).reshape(2, -1).any(axis=0)
         if rejects.any():
             return int(discordant[np.argmax(rejects)])

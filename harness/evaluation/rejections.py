@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from harness.evaluation.sets import draw_sets, draw_stratified
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
+
+COUNTED = ("n_rejected", "n_wrong_direction", "n_degenerate", "n_convention")
+"""What is counted of each test; the first two at each level."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,36 @@ class Setting:
     replacement: bool = True
 
 
+class Question(NamedTuple):
+    """A measure, with its costs if it has any, and the tests of its difference.
+
+    Attributes
+    ----------
+    places : list of int
+        Of its tests among all.
+    """
+
+    measure: str
+    costs: dict[str, float]
+    difference: Callable[..., NDArray[Any]]
+    places: list[int]
+
+    @property
+    def name(self) -> str:
+        """What names the measure in a generator."""
+        return "/".join([self.measure, *(f"{key}={value}" for key, value in sorted(self.costs.items()))])
+
+
+def ask(tests: Sequence[Test]) -> list[Question]:
+    """Return the questions that the tests answer, in order of first appearance."""
+    found: dict[tuple[object, ...], Question] = {}
+    for place, test in enumerate(tests):
+        costs = dict(getattr(test.difference, "keywords", {}))
+        key = (test.measure, *sorted(costs.items()))
+        found.setdefault(key, Question(test.measure, costs, test.difference, [])).places.append(place)
+    return list(found.values())
+
+
 def families(tests: Sequence[Test]) -> list[list[int]]:
     """Return the places of tests that can be judged together: those that differ in `interval` only."""
     found: dict[object, list[int]] = {}
@@ -141,6 +174,12 @@ def _by_convention(test: Test, counts: NDArray[np.int64], degenerate: NDArray[np
     return found
 
 
+def no_counts(shape: tuple[int, ...], n_alphas: int) -> Arrays:
+    """Return zeros for all that is :data:`COUNTED` in an array of tests."""
+    shapes = {name: (*shape, n_alphas) if name in COUNTED[:2] else shape for name in COUNTED}
+    return {name: np.zeros(each, dtype=np.int64) for name, each in shapes.items()}
+
+
 def count_rejections(
     cells: NDArray[Any],
     *,
@@ -175,9 +214,7 @@ def count_rejections(
         the population's is 0 none is.
     """
     draw = draw_stratified if stratified else draw_sets
-    shape = (len(sizes), len(tests), len(alphas))
-    n_rejected, n_wrong = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    n_degenerate, n_convention = np.zeros(shape[:2], dtype=np.int64), np.zeros(shape[:2], dtype=np.int64)
+    counted = no_counts((len(sizes), len(tests)), len(alphas))
     for i, n_documents in enumerate(sizes):
         generator = rng(seed, "sets", *names, n_documents)
         counts = draw(cells, n_documents, n_sets, generator, replacement=replacement)
@@ -187,8 +224,7 @@ def count_rejections(
             replicates = rng(seed, "replicates", *names, n_documents, measure)
             rejected, degenerate, settled = decide(family, counts, alphas, replicates, stratified=stratified)
             wrong = np.sign(difference(counts)) * np.sign(difference(truth)) < 0
-            n_rejected[i, places] = rejected.sum(axis=0)
-            n_wrong[i, places] = (rejected & wrong[:, None, None]).sum(axis=0)
-            n_degenerate[i, places], n_convention[i, places] = degenerate.sum(), settled.sum()
-    found = {"n_rejected": n_rejected, "n_wrong_direction": n_wrong}
-    return found | {"n_degenerate": n_degenerate, "n_convention": n_convention}
+            verdicts = rejected, rejected & wrong[:, None, None], degenerate, settled
+            for name, found in zip(COUNTED, verdicts, strict=True):
+                counted[name][i, places] = found.sum(axis=0)
+    return counted

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import UserError
+from harness.errors import UserError, check_share, require
+from harness.measures import as_cells
 
 LARGEST_FRACTION = 0.05  # of a population, drawn without replacement: above it tests become conservative
 _HYPERGEOMETRIC_LIMIT = 10**9  # numpy's own limit on the population
@@ -38,9 +39,7 @@ def draw_sets(
     array([[ 0, 30, 10,  0,  0,  0,  0, 60],
            [ 0, 30, 10,  0,  0,  0,  0, 60]])
     """
-    cells = _one_population(population)
-    _check_at_least("n_documents", n_documents, 1)
-    _check_at_least("n_sets", n_sets, 1)
+    cells = _checked(population, n_documents, n_sets, least=1)
     return _draw(cells, n_documents, n_sets, rng, replacement)
 
 
@@ -56,7 +55,7 @@ def draw_stratified(
 
     The balanced sets of one reading of the papers. The positives and the negatives are drawn apart, so
     a bootstrap of such a set must be stratified too: an i.i.d. one is miscalibrated. The population
-    whose difference is the truth here is :func:`stratified_shares` (an odd N has one negative more).
+    whose difference is the truth here has prevalence 1/2 (an odd N has one negative more).
 
     Parameters are those of :func:`draw_sets`, with `n_documents` >= 2.
 
@@ -71,38 +70,11 @@ def draw_stratified(
     >>> sets[:, :4].sum(axis=-1).tolist(), sets[:, 4:].sum(axis=-1).tolist()
     ([5, 5, 5], [5, 5, 5])
     """
-    cells = _one_population(population)
-    _check_at_least("n_documents", n_documents, 2)
-    _check_at_least("n_sets", n_sets, 1)
+    cells = _checked(population, n_documents, n_sets, least=2)
     _check_classes(cells)
     n_positives = n_documents // 2
-    return np.concatenate(
-        [
-            _draw(cells[:4], n_positives, n_sets, rng, replacement),
-            _draw(cells[4:], n_documents - n_positives, n_sets, rng, replacement),
-        ],
-        axis=-1,
-    )
-
-
-def has_both_classes(counts: ArrayLike) -> NDArray[np.bool_]:
-    """Return where a population has a positive and a negative: only these have another balance.
-
-    Parameters
-    ----------
-    counts : array, shape (..., 8)
-
-    Returns
-    -------
-    bool array, shape (...)
-
-    Examples
-    --------
-    >>> has_both_classes([[1, 0, 0, 0, 0, 0, 0, 9], [0, 0, 0, 0, 1, 0, 0, 9]])
-    array([ True, False])
-    """
-    cells = _cells(counts)
-    return np.asarray((cells[..., :4].sum(axis=-1) > 0) & (cells[..., 4:].sum(axis=-1) > 0))
+    classes = (cells[:4], n_positives), (cells[4:], n_documents - n_positives)
+    return np.hstack([_draw(part, n, n_sets, rng, replacement) for part, n in classes])
 
 
 def reweight(counts: ArrayLike, prevalence: float) -> NDArray[np.float64]:
@@ -128,30 +100,10 @@ def reweight(counts: ArrayLike, prevalence: float) -> NDArray[np.float64]:
     [0.25, 0.0, 0.0, 0.25, 0.0, 0.125, 0.0, 0.375]
     """
     cells = _cells(counts).astype(float)
-    if not 0 < prevalence < 1:
-        raise ValueError(f"prevalence: {prevalence!r} is not allowed; a number between 0 and 1 is")
+    check_share("prevalence", prevalence)
     _check_classes(cells)
-    positive, negative = cells[..., :4], cells[..., 4:]
-    return np.concatenate(
-        [
-            positive * (prevalence / positive.sum(axis=-1, keepdims=True)),
-            negative * ((1 - prevalence) / negative.sum(axis=-1, keepdims=True)),
-        ],
-        axis=-1,
-    )
-
-
-def stratified_shares(counts: ArrayLike) -> NDArray[np.float64]:
-    """Return the shares under which the truth of stratified sets is computed: prevalence 1/2.
-
-    Parameters, Returns and Raises: as :func:`reweight`.
-
-    Examples
-    --------
-    >>> stratified_shares([1, 0, 0, 1, 0, 2, 0, 6])[:4].sum()
-    np.float64(0.5)
-    """
-    return reweight(counts, 0.5)
+    classes = (cells[..., :4], prevalence), (cells[..., 4:], 1 - prevalence)
+    return np.concatenate([part * (p / part.sum(axis=-1, keepdims=True)) for part, p in classes], axis=-1)
 
 
 def check_sizes(sizes: Iterable[int], n_population: int, *, replacement: bool) -> list[str]:
@@ -170,17 +122,13 @@ def check_sizes(sizes: Iterable[int], n_population: int, *, replacement: bool) -
     ['Sets of 6000 documents ... are 30.0 % of the 20000 documents ...']
     """
     sizes = list(sizes)
-    if not sizes or any(not _is_whole(size) or size < 1 for size in sizes):
-        raise UserError(f"sets.sizes: {sizes} is not allowed; a list of whole numbers >= 1 is")
+    whole = sizes and all(_is_whole(size) and size >= 1 for size in sizes)
+    require(whole, f"sets.sizes: {sizes} is not allowed; a list of whole numbers >= 1 is", UserError)
     largest = max(sizes)
-    if replacement:
-        return []
-    if largest > n_population:
-        raise UserError(
-            f"sets.sizes: {largest} is not allowed without replacement; "
-            f"the population has {n_population} documents"
-        )
-    if largest <= LARGEST_FRACTION * n_population:
+    has = f"the population has {n_population} documents"
+    fits = replacement or largest <= n_population
+    require(fits, f"sets.sizes: {largest} is not allowed without replacement; {has}", UserError)
+    if replacement or largest <= LARGEST_FRACTION * n_population:
         return []
     return [
         f"Sets of {largest} documents drawn without replacement are {100 * largest / n_population:.1f} % of "
@@ -200,34 +148,36 @@ def _draw(
         shares = cells[filled] / cells.sum()
         drawn[:, filled] = rng.multinomial(n_documents, shares, size=n_sets)
         return drawn
-    if (np.floor(cells) != cells).any():
-        raise ValueError("population: shares are not allowed without replacement; numbers of documents are")
+    whole_numbers = (np.floor(cells) == cells).all()
+    require(
+        whole_numbers, "population: shares are not allowed without replacement; numbers of documents are"
+    )
     n_population = int(cells.sum())
-    if not n_documents <= n_population < _HYPERGEOMETRIC_LIMIT:
-        raise ValueError(
-            f"n_documents: {n_documents} of {n_population} documents is not allowed without replacement; "
-            "at most all of them, and of fewer than 10**9, are"
-        )
+    require(
+        n_documents <= n_population < _HYPERGEOMETRIC_LIMIT,
+        f"n_documents: {n_documents} of {n_population} documents is not allowed without replacement; "
+        "at most all of them, and of fewer than 10**9, are",
+    )
     whole = cells[filled].astype(np.int64)
     drawn[:, filled] = rng.multivariate_hypergeometric(whole, n_documents, size=n_sets, method="marginals")
     return drawn
 
 
 def _cells(counts: ArrayLike) -> NDArray[Any]:
-    """Return finite cells >= 0 of shape (..., 8), with something in each population."""
-    cells = np.asarray(counts)
-    if cells.ndim == 0 or cells.shape[-1] != 8 or cells.dtype.kind not in "iuf":
-        raise ValueError(f"counts: {cells.dtype} of shape {cells.shape} is not allowed; numbers (..., 8) are")
-    if not np.isfinite(cells).all() or (cells < 0).any() or (cells.sum(axis=-1) <= 0).any():
-        raise ValueError("counts: finite cells >= 0 with at least one above 0 in each population are allowed")
+    """Return cells of shape (..., 8), with something in each population."""
+    cells = as_cells(counts)
+    some = (cells.sum(axis=-1) > 0).all()
+    require(some, "counts: finite cells >= 0 with at least one above 0 in each population are allowed")
     return cells
 
 
-def _one_population(population: ArrayLike) -> NDArray[Any]:
-    """Return the eight cells of one population."""
+def _checked(population: ArrayLike, n_documents: int, n_sets: int, *, least: int) -> NDArray[Any]:
+    """Return the eight cells of one population, after checking what is drawn from it."""
     cells = _cells(population)
-    if cells.ndim != 1:
-        raise ValueError(f"population: shape {cells.shape} is not allowed; (8,) is")
+    require(cells.ndim == 1, f"population: shape {cells.shape} is not allowed; (8,) is")
+    for name, value, lowest in (("n_documents", n_documents, least), ("n_sets", n_sets, 1)):
+        good = _is_whole(value) and value >= lowest
+        require(good, f"{name}: {value!r} is not allowed; whole numbers >= {lowest} are")
     return cells
 
 
@@ -236,7 +186,7 @@ def _check_classes(cells: NDArray[Any]) -> None:
     for name, part in (("positive", cells[..., :4]), ("negative", cells[..., 4:])):
         empty = part.sum(axis=-1) == 0
         if empty.any():
-            where = tuple(int(i) for i in np.argwhere(np.atleast_1d(empty))[0])
+            where = tuple(np.argwhere(np.atleast_1d(empty))[0].tolist())
             raise ValueError(
                 f"counts: the population at index {where} has no {name} document; "
                 "only one with both classes has another balance"
@@ -245,8 +195,3 @@ def _check_classes(cells: NDArray[Any]) -> None:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _check_at_least(name: str, value: int, least: int) -> None:
-    if not _is_whole(value) or value < least:
-        raise ValueError(f"{name}: {value!r} is not allowed; whole numbers >= {least} are")

@@ -3,24 +3,21 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from harness.evaluation.null_sets import WITH_POWER, Grid, Source, count_again, count_unit, levels, takes_few
 from harness.evaluation.null_tables import distribution_table, null_table, path_table, rate_table
 from harness.evaluation.plans import Plan
-from harness.evaluation.questions import Question, ask
-from harness.evaluation.rejections import Setting, Test
+from harness.evaluation.rejections import Question, Setting, Test, ask
 from harness.evaluation.under_rules import fewest_to_reject
 from harness.measures import costs_text
 from harness.nulls import exact_zero, reach
 from harness.runtime.parallel import Run
 from harness.runtime.store import digest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MakeNull = Callable[..., tuple[NDArray[np.float64], Mapping[str, str]]]
 
@@ -38,10 +35,10 @@ class NullStudy(NamedTuple):
         Rows of ``size_by_category.csv``, likewise.
     """
 
-    by_category: "list[pd.DataFrame]"
-    path: "list[pd.DataFrame]"
-    nulls: "list[pd.DataFrame]"
-    distributions: "list[pd.DataFrame]"
+    by_category: list[pd.DataFrame]
+    path: list[pd.DataFrame]
+    nulls: list[pd.DataFrame]
+    distributions: list[pd.DataFrame]
     warnings: list[str]
 
 
@@ -162,12 +159,7 @@ def _grids(setting: Setting, wanted: NullSettings) -> tuple[Grid, Grid]:
     return natural, Grid(*asked, fewer, list(sizes), [], [], setting.n_sets, {})
 
 
-def _make_populations(
-    plan: Plan,
-    nulls: Mapping[str, MakeNull],
-    grid: Grid,
-    n_pooled: int,
-) -> _Populations:
+def _make_populations(plan: Plan, nulls: Mapping[str, MakeNull], grid: Grid, n_pooled: int) -> _Populations:
     """Make the nulls of a plan; find the categories with a power and those that the path leads to."""
     sources, questions, tests, n_sets = grid.sources, grid.questions, grid.tests, grid.n_sets
     shares = np.full((len(sources), len(questions), len(plan.categories), 8), np.nan)
@@ -240,7 +232,7 @@ def _measure_again(
     plans: Sequence[Plan],
     made: Sequence[_Populations],
     grids: Sequence[Grid],
-    tables: "Sequence[pd.DataFrame]",
+    tables: Sequence[pd.DataFrame],
     run: Run,
 ) -> None:
     """Fill in `worst_again` of the tables: the size of each point's worst category on sets drawn anew.
@@ -266,9 +258,7 @@ def _measure_again(
         table["worst_again"] = again
 
 
-def _worst(
-    table: "pd.DataFrame", grid: Grid
-) -> dict[str, dict[tuple[int, int, int], list[tuple[int, int]]]]:
+def _worst(table: pd.DataFrame, grid: Grid) -> dict[str, dict[tuple[int, int, int], list[tuple[int, int]]]]:
     """Return, by worst category, the points (source, question, N) and there each test's place and row."""
     places = {test.name: place for place, test in enumerate(grid.tests)}
     asks = {place: q for q, question in enumerate(grid.questions) for place in question.places}

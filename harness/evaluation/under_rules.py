@@ -3,23 +3,20 @@
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from harness.errors import UserError
 from harness.evaluation.category_rates import category_rates, category_rows
 from harness.evaluation.plans import Plan
-from harness.evaluation.questions import Question, ask
 from harness.evaluation.rates import dead_categories, fewest_discordances
-from harness.evaluation.rejections import Setting, Test, count_rejections
+from harness.evaluation.rejections import Question, Setting, Test, ask, count_rejections
 from harness.evaluation.sets import draw_sets, draw_stratified
 from harness.runtime.store import Arrays
 from harness.seeding import rng
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Rule = Callable[..., NDArray[np.bool_]]
 Key = tuple[str, str, float | None]
@@ -30,7 +27,7 @@ TRIALS = 5
 
 def evaluate(
     plans: Sequence[Plan], setting: Setting, rules: Mapping[str, Rule], n_truth_sets: int
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return each category's rate of rejections: every test on every plan's sets, under every rule.
 
     The rules are judged from `n_truth_sets` sets that no test sees. Tests of one measure at different costs

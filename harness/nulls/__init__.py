@@ -5,9 +5,16 @@
 from there to the real one.
 """
 
-from harness.nulls.joint import joint_null, joint_null_of
 from harness.nulls.path import NoAlternative, alternative, distance, path, reach
-from harness.nulls.projection import NoProjection, divergence, exact_null, project, project_patterns
+from harness.nulls.projection import (
+    NoProjection,
+    divergence,
+    exact_null,
+    joint_null,
+    joint_null_of,
+    project,
+    project_patterns,
+)
 from harness.nulls.rules import (
     exact_zero,
     half_document,

@@ -15,8 +15,7 @@ from harness.balance import Balance
 from harness.cli.arguments import run_arguments
 from harness.cli.configuration import conf_folder, register_resolvers
 from harness.evaluation.plans import plan_evaluations
-from harness.evaluation.questions import ask
-from harness.evaluation.rejections import Setting
+from harness.evaluation.rejections import Setting, ask
 from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
 from harness.evaluation.under_rules import evaluate
 from harness.measures import costs_text, dcf_difference

@@ -54,9 +54,9 @@ def check_nulls(p, measure, costs):
     return q, there, reasons
 
 
-def test_f1_is_equal_in_ten_thousand_projections():
-    p = populations(1000, np.random.default_rng(0))
-    assert len(p) == 10_000
+@pytest.mark.parametrize("n", [150, pytest.param(1000, marks=pytest.mark.slow)])
+def test_f1_is_equal_in_thousands_of_projections(n):
+    p = populations(n, np.random.default_rng(0))
     q, there, reasons = check_nulls(p, "f1", {})
     assert there.mean() > 0.8
     assert all("favours" in reason for reason in reasons.values())
@@ -69,7 +69,7 @@ def test_f1_is_equal_in_ten_thousand_projections():
 
 @pytest.mark.parametrize(("measure", "costs"), MEASURES)
 def test_every_measure_is_equal_in_its_projections(measure, costs):
-    p = populations(40, np.random.default_rng(1))
+    p = populations(20, np.random.default_rng(1))
     q, there, reasons = check_nulls(p, measure, costs)
     assert there.mean() > 0.7
     # the tilt is along the influence of a document: log(q/p) is linear in it
@@ -133,15 +133,13 @@ def compare_with_optimiser(n, measure, seed):
     return n_compared
 
 
-@pytest.mark.parametrize("measure", ["f1", "precision", "balanced_error"])
-def test_no_optimiser_finds_a_nearer_null(measure):
-    assert compare_with_optimiser(30, measure, seed=2) >= 12
+SLOW = pytest.param(200, 3, 120, marks=pytest.mark.slow)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["f1", "precision", "balanced_error"])
-def test_no_optimiser_finds_a_nearer_null_of_200(measure):
-    assert compare_with_optimiser(200, measure, seed=3) >= 120
+@pytest.mark.parametrize(("n", "seed", "least"), [(15, 2, 6), SLOW])
+def test_no_optimiser_finds_a_nearer_null(n, seed, least, measure):
+    assert compare_with_optimiser(n, measure, seed) >= least
 
 
 PUBLISHED = {
@@ -240,7 +238,7 @@ def test_a_class_that_costs_nothing_is_left_alone():
 cells_of_few = st.lists(st.integers(0, 50), min_size=8, max_size=8).filter(any)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(cells_of_few, st.sampled_from(MEASURES))
 def test_swapping_the_classifiers_swaps_the_null(cells, case):
     measure, costs = case
@@ -253,7 +251,7 @@ def test_swapping_the_classifiers_swaps_the_null(cells, case):
 
 
 def test_batches_change_nothing():
-    p = populations(4, np.random.default_rng(4))
+    p = populations(2, np.random.default_rng(4))
     q, _ = exact_null(range(len(p)), p, "f1")
     for i, row in enumerate(p):
         if not np.isnan(q[i]).any():
@@ -325,7 +323,7 @@ def test_distance_and_divergence():
 
 
 def test_patterns_of_one_category_are_the_projection():
-    p = populations(3, np.random.default_rng(7))
+    p = populations(1, np.random.default_rng(7))
     for row in p:
         try:
             expected = project(row, "f1")
