@@ -145,10 +145,12 @@ def _run_job(command: str, cfg: Any) -> None:
 
     warnings.showwarning = _warn
     register_resolvers()
-    use_plugins(_overrides())  # a launcher may have put the job in another process
+    loaded = use_plugins(_overrides())  # a launcher may have put the job in another process
     if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
         sys.argv = [f"harness {command}", *_overrides()]
     try:
+        if list(cfg.get("plugins") or ()) != loaded:
+            raise UserError("plugins: a preset cannot name them, only the command line, plugins=[FILE.py]")
         if "out" not in cfg:
             COMMANDS[command](cfg)
             return

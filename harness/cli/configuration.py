@@ -47,17 +47,19 @@ def register_resolvers() -> None:
     OmegaConf.register_new_resolver("run_folder", _run_folder, replace=True)
 
 
-def use_plugins(overrides: Sequence[str]) -> None:
-    """Load the plug-ins that the command line names, and offer their members in the groups."""
+def use_plugins(overrides: Sequence[str]) -> list[str]:
+    """Load the plug-ins that the command line names, offer their members in the groups, return the files."""
     from hydra.core.config_store import ConfigStore
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
-    named = [text for text in overrides if text.startswith("plugins=")]
+    named = [text for text in overrides if text.lstrip("+").startswith("plugins=")]
     found = OverridesParser.create().parse_override(named[-1]).value() if named else []
-    plugins.load_plugins([str(path) for path in (found if isinstance(found, list) else [found])])
+    paths = [str(path) for path in (found if isinstance(found, list) else [found])]
+    plugins.load_plugins(paths)
     for (group, name), node in plugins.MEMBERS.items():
         whole = node if group == "corpus" else {name: node}
         ConfigStore.instance().store(name, whole, group=group, provider="plugins")
+    return paths
 
 
 def _run_folder(*, _root_: DictConfig) -> str:

@@ -127,8 +127,9 @@ def train(
 ) -> Trained:
     """Tune and fit one model for all categories and decide on every document of D_true."""
     model = job.training["models"][name]
+    kind = type(model)
     labels = label_documents(documents.topics_train, categories)
-    described = {"type": type(model).__name__, **dataclasses.asdict(model)}
+    described = {"type": f"{kind.__module__}.{kind.__qualname__}", **dataclasses.asdict(model)}
     members = np.packbits(categories.members).tobytes().hex()
     made_from = (documents.key, name, described, members, job.seed, job.device)
     fit_run, decision_run = job.make_run("fit", *made_from), job.make_run("decisions", *made_from)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from harness.errors import UserError
@@ -64,36 +65,41 @@ def targets() -> set[str]:
 def load_plugins(paths: Sequence[str]) -> None:
     """Run the plug-ins of installed packages, and those of the files; once each in a process."""
     for entry in entry_points(group=ENTRY_POINTS):
-        entry.load()
+        _trying(f"plugins: the installed package's {entry.value}", entry.load)
     for path in paths:
         _load_file(Path(path))
 
 
+def _trying(where: str, run: Callable[[], object]) -> None:
+    try:
+        run()
+    except Exception as error:  # the code of others may raise anything
+        raise UserError(f"{where} cannot be run ({type(error).__name__}: {error})") from error
+
+
 def _load_file(path: Path) -> None:
-    """Import a file under a name that says its content, by which kept results are told apart."""
+    """Run a file as a module whose name says its content, by which kept results are told apart."""
     if path.suffix != ".py":
         raise UserError(f"plugins: {path} is not allowed; a Python file NAME.py is")
     try:
         source = read_regular(path)
     except FileNotFoundError as error:
         raise UserError(f"plugins: {path}: there is no such file") from error
-    stem = re.sub(r"\W", "_", path.stem)
-    name = f"harness_plugin_{stem}_{hashlib.sha256(source).hexdigest()[:12]}"
-    if name in sys.modules:
+    stem, content = re.sub(r"\W", "_", path.stem), hashlib.sha256(source).hexdigest()
+    module = ModuleType(f"harness_plugin_{stem}_{content[:12]}")
+    if module.__name__ in sys.modules:
         return
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # noqa: PT018  # a .py has both
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise UserError(f"plugins: {path} cannot be run ({type(error).__name__}: {error})") from error
+        _trying(f"plugins: {path}", lambda: exec(compile(source, path, "exec"), module.__dict__))
+    except UserError:
+        del sys.modules[module.__name__]
+        raise
     _send_by_value(module)
 
 
-def _send_by_value(module: Any) -> None:
+def _send_by_value(module: ModuleType) -> None:
     """Let workers, which do not know the file, get its functions with their code."""
     for name in ("cloudpickle", "joblib.externals.cloudpickle"):  # of Dask and joblib, or within joblib
         if importlib.util.find_spec(name) is not None:

@@ -1,6 +1,12 @@
 """Any classifier of scikit-learn as a model, beside scikit-learn itself; plug-ins that are refused."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
@@ -8,6 +14,7 @@ from sklearn.metrics import f1_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+import harness
 from harness.cli import main
 from harness.errors import UserError
 from harness.models.cross_validation import partition
@@ -99,6 +106,10 @@ def test_an_estimator_that_fails_is_one_sentence():
             "model.x.grid.y: there is no such parameter",
         ),
         (None, ["+model.linear_svm.grid.C=[1]"], "model.linear_svm.grid: it is for classifiers"),
+        (
+            "import harness", ["--config-dir=own", "experiment=mine"],
+            "plugins: a preset cannot name them, only the command line",
+        ),
         (None, ["hydra.searchpath=[pkg://os]"], "plain folders, is"),
     ],
 )  # fmt: skip
@@ -106,7 +117,10 @@ def test_what_is_no_plugin_and_no_model_is_one_sentence(text, words, said, tmp_p
     monkeypatch.chdir(tmp_path)
     if text is not None:
         (tmp_path / "bad.py").write_text(text)
-    assert main(["run", "experiment=smoke", *words, "out=out"]) == 2
+    (tmp_path / "own" / "experiment").mkdir(parents=True)
+    preset = "# @package _global_\ndefaults: [smoke]\nplugins: [bad.py]\n"
+    (tmp_path / "own" / "experiment" / "mine.yaml").write_text(preset)
+    assert main(["run", *words, "out=out"]) == 2
     (line,) = capfd.readouterr().err.strip().splitlines()
     assert said in line
     assert not (tmp_path / "out").exists()
@@ -119,3 +133,46 @@ def test_a_folder_of_presets_is_found(tmp_path, monkeypatch, capfd):
     for place in (f"hydra.searchpath=[file://{tmp_path}]", f"--config-dir={tmp_path}"):
         assert main(["run", place, "experiment=mine", "--cfg", "job"]) == 0
         assert "seed: 41" in capfd.readouterr().out
+
+
+TEST = """
+import numpy as np, harness
+from harness.significance.result import TestResult
+@harness.plugin("test", measure="error")
+def fixed(counts) -> TestResult:
+    shape = np.shape(counts)[:-1]
+    return TestResult(np.full(shape, {p}), np.zeros(shape), np.zeros(shape, bool))
+"""
+POPULATION = ["population=rcv1-slice", "balance=[natural]", "pairs=[linear_svm-mlp]", "truth=[exact_zero]",
+              "sets.sizes=[100]", "sets.n_sets=20", "alphas=[0.05]", "figure=draft", "figure.dpi=40",
+              "parallel=sequential", "cache=kept"]  # fmt: skip
+
+
+def test_a_plugin_that_changes_is_run_again(tmp_path, monkeypatch):
+    """What is kept of its first text does not stand in for the second."""
+    monkeypatch.chdir(tmp_path)
+    rates = []
+    for p in (1.0, 0.0):
+        (tmp_path / "mine.py").write_text(TEST.format(p=p))
+        assert main(["run", *POPULATION, "+plugins=[mine.py]", "test=[fixed]", f"out=p{p:g}"]) == 0
+        rates.append(set(pd.read_csv(f"p{p:g}/size_power_by_category.csv")["n_rejected"]))
+    assert rates == [{0}, {20}]
+
+
+def test_an_installed_package_offers_its_plugins(tmp_path):
+    """A distribution with the entry point, beside this one on the path."""
+    (tmp_path / "theirs.py").write_text(TEST.format(p=1.0))
+    made = tmp_path / "theirs-1.0.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (made / "entry_points.txt").write_text("[size_power_harness.plugins]\nmine = theirs\n")
+    root = Path(harness.__file__).parents[1]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
+    command = [sys.executable, "-m", "harness", "run", "test=[fixed]", *POPULATION[:2], "--cfg", "job"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "_target_: theirs.fixed" in done.stdout
+    (tmp_path / "theirs.py").write_text("1 / 0")
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "the installed package's theirs cannot be run (ZeroDivisionError" in done.stderr
