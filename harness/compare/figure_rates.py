@@ -61,7 +61,7 @@ def _tick_rates(axis: Any) -> None:
 
 
 def curve_figure(table: DataFrame, kind: str, x: str, width: float, caption: str) -> Any:
-    """Return rates against the column `x`: a row of panels a setting, a column a group of tests.
+    """Return rates against the column `x`: a row of panels per setting, a column per group of tests.
 
     `table` holds simulated rows of one level; in a figure of power its Type I errors are hollow.
     """
@@ -131,7 +131,7 @@ def _draw_points(axes: Any, points: DataFrame, x: str, kind: str) -> None:
 
 
 def reference_figure(table: DataFrame, settings: Mapping[str, str], width: float, caption: str) -> Any:
-    """Return Type I errors beside their references: a row a test, a panel, titled, for each of `settings`.
+    """Return Type I errors beside their references: a row per test, a panel for each of `settings`.
 
     `table` holds simulated rows of one level and one number of examples at difference 0.
     """

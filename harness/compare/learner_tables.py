@@ -127,7 +127,7 @@ def tabulate_verdicts(trials: Mapping[str, Trials]) -> DataFrame:
 
 
 def _judge(a: Trials, b: Trials, test: str) -> DataFrame:
-    """Return the verdicts on one pair, a row a seed."""
+    """Return the verdicts on one pair, one row per seed."""
     import pandas as pd
 
     on_hold_out, d = test in HOLD_OUT, a.halves - b.halves

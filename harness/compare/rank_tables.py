@@ -167,7 +167,7 @@ def rank_estimators(
 
 
 def mean_scores(scores: DataFrame) -> tuple[DataFrame, list[str]]:
-    """Return mean scores in 5x2cv, a row a data set and a column an estimator, and notes on missing seeds."""
+    """Return mean scores in 5x2cv, data sets by estimators, and notes on missing seeds."""
     own = scores[scores["design"] == "five_by_two"]
     means = own.pivot(index="data", columns="estimator", values="mean").round(DIGITS)
     means = means.loc[own["data"].unique(), own["estimator"].unique()].rename_axis(columns=None)

@@ -39,7 +39,7 @@ class Scoring(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """What one estimator did, a row a seed; NaN, and no verdict, where it failed.
+    """What one estimator did, one row per seed; NaN, and no verdict, where it failed.
 
     `right` (n_seeds, n_test) is 1 where the hold-out's sample was classified rightly, 0 where not, -1 where
     the estimator failed; `hold_out` (n_seeds,) and `halves` (n_seeds, 5, 2) are scores; `failures` and
@@ -225,7 +225,7 @@ def run_variance(
     n_splits: int,
     n_initialisations: int,
 ) -> DataFrame:
-    """Train every estimator with every split, random state and setting, all crossed; return a row a score."""
+    """Train every estimator with every split, random state and setting; return one row per score."""
     import pandas as pd
 
     frames = []

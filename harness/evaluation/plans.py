@@ -66,7 +66,7 @@ def plan_evaluations(
                 both = (counts[:, :4].sum(axis=1) > 0) & (counts[:, 4:].sum(axis=1) > 0)
                 if not both.all():
                     warnings.append(
-                        f"{pair}, balance {name}: left out for want of positives or negatives in D_true: "
+                        f"{pair}, balance {name}: left out, as one class has no document in D_true: "
                         f"{', '.join(compress(categories, ~both))}"
                     )
                 categories, counts = tuple(compress(categories, both)), counts[both]

@@ -232,7 +232,7 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
     With the least :func:`fewest_discordances` of all tests of a measure, so that these are compared on the
     same categories, a set can be rejected only if it holds as many discordant documents. Their number is
     Bin(N, m/D); where it reaches `fewest` with probability below alpha, the rejection rate is below alpha
-    whatever the difference: the "size" is small for want of discordances, and says nothing of the tests.
+    whatever the difference: the "size" is small as few discordances occur, and says nothing of the tests.
 
     A category with difference 0 but many discordant documents is not dead: its sets can be rejected, and
     its rate is a size in the strict sense. One without any discordant document always is.

@@ -1,4 +1,4 @@
-"""Any classifier of scikit-learn's kind as a model: one against the rest, tuned on a grid of one's own."""
+"""Any classifier of scikit-learn's kind as a model: one against the rest, tuned on a given grid."""
 
 import itertools
 from collections.abc import Mapping, Sequence

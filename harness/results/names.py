@@ -262,7 +262,7 @@ def primary_alpha(table: DataFrame) -> float:
 
 
 def reference_size(table: DataFrame, wanted: int = 1000) -> int:
-    """Return the N at which findings are told: the one nearest to `wanted` on a log scale."""
+    """Return the N at which findings are reported: the one nearest to `wanted` on a log scale."""
     sizes = sorted((int(n) for n in table["n_documents"].unique()), reverse=True)
     return min(sizes, key=lambda n: max(n / wanted, wanted / n))
 

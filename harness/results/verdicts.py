@@ -62,7 +62,7 @@ class Judged(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the sizes over the live categories where they are told, else the mean."""
+        """Return the sizes over the live categories where they were measured, else the mean."""
         return distribution_words(self.point) if self.by_category and self.told else f"mean {self}"
 
     def compare(self, second: Judged) -> str:
@@ -80,7 +80,7 @@ class Judged(NamedTuple):
 
 
 def size_truth(table: DataFrame, truth: str) -> str:
-    """Return the rule that sizes are told under: the exact null where it was run, else `truth`."""
+    """Return the rule under which sizes are reported: the exact null where it was run, else `truth`."""
     return "exact_null" if (table["truth"] == "exact_null").any() else truth
 
 

@@ -46,7 +46,7 @@ def open_client(address: str | None, n_jobs: int) -> Any:
     Raises UserError if no scheduler answers, it has no worker, or a worker's versions differ from ours.
     """
     distributed: Any = importlib.import_module("distributed")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are told in a sentence
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors reach the user as a sentence
     if address is None:
         cluster = distributed.LocalCluster(
             n_workers=n_jobs, threads_per_worker=1, processes=True, host="127.0.0.1",

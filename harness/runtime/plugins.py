@@ -78,7 +78,7 @@ def _trying(where: str, run: Callable[[], object]) -> None:
 
 
 def _load_file(path: Path) -> None:
-    """Run a file as a module whose name says its content, by which kept results are told apart."""
+    """Run a file as a module whose name says its content, so that kept results follow it."""
     if path.suffix != ".py":
         raise UserError(f"plugins: {path} is not allowed; a Python file NAME.py is")
     try:

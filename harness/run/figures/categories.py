@@ -342,7 +342,7 @@ def category_points(by_category: DataFrame, nulls: DataFrame, sizes: DataFrame) 
 def liberal_figure(
     by_category: DataFrame, nulls: DataFrame, sizes: DataFrame, *, width: float
 ) -> tuple[Any, str]:
-    """Return size against what may make a category liberal, a row a test, and its caption."""
+    """Return size against what may make a category liberal, a row per test, and its caption."""
     points = category_points(by_category, nulls, sizes)
     tests = shown_tests(points)
     points = points[points["test"].isin(tests)]
