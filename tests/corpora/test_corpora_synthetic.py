@@ -72,6 +72,10 @@ def test_smaller_corpus_is_the_start_of_a_larger(corpus, n):
     assert list(small.document_ids) == list(corpus.document_ids[:n])
 
 
+def test_chunks_differ(corpus):
+    assert (corpus.terms[:2_000] != corpus.terms[CHUNK:]).nnz > 0
+
+
 def test_every_document_carries_a_topic_and_its_ancestors(corpus):
     carried = corpus.topics.toarray()
     assert (carried.sum(axis=1) >= 1).all()
