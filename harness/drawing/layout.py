@@ -1,36 +1,45 @@
-"""Pages measured in inches, with text that is wrapped and fitted before it is drawn."""
+"""Pages measured in inches, text that is wrapped before it is drawn, and axes of x that label what fits."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-CAPTION_SIZE = 6.6  # points
-LINE_HEIGHT = 1.32  # of the font size
-MARGIN = 0.12  # inches
-TICKS = (1, 2, 5)
+from harness.drawing.style import Look
+
+LINE_HEIGHT = 1.3  # of the font size
+MARGIN = 0.6  # of the font size, at the edge of a page
+HANDLE, SPACE = 3.4, 1.4  # of the font size: a legend's handle with its padding, and between its columns
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
+def _width(text: str, size: float, family: str, bold: bool) -> float:
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font = FontProperties(family=family, size=size, weight="bold" if bold else "normal")
+    return TextToPath().get_text_width_height_descent(text, font, False)[0] / 72
+
+
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Return the width of `text` in inches when set in DejaVu Sans of `size` points.
+    """Return the width of `text` in inches, its longest line, when set in the present font of `size` points.
 
     Examples
     --------
     >>> 0.1 < text_width("000", 6) < 0.2
     True
     """
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextToPath
+    import matplotlib
 
-    font = FontProperties(family="DejaVu Sans", size=size, weight="bold" if bold else "normal")
-    return TextToPath().get_text_width_height_descent(text, font, False)[0] / 72
+    family = matplotlib.rcParams["font.family"][0]
+    return max(_width(line, size, family, bold) for line in text.split("\n"))
 
 
-def wrap(text: str, width: float, size: float) -> list[str]:
+def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
     """Break `text` into lines no wider than `width` inches; a longer word stands alone.
 
     Examples
@@ -39,35 +48,32 @@ def wrap(text: str, width: float, size: float) -> list[str]:
     ['one two', 'three']
     """
     lines: list[str] = []
-    line, used, space = "", 0.0, text_width("a a", size) - text_width("aa", size)
     for word in text.split():
-        wide = text_width(word, size)
-        if line and used + space + wide > width:
-            lines.append(line)
-            line, used = word, wide
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size, bold) <= width:
+            lines[-1] = longer
         else:
-            line, used = (f"{line} {word}", used + space + wide) if line else (word, wide)
-    return [*lines, line] if line else lines
+            lines.append(word)
+    return lines
 
 
 class Page:
     """A figure of a fixed width whose parts are placed in inches from its top left corner."""
 
-    def __init__(self, width: float, content: float, caption: str) -> None:
+    def __init__(self, look: Look, height: float, caption: str = "") -> None:
         from matplotlib.figure import Figure
 
-        lines = wrap(caption, width - 2 * MARGIN, CAPTION_SIZE)
-        line = CAPTION_SIZE * LINE_HEIGHT / 72
-        self.width, self.height = width, content + MARGIN + line * (len(lines) + 0.5)
+        self.look, self.width = look, look.width
+        margin, line = MARGIN * look.em, look.small / 72 * LINE_HEIGHT
+        lines = wrap(caption, self.width - 2 * margin, look.small) if look.caption else []
+        self.height = height + margin + line * (len(lines) + 0.3 * bool(lines))
         self.figure: Any = Figure(figsize=(self.width, self.height))
         for place, words in enumerate(lines):
-            self.text(
-                MARGIN, content + MARGIN + line * place, words, fontsize=CAPTION_SIZE, color="0.15", va="top"
-            )
+            self.text(margin, height + margin + line * place, words, fontsize=look.small, va="top")
 
-    def text(self, left: float, top: float, words: str, **look: Any) -> None:
+    def text(self, left: float, top: float, words: str, **style: Any) -> None:
         """Write `words` at inches from the left and the top."""
-        self.figure.text(left / self.width, 1 - top / self.height, words, **look)
+        self.figure.text(left / self.width, 1 - top / self.height, words, **style)
 
     def axes(self, left: float, top: float, width: float, height: float) -> Any:
         """Add axes whose upper left corner lies at (left, top) inches."""
@@ -75,67 +81,50 @@ class Page:
             (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
         )
 
-    def rule(self, left: float, top: float, width: float, thick: float) -> None:
-        """Draw a horizontal rule of `width` inches, `thick` points."""
-        from matplotlib.lines import Line2D
-
-        x, y = left / self.width, 1 - top / self.height
-        self.figure.add_artist(Line2D([x, x + width / self.width], [y, y], color="black", linewidth=thick))
-
-    def legend(self, handles: Sequence[Any], top: float, n_columns: int) -> None:
-        """Put one legend across the page, `top` inches below its upper edge."""
-        self.figure.legend(
-            handles=handles, loc="upper center", bbox_to_anchor=(0.5, 1 - top / self.height), ncols=n_columns,
-            borderaxespad=0, columnspacing=1.4, handlelength=3.2, labelspacing=0.35,
-        )  # fmt: skip
+    def legend(self, legend: Legend, left: float, top: float) -> None:
+        """Put a legend at (left, top) inches."""
+        if legend.handles:
+            self.figure.legend(
+                handles=legend.handles, loc="upper left", ncols=legend.n_columns, borderaxespad=0,
+                borderpad=0, bbox_to_anchor=(left / self.width, 1 - top / self.height), handlelength=2.6,
+                handletextpad=0.6, columnspacing=SPACE, labelspacing=0.35,
+            )  # fmt: skip
 
 
-def title(axes: Any, words: str, width: float, size: float = 8) -> None:
-    """Set a left title that is made smaller where it would be wider than `width` inches."""
-    wide = text_width(words, size, True)
-    axes.set_title(words, loc="left", fontsize=size * min(1.0, width / wide), pad=4)
+class Legend:
+    """Handles in as many columns as a width of `width` inches has room for."""
+
+    def __init__(self, handles: Sequence[Any], width: float, look: Look) -> None:
+        self.handles = list(handles)
+        labels = [str(handle.get_label()) for handle in handles]
+        self.n_columns = columns_that_fit(labels, width, look.small)
+        rows = -(-len(labels) // self.n_columns)
+        self.height = rows * 1.38 * look.small / 72
 
 
-def round_ticks(low: float, high: float, digits: Sequence[int] = TICKS) -> list[float]:
-    """Return 1, 2, 5 (or other `digits`) times powers of ten within [low, high].
-
-    Examples
-    --------
-    >>> round_ticks(90, 1100)
-    [100.0, 200.0, 500.0, 1000.0]
-    """
-    ticks = [digit * 10.0**power for power in range(-6, 9) for digit in digits]
-    return [tick for tick in ticks if low <= tick <= high]
-
-
-def round_top(peak: float, step: float = 0.05) -> float:
-    """Return the upper end of an axis for values up to `peak`: the next multiple of `step` with some air.
+def columns_that_fit(labels: Sequence[str], width: float, size: float) -> int:
+    """Return how many columns a legend of `labels` can have on `width` inches.
 
     Examples
     --------
-    >>> round_top(0.081)
-    0.1
-    """
-    return round(max(math.ceil(peak * 1.08 / step), 1) * step, 10)
-
-
-def columns_that_fit(labels: Sequence[str], width: float, most: int, size: float = 7.5) -> int:
-    """Return how many columns, at most `most`, a legend of `labels` can have on `width` inches.
-
-    Examples
-    --------
-    >>> columns_that_fit(["short"] * 4, 7.2, 4), columns_that_fit(["a very long label of a curve"] * 4, 3, 4)
+    >>> columns_that_fit(["short"] * 4, 7.2, 8), columns_that_fit(["a very long label of a curve"] * 4, 3, 8)
     (4, 1)
     """
-    handle, space = 4.2 * size / 72, 1.4 * size / 72  # as Page.legend sets them
-    for n_columns in range(min(most, len(labels)), 1, -1):
+    for n_columns in range(len(labels), 1, -1):
         short, longer = divmod(len(labels), n_columns)  # as matplotlib fills them, the longer columns first
         ends = [column * short + min(column, longer) for column in range(n_columns + 1)]
         columns = [labels[start:end] for start, end in itertools.pairwise(ends)]
-        wide = sum(max(text_width(label, size) for label in column) + handle + space for column in columns)
-        if wide <= width:
+        aside = (HANDLE + SPACE) * size / 72
+        if sum(max(text_width(_plain(label), size) for label in one) + aside for one in columns) <= width:
             return n_columns
     return 1
+
+
+def _plain(label: str) -> str:
+    """Return a label without the commands of its formulas, about as wide as it is drawn."""
+    for command in ("$", "\\Delta", "\\mathrm", "\\alpha", "{", "}", "_"):
+        label = label.replace(command, "Δ" if command == "\\Delta" else "")
+    return label
 
 
 def stand_apart(places: Iterable[float], words: Sequence[str], size: float) -> list[bool]:
@@ -148,42 +137,82 @@ def stand_apart(places: Iterable[float], words: Sequence[str], size: float) -> l
     """
     kept, end = [], -math.inf
     for place, word in zip(places, words, strict=True):
-        half = (text_width(word, size) + 0.02) / 2
+        half = (text_width(word, size) + 0.04) / 2
         kept.append(place - half >= end)
         end = place + half if kept[-1] else end
     return kept
 
 
-def set_x(
-    axes: Any,
-    values: Sequence[float],
-    scale: str,
-    *,
-    labels: bool = True,
-    digits: Sequence[int] = TICKS,
-    every: bool = False,
-) -> None:
-    """Scale the x axis for `values`: limits with room for markers, round ticks, small ticks at the values.
+def round_top(peak: float, step: float = 0.05) -> float:
+    """Return the upper end of an axis for values up to `peak`: the next multiple of `step` with some air.
 
-    With `every` each value has a label, whatever `digits` are.
+    Examples
+    --------
+    >>> round_top(0.081)
+    0.1
     """
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+    return round(max(math.ceil(peak * 1.06 / step), 1) * step, 10)
 
-    low, high = min(values), max(values)
-    if scale == "log":
-        room = max((high / low) ** 0.04, 1.08)
-        limits = low / room, high * room
-    else:
-        room = 0.04 * (high - low) or 0.1 * abs(high) or 1.0
-        limits = low - room, high + room
-    axes.set_xscale(scale)
-    axes.set_xlim(*limits)
-    if scale == "log":
-        apart = all(after >= 1.9 * before for before, after in itertools.pairwise(sorted(values)))
-        ticks = list(values) if every or apart and digits == TICKS else round_ticks(*limits, digits)
-        axes.xaxis.set_major_locator(FixedLocator(ticks or list(values)))
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:g}") if labels else NullFormatter()
-    )
-    axes.xaxis.set_minor_locator(FixedLocator(list(values)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+
+@dataclass(frozen=True)
+class Axis:
+    """What runs along x: a column of a table, its label, its values, ``log`` or ``linear``."""
+
+    column: str
+    label: str
+    values: Sequence[float] = field(default_factory=list)
+    scale: str = "log"
+
+    def limits(self) -> tuple[float, float]:
+        """Return the ends of the axis, with room for markers."""
+        low, high = min(self.values), max(self.values)
+        if self.scale == "log":
+            room = max((high / low) ** 0.05, 1.1)
+            return low / room, high * room
+        room = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
+        return low - room, high + room
+
+    def inches(self, values: Sequence[float], width: float) -> list[float]:
+        """Return how far right of the axis's left end the values stand."""
+        at = math.log if self.scale == "log" else float
+        low, high = (at(end) for end in self.limits())
+        return [(at(value) - low) / (high - low) * width for value in values]
+
+    def labelled(self, width: float, size: float) -> list[float]:
+        """Return the values to be labelled: all, or as many round numbers as have room."""
+        low, high = self.limits()
+        values = sorted(self.values)
+        choices = [values]
+        if self.scale == "log":
+            choices += [round_numbers(low, high, digits) for digits in ((1, 2, 5), (1, 3), (1,))]
+        else:
+            choices += [values[::step] for step in range(2, max(len(values), 3))]
+        for ticks in choices:
+            words = [f"{tick:g}" for tick in ticks]
+            if ticks and all(stand_apart(self.inches(ticks, width), words, size)):
+                return ticks
+        return [values[0], values[-1]]
+
+    def put(self, axes: Any, width: float, size: float, *, labels: bool) -> None:
+        """Scale the x axis of a panel that is `width` inches wide: labels that fit, small ticks at values."""
+        from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+        axes.set_xscale(self.scale)
+        axes.set_xlim(*self.limits())
+        axes.xaxis.set_major_locator(FixedLocator(self.labelled(width, size)))
+        named = FuncFormatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_major_formatter(named if labels else NullFormatter())
+        axes.xaxis.set_minor_locator(FixedLocator(list(self.values) if len(self.values) < 40 else []))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def round_numbers(low: float, high: float, digits: Sequence[int] = (1, 2, 5)) -> list[float]:
+    """Return `digits` times powers of ten within [low, high].
+
+    Examples
+    --------
+    >>> round_numbers(90, 1100)
+    [100.0, 200.0, 500.0, 1000.0]
+    """
+    ticks = [digit * 10.0**power for power in range(-6, 9) for digit in digits]
+    return [tick for tick in ticks if low <= tick <= high]

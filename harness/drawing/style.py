@@ -1,217 +1,251 @@
-"""How figures look, and how they are saved to the same bytes every time."""
+"""How figures look: sizes and fonts from the node ``figure``, one look for a test, the same bytes every time."""
 
 from __future__ import annotations
 
 import io
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.errors import UserError, harmless
-from harness.results.names import Curve
+from harness.results.names import MEASURE_WORDS
 from harness.runtime.store import write_atomically
 
-FORMATS = ("pdf", "png")
+FORMATS = ("pdf", "svg", "pgf", "png")
 X_AXES = ("log", "linear")
 NOMINAL_LINE = (0, (6, 3))
 TOLERANCE = "#e3ead2"
+GREY = "0.35"
+SMALLEST = 6.0
+"""Points of the smallest text in a figure."""
 
-STYLE: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],
-    "font.size": 7.5,
-    "axes.titlesize": 8,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titley": 1.0,  # a fixed place: looking for one measures every tick
-    "axes.labelsize": 7.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "xtick.minor.size": 1.8,
-    "lines.linewidth": 1.2,
-    "legend.frameon": False,
-    "legend.fontsize": 7.5,
-    "text.hinting": "none",  # hinted letters are wider at few dots an inch: captions would run off the page
-    "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
-    "savefig.facecolor": "white",
-}
 # settings that belong to a session, not to a look; setting them would touch the caller's own figures
 SESSION = ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "webagg", "tk.", "date.epoch")
+METADATA: dict[str, dict[str, str | None]] = {
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+}
 
 
-class LineLook(NamedTuple):
-    """Colour, marker and line of a curve; no two curves of a figure share a marker or a luminance."""
+@dataclass(frozen=True)
+class Look:
+    """The keys of the node ``figure`` that say how a figure looks, whatever it shows.
+
+    `width` and `height` are inches, `height` that of the tallest page; `font_size` and `small` are points.
+    """
+
+    width: float = 7.2
+    height: float = 9.0
+    font_size: float = 8.0
+    font: str | None = None
+    usetex: bool = False
+    dpi: float = 200
+    formats: Sequence[str] = ("pdf", "png")
+    caption: bool = False
+
+    def __post_init__(self) -> None:
+        if self.usetex and shutil.which("latex") is None:
+            raise UserError("figure.usetex: LaTeX is not installed here; false is possible")
+        if "pgf" in self.formats and shutil.which("xelatex") is None:
+            raise UserError("figure.formats: pgf needs XeLaTeX, which is not installed; pdf, svg, png do not")
+
+    @classmethod
+    def of(cls, figure: Mapping[str, Any]) -> Look:
+        """Return the look that the node ``figure`` asks for."""
+        names = {field.name for field in fields(cls)}
+        return cls(**{key: value for key, value in figure.items() if key in names})
+
+    @property
+    def em(self) -> float:
+        """Inches that the font is high."""
+        return self.font_size / 72
+
+    @property
+    def small(self) -> float:
+        """Points of tick labels and notes."""
+        return max(SMALLEST, 0.85 * self.font_size)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What matplotlib is told."""
+        line = self.font_size / 8
+        return {
+            "font.family": [self.font] if self.font else ["DejaVu Sans"],
+            "font.size": self.font_size,
+            "text.usetex": self.usetex,
+            "text.hinting": "none",  # hinted letters are wider at few dots an inch
+            "axes.titlesize": self.font_size,
+            "axes.titlelocation": "left",
+            "axes.titley": 1.0,  # a fixed place: looking for one measures every tick
+            "axes.labelsize": self.font_size,
+            "axes.linewidth": 0.6 * line,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "xtick.labelsize": self.small,
+            "ytick.labelsize": self.small,
+            "xtick.major.width": 0.6 * line,
+            "ytick.major.width": 0.6 * line,
+            "xtick.minor.width": 0.4 * line,
+            "xtick.major.size": 3 * line,
+            "ytick.major.size": 3 * line,
+            "xtick.minor.size": 1.8 * line,
+            "lines.linewidth": 1.1 * line,
+            "lines.markersize": 3.2 * line,
+            "legend.frameon": False,
+            "legend.fontsize": self.small,
+            "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
+            "svg.fonttype": "none",
+            "svg.hashsalt": "harness",
+            "pgf.rcfonts": False,
+            "savefig.facecolor": "white",
+        }
+
+
+class Style(NamedTuple):
+    """Colour, marker and dashes of a curve; `width` is relative to that of other lines."""
 
     color: str
     marker: str
-    line: Any
+    dashes: Any = "-"
     filled: bool = True
-    width: float = 1.2
-    opacity: float = 1.0
+    width: float = 1.0
+
+    def line(self, **more: Any) -> dict[str, Any]:
+        """Return what matplotlib's ``plot`` takes."""
+        import matplotlib
+
+        face = self.color if self.filled else "white"
+        width = self.width * matplotlib.rcParams["lines.linewidth"]
+        return {
+            "color": self.color, "marker": self.marker, "linestyle": self.dashes, "linewidth": width,
+            "markerfacecolor": face, "markeredgewidth": 0.7, **more,
+        }  # fmt: skip
 
 
-# safe for the colour-blind; luminance rises from black to amber, so that grey copies stay apart
-PAPER_LOOKS = (
-    LineLook("#000000", "o", "-"),
-    LineLook("#3b4a92", "s", (0, (5, 1.5))),
-    LineLook("#1f8f89", "^", (0, (5, 1.5, 1, 1.5))),
-    LineLook("#e08a00", "D", (0, (2.5, 1.2))),
-)
-OTHER_COLORS = ("#000000", "#3b4a92", "#1f8f89", "#e08a00", "#8c8c8c", "#a3195b")
-OTHER_MARKERS = "osD^vP*X<>"
-OTHER_LINES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1)))
+SOLID, LONG, SHORT, MIXED, DOTTED = "-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2))
+DASHES = (SOLID, LONG, SHORT, MIXED, DOTTED)
+BLACK, INDIGO, TEAL, AMBER, WINE = "#000000", "#3b4a92", "#1f8f89", "#e08a00", "#a3195b"
+
+# The paper's four are safe for the colour-blind, their luminance rising from black to amber; of other tests
+# the hue is the family's, the marker the test's.
+STYLES = {
+    "bootstrap_f1_symmetric": Style(BLACK, "o"),
+    "bootstrap_f1": Style(BLACK, "o", DOTTED, filled=False, width=0.8),
+    "mcnemar": Style(INDIGO, "s", LONG),
+    "proportion": Style(TEAL, "^", MIXED),
+    "bootstrap_error_symmetric": Style(AMBER, "D", SHORT),
+    "bootstrap_error": Style(AMBER, "D", DOTTED, filled=False, width=0.8),
+    "mcnemar_midp": Style("#1b2a6b", "v"),
+    "mcnemar_exact": Style("#7fb2e5", "P", SHORT),
+    "mcnemar_uncorrected": Style("#3b6fc4", "X", MIXED),
+    "mcnemar_auto": Style("#1b2a6b", "<", LONG),
+    "randomization": Style("#7fb2e5", ">", LONG),
+    "randomization_midp": Style("#3b6fc4", "*"),
+    "sign": Style("#7fb2e5", "h", MIXED),
+    "wald": Style("#d1495b", "v"),
+    "likelihood_ratio": Style("#7a1022", "P", LONG),
+    "score": Style("#ee9a80", "X", SHORT),
+    "snedecor_cochran": Style("#7a1022", "<", MIXED),
+    "wald_balanced": Style("#ee9a80", ">", DOTTED),
+    "bootstrap_basic": Style("#2f7d1f", "v"),
+    "bootstrap_bca": Style("#0b4f3c", "P", LONG),
+    "bootstrap_t": Style("#8cc47c", "X", SHORT),
+    "dirichlet": Style("#8e4fb5", "v"),
+    "bayesian_bootstrap": Style("#4a1a6b", "P", LONG),
+    "goutte_gaussier_paired": Style("#c79be0", "X", SHORT),
+    "dcf": Style("#8e4fb5", "<"),
+    "dcf_eq9": Style("#4a1a6b", ">", LONG),
+    "dcf_independent": Style("#c79be0", "*", SHORT),
+    "unpaired": Style("#8a5a2b", "v"),
+    "goutte_gaussier": Style("#4d4d4d", "P", LONG),
+    "resampled_t": Style(WINE, "v"),
+    "kfold_t": Style(AMBER, "D", DOTTED),
+    "corrected_resampled_t": Style(BLACK, "o"),
+    "five_by_two_t": Style(INDIGO, "s", LONG),
+    "five_by_two_f": Style(TEAL, "^", MIXED),
+}
+COLORS = (BLACK, INDIGO, TEAL, AMBER, "#8c8c8c", WINE)
+MARKERS = "osD^vP*X<>"
 
 
-FAMILY_COLORS = ("#a3195b", "#2f7d1f", "#7d7d7d", "#4aa3df", "#7a3fb0", "#8a5a2b")
-FAMILY_MARKERS = "vPX<>*"
-
-# families of tests, in the order of their rows: heading, beginnings of the tests' names
-FAMILIES = (
-    ("McNemar's and randomization tests", ("mcnemar", "randomization", "sign")),
-    ("Large-sample tests", ("wald", "likelihood_ratio", "score", "snedecor")),
-    ("Other bootstrap intervals", ("bootstrap",)),
-    ("Posterior tests", ("dirichlet", "bayesian", "goutte_gaussier_paired", "dcf")),
-    ("Tests that ignore the pairing", ("unpaired", "goutte_gaussier_f1", "proportion")),
-)
+def numbered_style(place: int) -> Style:
+    """Return the style of the n-th curve that stands for no test; 30 differ."""
+    return Style(COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
 
 
-def family(test: str) -> str:
-    """Return the heading under which a test that the paper does not have is drawn.
+def test_style(test: str, place: int = 0) -> Style:
+    """Return the style of a test, the same in every figure; of one that is not ours, the n-th.
 
     Examples
     --------
-    >>> family("mcnemar_midp"), family("mine")
-    ("McNemar's and randomization tests", 'Other tests')
+    >>> test_style("wald_f1") == test_style("wald_error"), test_style("bootstrap_f1").filled
+    (True, False)
     """
-    for heading, beginnings in FAMILIES:
-        if test.startswith(beginnings):
-            return heading
-    return "Other tests"
+    stem = "_".join(word for word in test.split("_") if word not in MEASURE_WORDS)
+    return STYLES.get(test) or STYLES.get(stem) or numbered_style(place)
 
 
-def other_look(place: int) -> LineLook:
-    """Return the look of the n-th curve that has no look of its own; 90 differ."""
-    return LineLook(
-        OTHER_COLORS[place % len(OTHER_COLORS)],
-        OTHER_MARKERS[place % len(OTHER_MARKERS)],
-        OTHER_LINES[place % len(OTHER_LINES)],
-    )
+test_style.__test__ = False  # type: ignore[attr-defined]  # pytest would collect the name otherwise
 
 
-def family_look(place: int) -> LineLook:
-    """Return the look of the n-th test of a family, in colours that no curve of the paper has."""
-    return LineLook(
-        FAMILY_COLORS[place % len(FAMILY_COLORS)],
-        FAMILY_MARKERS[place % len(FAMILY_MARKERS)],
-        OTHER_LINES[place % len(OTHER_LINES)],
-        width=1.0,
-    )
-
-
-def curve_look(curve: Curve, place: int) -> LineLook:
-    """Return the look of a curve: the paper's slot, its lighter companion, or the n-th other one."""
-    if curve.slot < 0:
-        return other_look(place)
-    look = PAPER_LOOKS[curve.slot]
-    if curve.companion:
-        return look._replace(line=(0, (1, 1.2)), filled=False, width=0.8, opacity=0.6)
-    return look
-
-
-def legend_handle(look: LineLook, label: str) -> Any:
+def handle(style: Style, label: str) -> Any:
     """Return what stands for a curve in a legend."""
     from matplotlib.lines import Line2D
 
-    return Line2D(
-        [], [], color=look.color, marker=look.marker, linestyle=look.line, linewidth=look.width,
-        markersize=3.4, markerfacecolor=look.color if look.filled else "white", alpha=look.opacity,
-        label=label,
-    )  # fmt: skip
+    return Line2D([], [], label=label, **style.line())
 
 
-def nominal_handle(alpha: float) -> Any:
-    """Return what stands for the nominal level in a legend."""
-    from matplotlib.lines import Line2D
-
-    return Line2D(
-        [], [], color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, label=f"nominal level {alpha:g}"
-    )
-
-
-def draw_nominal(axes: Any, alpha: float) -> None:
-    """Draw the nominal level across a panel."""
-    axes.axhline(alpha, color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="nominal")
-
-
-def draw_tolerance(axes: Any, alpha: float) -> None:
-    """Shade where a size counts as that of a test that holds its level: .8 to 1.2 alpha."""
-    axes.axhspan(0.8 * alpha, 1.2 * alpha, color=TOLERANCE, linewidth=0, zorder=-1, gid="tolerance")
-
-
-def tolerance_handle() -> Any:
-    """Return what stands for the shaded band about the level in a legend."""
+def patch(label: str, color: str, **look: Any) -> Any:
+    """Return what stands for an area in a legend."""
     from matplotlib.patches import Patch
 
-    return Patch(color=TOLERANCE, linewidth=0, label=".8 to 1.2 of the level")
+    return Patch(color=color, linewidth=0, label=label, **look)
+
+
+def level_handles(alpha: float, tolerance: bool = True) -> list[Any]:
+    """Return what stands for the nominal level, and the band about it, in a legend."""
+    from matplotlib.lines import Line2D
+
+    line = {"color": GREY, "linewidth": 0.8, "linestyle": NOMINAL_LINE}
+    nominal = Line2D([], [], label=f"nominal level {alpha:g}", **line)  # type: ignore[arg-type]
+    return [nominal, patch(".8 to 1.2 of the level", TOLERANCE)] if tolerance else [nominal]
+
+
+def draw_level(axes: Any, alpha: float, *, along: str = "y", tolerance: bool = True) -> None:
+    """Draw the nominal level across a panel, and shade .8 to 1.2 of it: the size of a test that holds."""
+    line, span = (axes.axhline, axes.axhspan) if along == "y" else (axes.axvline, axes.axvspan)
+    line(alpha, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="nominal")
+    if tolerance:
+        span(0.8 * alpha, 1.2 * alpha, color=TOLERANCE, linewidth=0, zorder=-1, gid="tolerance")
 
 
 @contextmanager
-def figure_style() -> Iterator[None]:
-    """Draw with this project's settings, whatever the caller's matplotlibrc says, and put them back after."""
+def figure_style(look: Look) -> Iterator[None]:
+    """Draw with this look, whatever the caller's matplotlibrc says, and put it back after."""
     import matplotlib
 
     plain: dict[Any, Any] = {
         key: value for key, value in matplotlib.rcParamsDefault.items() if not key.startswith(SESSION)
     }
-    with matplotlib.rc_context(plain | STYLE):
+    with matplotlib.rc_context(plain | look.settings):
         yield
 
 
-def check_options(formats: Sequence[str], x_axis: str, dpi: float, width: float) -> None:
-    """Raise UserError unless the options of a figure are ones that can be drawn."""
-    for name in formats:
-        if name not in FORMATS:
-            raise UserError(f"figure.formats: {name!r} is not allowed; choose from {', '.join(FORMATS)}")
-    if not formats:
-        raise UserError(f"figure.formats: empty; choose from {', '.join(FORMATS)}")
-    if x_axis not in X_AXES:
-        raise UserError(f"figure.x_axis: {x_axis!r} is not allowed; choose one of {', '.join(X_AXES)}")
-    if not 30 <= dpi <= 1200:
-        raise UserError(f"figure.dpi: {dpi} is not allowed; 30 to 1200 are")
-    if not 5 <= width <= 20:
-        raise UserError(f"figure.width: {width} inches is not allowed; 5 to 20 are")
-
-
-def plain_options(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `formats`, `dpi` and `width`, checked, of a mapping that may hold options of other figures."""
-    check_options(figure["formats"], "log", figure["dpi"], figure["width"])
-    return {key: figure[key] for key in ("formats", "dpi", "width")}
-
-
-def save_figure(figure: Any, folder: Path, stem: str, formats: Sequence[str], dpi: float) -> list[Path]:
+def save_figure(figure: Any, folder: Path, stem: str, look: Look) -> list[Path]:
     """Write a figure in each format, without dates or software stamps, and return the paths."""
-    metadata: dict[str, dict[str, None]] = {
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None},
-    }
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
         if harmless(text.get_text()) != text.get_text():
             text.set_text(harmless(text.get_text()))
     paths = []
-    for name in formats:
-        path = folder / f"{stem}.{name}"
+    for name in look.formats:
         drawn = io.BytesIO()
-        figure.savefig(drawn, format=name, dpi=dpi, metadata=metadata[name])
-        write_atomically(path, drawn.getbuffer())
-        paths.append(path)
+        figure.savefig(drawn, format=name, dpi=look.dpi, metadata=METADATA.get(name))
+        paths.append(folder / f"{stem}.{name}")
+        write_atomically(paths[-1], drawn.getbuffer())
     return paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.results.category_verdicts import with_distribution
 from harness.results.names import COLUMNS, NUMERIC, primary_truth, read_table, without_nulls
 from harness.results.ranking import rank_tests
+from harness.results.selection import Selection
 from harness.results.truth_scores import score_truth_rules
 from harness.runtime.provenance import read_provenance
 
@@ -21,8 +23,17 @@ OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1,
 class Results:
     """What a run of the size/power study left."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: Path, chosen: Selection | None = None) -> None:
+        self.folder, self.chosen = Path(folder), chosen or Selection()
+
+    def only(self, chosen: Selection) -> Results:
+        """Return the rows that are chosen; UserError where some were not run."""
+        chosen.check(self.table)
+        return Results(self.folder, chosen) if chosen else self
+
+    def read(self, name: str, needed: Iterable[str] = (), numbers: Iterable[str] = ()) -> DataFrame:
+        """Return a table of the folder, as far as it is chosen."""
+        return self.chosen.keep(read_table(self.folder / name, needed, numbers))
 
     def has(self, name: str) -> bool:
         """Return whether the folder has the table `name`, such as ``nulls.csv``."""
@@ -37,7 +48,7 @@ class Results:
     def table(self) -> DataFrame:
         """``size_power.csv``, at sizes under nulls with the columns of ``size_by_category.csv``."""
         table = read_table(self.folder / "size_power.csv", COLUMNS, NUMERIC)
-        return with_distribution(table, self.folder / "size_by_category.csv")
+        return self.chosen.keep(with_distribution(table, self.folder / "size_by_category.csv"))
 
     @cached_property
     def rules(self) -> DataFrame:

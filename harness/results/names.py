@@ -51,11 +51,13 @@ BALANCE_NAMES = {
     "reweighted": "reweighted",
 }
 # words in the names of tests that a reader knows in another form
+MEASURE_WORDS = {"f1": "ΔF1", "error": "ΔCerr", "precision": "Δprecision", "recall": "Δrecall"}
 WORDS = {
-    "f1": "ΔF1", "error": "ΔCerr", "mcnemar": "McNemar", "midp": "mid-p", "wald": "Wald", "bca": "BCa",
-    "t": "t", "dirichlet": "Dirichlet", "bayesian": "Bayesian", "goutte": "Goutte", "gaussier": "Gaussier",
-    "snedecor": "Snedecor", "cochran": "Cochran", "dcf": "DCF",
+    "mcnemar": "McNemar", "midp": "mid-p", "bca": "BCa", "goutte": "Goutte and", "gaussier": "Gaussier",
+    "snedecor": "Snedecor and", "cochran": "Cochran", "dcf": "DCF", "likelihood": "likelihood-",
+    "eq9": "eq. 9", "bayesian": "Bayesian", "dirichlet": "Dirichlet", "wald": "Wald", "t": "t",
 }  # fmt: skip
+FORMULAS = {"ΔF1": "$\\Delta$F$_1$", "ΔCerr": "$\\Delta$C$_{\\mathrm{err}}$"}
 TRUTH_NAMES = {
     "exact_zero": "R0 exact zero",
     "margin": "R1 margin",
@@ -217,21 +219,39 @@ def other_curves(table: DataFrame) -> list[Curve]:
 
 
 def test_name(test: str) -> str:
-    """Return the label of a test: the paper's where it has one, else the test's name.
+    """Return the label of a test: the paper's where it has one, else words of its name, the measure last.
 
     Examples
     --------
-    >>> test_name("mcnemar"), test_name("mcnemar_midp"), test_name("wald_f1")
-    ('McNemar test ΔCerr', 'McNemar mid-p', 'Wald ΔF1')
+    >>> test_name("mcnemar"), test_name("mcnemar_midp"), test_name("randomization_f1_midp")
+    ('McNemar test ΔCerr', 'McNemar mid-p', 'Randomization mid-p ΔF1')
     """
     for label, names in LEGEND:
         if test in names:
             equal_tailed = len(names) > 1 and test == names[-1]
             return f"{label}, equal-tailed" if equal_tailed else label
-    return " ".join(WORDS.get(word, word) for word in test.split("_"))
+    words = sorted(test.split("_"), key=MEASURE_WORDS.__contains__)
+    named = " ".join(MEASURE_WORDS.get(word) or WORDS.get(word, word) for word in words)
+    return named[:1].upper() + named[1:].replace("- ", "-")
 
 
 test_name.__test__ = False  # type: ignore[attr-defined]  # pytest would collect the name otherwise
+
+
+def measure_name(measure: str) -> str:
+    """Return a measure as a label has it.
+
+    >>> measure_name("f1"), measure_name("wald_cost")
+    ('ΔF1', 'wald cost')
+    """
+    return MEASURE_WORDS.get(measure, measure.replace("_", " "))
+
+
+def formula(text: str) -> str:
+    """Return a label with its measure set as a formula."""
+    for words, set_words in FORMULAS.items():
+        text = text.replace(words, set_words)
+    return text
 
 
 def primary_truth(table: DataFrame, wanted: str | None = None) -> str:

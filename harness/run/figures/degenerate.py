@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from harness.drawing.layout import Page, set_x
-from harness.drawing.panels import label_text
-from harness.drawing.style import (
-    PAPER_LOOKS,
-    draw_nominal,
-    draw_tolerance,
-    legend_handle,
-    nominal_handle,
-    tolerance_handle,
-)
+from harness.drawing.grid import Cell, Grid, Line, Row
+from harness.drawing.marks import curves, top_of
+from harness.drawing.style import LONG, SOLID, Look, level_handles, test_style
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
-from harness.results.captions import null_settings
 from harness.results.names import (
     NULL_TRUTHS,
     PAIRS,
@@ -27,21 +19,23 @@ from harness.results.names import (
     UNBALANCED,
     Curve,
     companion_curves,
+    formula,
+    measure_name,
     pair_name,
     papers_curves,
     primary_alpha,
     select,
 )
 from harness.results.truth_scores import truth_name
+from harness.run.figures.rates import ROOM, Study
+from harness.writing.prose import paragraph
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LEFT, RIGHT, GAP, HEIGHT = 0.6, 0.1, 0.16, 1.55
 SLOTS = {"error": (2, 3), "f1": (0,)}  # of the paper's legend: proportion test, the two bootstraps
-MEASURES = {"f1": "ΔF1", "error": "ΔCerr"}
-LINES: dict[str, Any] = {"accept": "-", "reject": (0, (3, 1.5))}
-CONVENTIONS = tuple(LINES)
+DASHES: dict[str, Any] = {"accept": SOLID, "reject": LONG}
+CONVENTIONS = tuple(DASHES)
 
 
 class Both(NamedTuple):
@@ -104,61 +98,58 @@ def affected_curves(table: DataFrame) -> dict[str, list[Curve]]:
     return {measure: some for measure, some in found.items() if some}
 
 
-def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], *, width: float) -> tuple[Any, str]:
-    """Return the figure (rows: measure, columns: truth; solid: accept, dashed: reject) and its caption."""
-    from matplotlib.lines import Line2D
+def can_be_drawn(table: DataFrame) -> bool:
+    """Return whether a close pair and a test that degenerate sets matter for were run."""
+    close = select(table, pair=close_pair(table), balance=UNBALANCED, kind="size")
+    return bool(shown_truths(close) and affected_curves(close))
+
+
+def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Look) -> tuple[list[Any], str]:
+    """Return sizes under both conventions: a row per measure, a column per truth, and the caption."""
+    import pandas as pd
 
     alpha, pair = primary_alpha(table), close_pair(table)
     rows = select(table, pair=pair, balance=UNBALANCED, kind="size", alpha=alpha)
     truths, groups = shown_truths(rows), affected_curves(rows)
-    sizes = sorted(float(n) for n in rows["n_documents"].unique())
-    caption = _caption(rows, provenance, pair, alpha, truths)
-    block, first = 0.22 + HEIGHT + 0.36, 0.62
-    page = Page(width, first + block * len(groups), caption)
-    curves = [curve for some in groups.values() for curve in some]
-    handles = [legend_handle(_look(curve), label_text(curve.label)) for curve in curves]
-    styles = [
-        Line2D([], [], color="0.3", linestyle=LINES[word], label=f"degenerate sets {word}ed")
-        for word in CONVENTIONS
-    ]
-    page.legend([*handles, *styles, nominal_handle(alpha), tolerance_handle()], 0.06, 3)
-    wide = (width - LEFT - RIGHT - GAP * (len(truths) - 1)) / max(len(truths), 1)
-    for row, (measure, some) in enumerate(groups.items()):
-        for column, truth in enumerate(truths):
-            axes = page.axes(LEFT + column * (wide + GAP), first + row * block + 0.22, wide, HEIGHT)
-            axes.set_ylim(0, 1)
-            set_x(axes, sizes, "log", digits=(1, 3))
-            draw_tolerance(axes, alpha)
-            draw_nominal(axes, alpha)
-            for curve in some:
-                _draw(axes, select(rows, truth=truth, test=curve.test), curve, provenance)
-            axes.set_title(f"{MEASURES[measure]}: {truth_name(truth)}", loc="left", fontsize=7.5, pad=3)
-            axes.tick_params(labelsize=6.3, labelleft=column == 0)
-            if column == 0:
-                axes.set_ylabel("$\\alpha_{\\mathrm{true}}$", labelpad=2)
-            if row == len(groups) - 1:
-                axes.set_xlabel("evaluation set size N", labelpad=1, fontsize=7)
-    return page.figure, caption
+    both = pd.concat(
+        _tidy(select(rows, truth=truth, test=curve.test), run_convention(provenance, curve.test))
+        for truth in truths
+        for some in groups.values()
+        for curve in some
+    ).reset_index(drop=True)
+    made = []
+    for measure, some in groups.items():
+        lines = [_line(curve, word) for curve in some for word in CONVENTIONS]
+        top = top_of(both[both["measure"] == measure], 1.6 * alpha)
+        cells = [Cell(truth_name(truth), {"truth": truth, "measure": measure}) for truth in truths]
+        made.append(Row(cells, lines, top, formula(measure_name(measure))))
+    caption = paragraph(
+        ROOM, "degenerate", pair=pair_name(pair), alpha=alpha,
+        told=_proportion(rows, provenance, truths)[:1],
+    )  # fmt: skip
+    axis, handles = Study(both, "").sizes(), level_handles(alpha)
+    grid = Grid(both, axis, made, "rejected", curves(alpha), handles, shape=0.6, caption=caption)
+    return grid.pages(look), caption
 
 
-def _look(curve: Curve) -> Any:
-    look = PAPER_LOOKS[curve.slot]._replace(line="-")
-    return look._replace(filled=False, width=0.8, opacity=0.6) if curve.companion else look
+def _line(curve: Curve, word: str) -> Line:
+    style = test_style(curve.test)._replace(dashes=DASHES[word])
+    label = f"{formula(curve.label)}, {word}ed"
+    return Line(f"{curve.test}:{word}", label, style, {"test": curve.test, "convention": word}, False)
 
 
-def _draw(axes: Any, points: DataFrame, curve: Curve, provenance: Mapping[str, Any]) -> None:
-    if points["rate"].notna().sum() == 0:
-        return
-    both, look = both_conventions(points, run_convention(provenance, curve.test)), _look(curve)
-    for word, line in LINES.items():
-        axes.plot(
-            both.n_documents, both.rates[word], color=look.color, linestyle=line, linewidth=look.width,
-            marker=look.marker, markersize=3.1, markerfacecolor=look.color if look.filled else "white",
-            markeredgewidth=0.7, alpha=look.opacity, gid=f"line:{curve.test}:{word}", zorder=3,
-        )  # fmt: skip
-        axes.vlines(
-            both.n_documents, both.lows[word], both.highs[word], color=look.color, linewidth=0.8, zorder=2
+def _tidy(points: DataFrame, convention: str) -> DataFrame:
+    """Return the points of a test twice, once for each convention."""
+    import pandas as pd
+
+    points = points[points["rate"].notna()]
+    both = both_conventions(points, convention)
+    return pd.concat(
+        points.assign(
+            convention=word, rate=both.rates[word], mc_low=both.lows[word], mc_high=both.highs[word]
         )
+        for word in CONVENTIONS
+    )
 
 
 def figure_1d(table: DataFrame, provenance: Mapping[str, Any]) -> str:
@@ -195,27 +186,6 @@ def _explains(both: Both, alpha: float) -> str:
         "rejecting degenerate sets could explain it, if that was done for this one test; its mean size would "
         f"then lie above 1.2 alpha up to N = {last:g} of those that were run."
     )
-
-
-def _caption(
-    rows: DataFrame, provenance: Mapping[str, Any], pair: str, alpha: float, truths: list[str]
-) -> str:
-    parts = [
-        f"Degenerate sets: {pair_name(pair)}, natural (unbalanced) categories, alpha = {alpha:g}. A set is "
-        "degenerate for a test whose statistic is 0/0 on it: for the bootstraps where every replicate has a "
-        "difference of 0, for the proportion test where neither classifier errs. Solid: such a set is not "
-        "rejected; dashed: it is; the curves differ by the share of such sets. "
-        "A column per truth: populations in which H0 holds exactly, and the rule of figures 1 and "
-        "2 where it was run. Bars: Monte Carlo interval.",
-        *null_settings(provenance, rows),
-    ]
-    closing = [
-        f"At N = {both.n_documents[0]:g} the proportion test rejects {both.rates['accept'][0]:.3f} of "
-        f"the sets with degenerate sets accepted and {both.rates['reject'][0]:.3f} with them rejected "
-        f"({truth_name(truth)})."
-        for truth, both in _proportion(rows, provenance, truths)[:1]
-    ]
-    return " ".join([*parts, *closing])
 
 
 def _proportion(rows: DataFrame, provenance: Mapping[str, Any], truths: list[str]) -> list[tuple[str, Both]]:

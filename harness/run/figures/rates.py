@@ -1,0 +1,340 @@
+"""Rates of rejection against N, prevalence, the level or the distance from H0, in rows and columns of panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from harness.drawing.grid import Cell, Grid, Line, Row, Space
+from harness.drawing.layout import Axis
+from harness.drawing.marks import count_categories, count_handles, curves, top_of
+from harness.drawing.style import (
+    GREY,
+    NOMINAL_LINE,
+    TOLERANCE,
+    level_handles,
+    numbered_style,
+    patch,
+    test_style,
+)
+from harness.results import captions, names
+from harness.results.names import REWEIGHTED, Curve, Panel, formula, select
+from harness.results.truth_scores import truth_name
+from harness.writing.prose import paragraph
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from harness.drawing.style import Look
+
+Pages = tuple[list[Any], str]
+ROOM = "run/figures"
+OTHER_MEASURES = "other measures"
+MEASURES = ("f1", "error")
+PATH_COLUMNS = (
+    "pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate", "mc_low",
+    "mc_high", "n_categories", "n_sets",
+)  # fmt: skip
+# families of tests, in the order of their rows: heading, beginnings of the tests' names
+PAPERS = "The paper's tests"
+FAMILIES = (
+    ("McNemar's and randomization tests", ("mcnemar", "randomization", "sign")),
+    ("Large-sample tests", ("wald", "likelihood_ratio", "score", "snedecor")),
+    ("Other bootstrap intervals", ("bootstrap",)),
+    ("Posterior tests", ("dirichlet", "bayesian", "goutte_gaussier_paired", "dcf")),
+    ("Tests that ignore the pairing", ("unpaired", "goutte_gaussier_f1", "proportion")),
+)
+MOST_CURVES = 6
+
+
+class Study(NamedTuple):
+    """A table of rates, the truth that it is shown under, and how N and missing points are drawn."""
+
+    table: DataFrame
+    truth: str
+    x_axis: str = "log"
+    minus_one: bool = False
+
+    def rows(self, **equal: Any) -> DataFrame:
+        """Return rows under the truth; with `minus_one` those without a category are at -1, as in the paper."""
+        rows = select(self.table, truth=self.truth, **equal)
+        if not self.minus_one:
+            return rows
+        none = rows["n_categories"] == 0
+        return rows.assign(
+            rate=rows["rate"].mask(none, -1.0), n_categories=rows["n_categories"].mask(none, 99)
+        )
+
+    def label(self, kind: str) -> str:
+        """Return the label of the y axis."""
+        size = "size" if self.truth in names.NULL_TRUTHS else "$\\alpha_{\\mathrm{true}}$"
+        return size if kind == "size" else "power"
+
+    def sizes(self) -> Axis:
+        """Return the axis of N."""
+        return Axis("n_documents", "set size N", _values(self.table["n_documents"]), self.x_axis)
+
+
+def _values(column: Any) -> list[float]:
+    return sorted(float(value) for value in column.dropna().unique())
+
+
+def measures_run(table: DataFrame) -> list[str]:
+    """Return the groups of measures that get a figure: f1, error, and all others in one."""
+    run = [str(name) for name in table["measure"].unique()]
+    found = [name for name in MEASURES if name in run]
+    return [*found, OTHER_MEASURES] if set(run) - set(found) else found
+
+
+def of_measure(table: DataFrame, group: str) -> DataFrame:
+    """Return the rows of a group of measures."""
+    return table[~table["measure"].isin(MEASURES) if group == OTHER_MEASURES else table["measure"] == group]
+
+
+def panels_of(table: DataFrame) -> list[Panel]:
+    """Return the panels of a table: the paper's four where they were run, then any others."""
+    return [panel for panel in names.all_panels(table) if len(names.select_panel(table, panel))]
+
+
+def lines_of(some: Sequence[Curve]) -> list[Line]:
+    """Return curves with the style that their test has everywhere."""
+    return [
+        Line(curve.test, formula(curve.label), test_style(curve.test, place), {"test": curve.test}, not curve.companion)
+        for place, curve in enumerate(some)
+    ]
+
+
+def families(table: DataFrame) -> list[tuple[str, list[Line]]]:
+    """Return the families of the tests in a table, the paper's own first, at most six curves each."""
+    papers = lines_of([*names.papers_curves(table), *names.companion_curves(table)])
+    grouped: dict[str, list[Curve]] = {}
+    several = table["measure"].nunique() > 1
+    measure_of = dict(table[["test", "measure"]].drop_duplicates().itertuples(index=False))
+    for curve in names.other_curves(table):
+        heading = family(curve.test)
+        if several:
+            heading += f", {formula(names.measure_name(str(measure_of[curve.test])))}"
+        grouped.setdefault(heading, []).append(curve)
+    found = [(PAPERS, papers)] if papers else []
+    for heading in sorted(grouped, key=_place):
+        lines = lines_of(grouped[heading])
+        found += [
+            (heading, lines[start : start + MOST_CURVES]) for start in range(0, len(lines), MOST_CURVES)
+        ]
+    return found
+
+
+def family(test: str) -> str:
+    """Return the heading under which a test that the paper does not have is drawn.
+
+    >>> family("mcnemar_midp"), family("mine")
+    ("McNemar's and randomization tests", 'Other tests')
+    """
+    return next((heading for heading, starts in FAMILIES if test.startswith(starts)), "Other tests")
+
+
+def _place(heading: str) -> int:
+    order = [name for name, _ in FAMILIES]
+    return next((place for place, name in enumerate(order) if heading.startswith(name)), len(order))
+
+
+def where(panel: Panel) -> dict[str, str]:
+    """Return the columns that make a panel."""
+    return {"pair": panel.pair, "balance": panel.balance}
+
+
+def row_top(rows: DataFrame, lines: Sequence[Line], kind: str, alpha: float) -> float:
+    """Return the upper end of a row's axes: 1 for power, for sizes what its tests need."""
+    if kind == "power":
+        return 1.0
+    return top_of(rows[rows["test"].isin([line.name for line in lines])], 1.6 * alpha)
+
+
+def rate_handles(rows: DataFrame, kind: str, alpha: float) -> list[Any]:
+    """Return what stands in a legend beside the tests."""
+    band = patch("band over categories", "0.45", alpha=0.25)
+    level = level_handles(alpha) if kind == "size" else []
+    return [*level, band, *count_handles(list(rows["measure"].unique()))]
+
+
+def panel_figure(
+    study: Study, panels: list[Panel], papers: list[Curve], look: Look, *, kind: str, alpha: float
+) -> Pages:
+    """Return size or power against N: a row per balance, a column per pair, and the caption."""
+    lines = lines_of(papers)
+    tests = [line.name for line in lines]
+    rows = study.rows(kind=kind, alpha=alpha)
+    rows = rows[rows["test"].isin(tests)]
+    shown = [panel for panel in panels if panel.balance]
+    made = []
+    for balance in dict.fromkeys(panel.kind for panel in shown):
+        cells = [
+            Cell(panel.title, where(panel), "" if panel.balance else "not run")
+            for panel in panels
+            if panel.kind == balance and panel.pair in {one.pair for one in shown}
+        ]
+        inside = rows[rows["balance"].isin([panel.balance for panel in shown if panel.kind == balance])]
+        top = row_top(inside, lines, kind, alpha)
+        bottom = -1.08 if study.minus_one and (inside["rate"] == -1).any() else 0.0
+        made.append(Row(cells, lines, top, bottom=bottom))
+    caption = _caption(
+        "panels", study, kind, alpha, rows, panels=shown, minus_one=study.minus_one,
+        missing=[panel.letter for panel in panels if not panel.balance],
+        unions=any(panel.balance in ("meta", "meta_or") for panel in panels),
+    )  # fmt: skip
+    return _rates_grid(study, rows, made, kind, alpha, caption).pages(look), caption
+
+
+def family_figure(study: Study, panels: list[Panel], look: Look, *, kind: str, alpha: float) -> Pages:
+    """Return size or power against N: a row per family of tests, a column per panel, and the caption."""
+    rows = study.rows(kind=kind, alpha=alpha)
+    made = [
+        Row([Cell(panel.title, where(panel)) for panel in panels], lines, row_top(rows, lines, kind, alpha), heading)
+        for heading, lines in families(rows)
+    ]
+    caption = _caption("families", study, kind, alpha, rows)
+    return _rates_grid(study, rows, made, kind, alpha, caption).pages(look), caption
+
+
+def _rates_grid(
+    study: Study, rows: DataFrame, made: list[Row], kind: str, alpha: float, caption: str
+) -> Grid:
+    return Grid(
+        rows, study.sizes(), made, study.label(kind), curves(alpha if kind == "size" else None),
+        rate_handles(rows, kind, alpha), count_categories, caption=caption,
+    )  # fmt: skip
+
+
+def _caption(name: str, study: Study, kind: str, alpha: float, rows: DataFrame, **more: Any) -> str:
+    is_null = study.truth in names.NULL_TRUTHS
+    reading = captions.truth_sentences(study.truth)
+    reading = [captions.ON_REAL_PAIRS] if is_null and kind == "power" else reading
+    measures = [names.measure_name(str(measure)) for measure in rows["measure"].unique()]
+    return paragraph(
+        ROOM, name, kind=kind, alpha=alpha, reading=reading, is_null=is_null, measures=measures, **more
+    )
+
+
+def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pages:
+    """Return the actual rate against the nominal level under ``exact_null`` near N = 1000, on log axes."""
+    n_documents = names.reference_size(table)
+    rows = select(table, kind="size", n_documents=n_documents)
+    rows = rows.assign(rate=rows["rate"].where(rows["rate"] > 0))
+    levels = _values(rows["alpha"])
+    ends = np.array([levels[0] / 1.15, levels[-1] * 1.15])
+    draw_curves = curves(None)
+
+    def draw(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
+        """Draw rates against levels over the line on which the two are equal."""
+        axes.fill_between(ends, 0.8 * ends, 1.2 * ends, color=TOLERANCE, linewidth=0, zorder=-1)
+        axes.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="nominal")
+        draw_curves(axes, part, row, space)
+
+    made = [
+        Row([Cell(panel.title, where(panel)) for panel in panels], _without_bands(lines),
+            min(1.0, levels[-1] * 2), heading, levels[0] / 3)
+        for heading, lines in families(rows)
+    ]  # fmt: skip
+    caption = paragraph(
+        ROOM, "calibration", n_documents=n_documents, rows=rows[rows["rate"].notna()],
+        reading=captions.truth_sentences("exact_null"), alpha=names.primary_alpha(rows),
+    )  # fmt: skip
+    line = level_handles(0.05)[1:]
+    grid = Grid(
+        rows, Axis("alpha", "nominal level", levels), made, "actual rate", draw, line, y_log=True,
+        empty="no rate above 0", caption=caption,
+    )  # fmt: skip
+    return grid.pages(look), caption
+
+
+def _without_bands(lines: Sequence[Line]) -> list[Line]:
+    return [line._replace(band=False) for line in lines]
+
+
+def path_figure(path: DataFrame, panels: list[Panel], look: Look) -> Pages:
+    """Return power against the distance h from H0, with that of a z test, a row per N and family."""
+    from scipy import stats
+
+    alpha = names.primary_alpha(path)
+    rows = select(path, alpha=alpha).assign(n_dead=0)
+    axis = Axis("h", "distance h from H0", _values(rows["h"]), "linear")
+    h = np.linspace(*axis.values[:: len(axis.values) - 1], 80)
+    cut = stats.norm.ppf(1 - alpha / 2)
+    ideal = stats.norm.sf(cut - h) + stats.norm.cdf(-cut - h)
+    draw_curves = curves(None)
+
+    def draw(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
+        """Draw power against h over that of the z test."""
+        axes.plot(h, ideal, color="0.75", linewidth=2.2, zorder=0, gid="ideal")
+        draw_curves(axes, part, row, space)
+
+    made = []
+    for n_documents in _values(rows["n_documents"]):
+        part = rows[rows["n_documents"] == n_documents]
+        cells = [Cell(panel.title, where(panel) | {"n_documents": n_documents}) for panel in panels]
+        made += [
+            Row(cells, _without_bands(lines), 1.0, f"{heading}, N = {n_documents:g}")
+            for heading, lines in families(part)
+        ]
+    caption = paragraph(ROOM, "path", alpha=alpha, far=rows[rows["h"] == max(axis.values)])
+    handles = [patch("z test with known variance", "0.75"), *count_handles(list(rows["measure"].unique()))[:-1]]
+    grid = Grid(rows, axis, made, "power", draw, handles, count_categories, caption=caption)
+    return grid.pages(look), caption
+
+
+def prevalence_figure(study: Study, look: Look) -> Pages:
+    """Return size and power against prevalence, from the reweighted populations: a column per N."""
+    alpha = names.primary_alpha(study.table)
+    rows = study.rows(balance=REWEIGHTED, alpha=alpha)
+    rows = rows[rows["prevalence"].notna()]
+    some = [*names.papers_curves(rows), *names.companion_curves(rows)] or names.other_curves(rows)[:MOST_CURVES]
+    lines = lines_of(some)
+    rows = rows[rows["test"].isin([line.name for line in lines])]
+    axis = Axis("prevalence", "prevalence", _values(rows["prevalence"]))
+    sizes = sorted({int(rows["n_documents"].min()), names.reference_size(rows), int(rows["n_documents"].max())})
+    made = []
+    for pair in map(str, rows["pair"].unique()):
+        for kind in ("size", "power"):
+            part = select(rows, pair=pair, kind=kind)
+            cells = [
+                Cell(f"N = {n}", {"pair": pair, "kind": kind, "n_documents": n}) for n in sizes
+            ]
+            top = row_top(part[part["n_documents"].isin(sizes)], lines, kind, alpha)
+            made.append(Row(cells, lines, top, f"{names.pair_name(pair)}: {kind}"))
+    caption = _caption("prevalence", study, "size", alpha, rows)
+    draw_size, draw_power = curves(alpha), curves(None)
+
+    def draw(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
+        """Draw the level in panels of size alone."""
+        (draw_size if row.title.endswith("size") else draw_power)(axes, part, row, space)
+
+    grid = Grid(
+        rows, axis, made, "rejected", draw, rate_handles(rows, "size", alpha), count_categories,
+        caption=caption,
+    )  # fmt: skip
+    return grid.pages(look), caption
+
+
+def truth_figure(study: Study, look: Look) -> Pages:
+    """Return sizes under every truth rule: a row per panel, a column per test, a curve per rule."""
+    table = names.without_nulls(study.table)
+    alpha = names.primary_alpha(table)
+    rows = select(table, kind="size", alpha=alpha).assign(mc_low=np.nan, mc_high=np.nan)
+    some = names.papers_curves(table) or names.other_curves(table)[:4]
+    lines = [
+        Line(truth, truth_name(truth), numbered_style(place), {"truth": truth}, False)
+        for place, truth in enumerate(map(str, table["truth"].unique()))
+    ]
+    rows = rows[rows["test"].isin([curve.test for curve in some])]
+    made = []
+    for panel in names.all_panels(table):
+        part = names.select_panel(rows, panel)
+        cells = [Cell(formula(curve.label), where(panel) | {"test": curve.test}) for curve in some]
+        made.append(Row(cells, lines, top_of(part, 2 * alpha), panel.title))
+    caption = paragraph(ROOM, "truths", alpha=alpha)
+    grid = Grid(
+        rows, study.sizes(), made, study.label("size"), curves(alpha), level_handles(alpha), caption=caption
+    )
+    return grid.pages(look), caption
