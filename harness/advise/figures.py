@@ -1,6 +1,9 @@
-"""Figures of the advice: every test's size here, and the power of the recommended one."""
+"""The two figures of advice: size of every test, and power of the recommended one."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,108 +11,98 @@ import numpy as np
 import pandas as pd
 
 from harness.advise.report import Tables, name_measure
-from harness.drawing.style import (
-    NOMINAL_LINE,
-    PAPER_LOOKS,
-    TOLERANCE,
-    LineLook,
-    figure_style,
-    legend_handle,
-    nominal_handle,
-    other_look,
-    save_figure,
-)
-from harness.writing.captions import write_captions
+from harness.drawing.grid import Cell, Grid, Line, Row, Space, in_rows, named_row
+from harness.drawing.layout import Axis
+from harness.drawing.marks import draw_curves
+from harness.drawing.save import draw
+from harness.drawing.style import GREY, NOMINAL_LINE, Look, draw_level, level_handles, numbered_style
+from harness.results.names import formula, test_name
 from harness.writing.prose import paragraph
 
-SIZES, POWER = "figure_advice_sizes", "figure_advice_power"
-COLUMNS = 2
 CHOSEN = "#d0103a"
-LEVEL: dict[str, Any] = {"color": "0.35", "linewidth": 0.8, "linestyle": NOMINAL_LINE, "zorder": 0}
 
 
 def draw_advice(
     folder: Path, tables: Tables, figure: Mapping[str, Any], n_items: int, alpha: float, measure: str
 ) -> list[Path]:
     """Draw both figures from tables as the CSVs hold them, and write their captions."""
-    named = name_measure(measure)
+    shown = {"n_items": n_items, "alpha": alpha, "measure": name_measure(measure)}
+    chosen = tables["recommendations"].set_index(["pair", "n_documents"])["test"]
+    builds = {
+        "figure_advice_sizes": partial(sizes_figure, tables["sizes"], chosen, shown),
+        "figure_advice_power": partial(power_figure, tables["power"], chosen, shown),
+    }
+    return draw(folder, builds, Look.of(figure))
+
+
+def _cells(table: pd.DataFrame) -> list[Cell]:
+    """Return a panel for each pair."""
+    return [Cell(pair.replace("_", " "), {"pair": pair}) for pair in map(str, table["pair"].unique())]
+
+
+def sizes_figure(
+    table: pd.DataFrame, chosen: pd.Series[str], shown: Mapping[str, Any], look: Look
+) -> tuple[list[Any], str]:
+    """Return the size of every test at the file's own number of items: a panel a pair, a line a test."""
+    alpha, n_items = shown["alpha"], shown["n_items"]
+    sizes = table[table["n_documents"] == n_items].reset_index(drop=True)
+    tests = [str(test) for test in sizes["test"].unique()]
+    names = [formula(test_name(test)) for test in tests]
+
+    def draw_sizes(axes: Any, own: pd.DataFrame, row: Row, space: Space) -> None:
+        """Draw the size of each test with its two intervals."""
+        draw_level(axes, alpha, along="x")
+        for one in own.to_dict("records"):
+            place = tests.index(one["test"])
+            color = CHOSEN if chosen[one["pair"], n_items] == one["test"] else "0.25"
+            for low, high, style in (("range_low", "range_high", {"linewidth": 5, "alpha": 0.25}),
+                                     ("mc_low", "mc_high", {"linewidth": 1})):  # fmt: skip
+                axes.plot([one[low], one[high]], [place] * 2, color=color, **style)
+            axes.plot(one["size"], place, "o", color=color, gid=f"points:{one['test']}")
+
+    top = max(2 * alpha, 1.1 * float(np.nanmax(sizes[["mc_high", "range_high"]].to_numpy())))
+    axis = Axis("size", f"size ({n_items:,} items)", scale="linear", ends=(0.0, top))
+    caption = paragraph("advise", "sizes_caption", **shown)
+    rows = [named_row(cells, names) for cells in in_rows(_cells(sizes), look, names)]
+    grid = Grid(sizes, axis, rows, "", draw_sizes, _size_handles(alpha), names=names, caption=caption)
+    return grid.pages(look), caption
+
+
+def _size_handles(alpha: float) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    def line(label: str, **style: Any) -> Any:
+        return Line2D([], [], label=label, **{"color": "0.25", **style})
+
+    return [
+        line("recommended test", color=CHOSEN, marker="o"),
+        line("95 % interval", linewidth=1, marker="o"),
+        line("over populations near the file", linewidth=5, alpha=0.25),
+        *level_handles(alpha),
+    ]
+
+
+def power_figure(
+    table: pd.DataFrame, chosen: pd.Series[str], shown: Mapping[str, Any], look: Look
+) -> tuple[list[Any], str]:
+    """Return the power of the recommended test against the true difference: a curve per number of items."""
     keys = ["pair", "n_documents"]
-    chosen = tables["recommendations"].set_index(keys)["test"].to_dict()
-    sizes, power = tables["sizes"], tables["power"]
-    pairs = list(dict.fromkeys(sizes["pair"]))
-    sizes = sizes[sizes["n_documents"] == n_items]
-    recommended = power[[chosen[tuple(key)] == test for *key, test in power[[*keys, "test"]].to_numpy()]]
-    numbers = sorted(int(n) for n in power["n_documents"].unique())
-    with figure_style():
-        drawn, panels = _panels(pairs, sizes, figure["width"], 0.6 + 0.22 * sizes["test"].nunique())
-        for panel, pair, own in panels:
-            _draw_sizes(panel, own, chosen[pair, n_items], alpha)
-        drawn.supxlabel(f"share of sets on which the test rejects a true hypothesis ({n_items:,} items)")
-        drawn.legend(handles=[nominal_handle(alpha)], loc="outside upper right", frameon=False)
-        paths = save_figure(drawn, folder, SIZES, figure["formats"], figure["dpi"])
-        drawn, panels = _panels(pairs, recommended, figure["width"], 2.1)
-        for panel, _, own in panels:
-            _draw_power(panel, own, numbers)
-        drawn.supxlabel(f"true difference in {named}")
-        drawn.supylabel("power")
-        handles = [legend_handle(_look(place), f"{n:,} items") for place, n in enumerate(numbers)]
-        drawn.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
-        paths += save_figure(drawn, folder, POWER, figure["formats"], figure["dpi"])
-    shown = {"n_items": n_items, "alpha": alpha, "measure": named}
-    captions = {SIZES: "sizes_caption", POWER: "power_caption"}
-    write_captions(folder, {stem: paragraph("advise", name, **shown) for stem, name in captions.items()})
-    return paths
+    own = [chosen[tuple(key)] == test for *key, test in table[[*keys, "test"]].to_numpy()]
+    power = table[own].rename(columns={"power": "rate"}).reset_index(drop=True)
+    lines = [
+        Line(str(n), f"{n:,} items", numbered_style(place), {"n_documents": n})
+        for place, n in enumerate(sorted(int(n) for n in power["n_documents"].unique()))
+    ]
+    d = power["difference"]
+    label = f"true difference in {shown['measure']}"
+    axis = Axis("difference", label, ends=(float(d.min()) / 1.2, float(d.max()) * 1.2))
 
+    def draw_power(axes: Any, rows: pd.DataFrame, row: Row, space: Space) -> None:
+        """Draw power over the line at 80 %."""
+        axes.axhline(0.8, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0)
+        draw_curves(axes, rows, row, space)
 
-def _panels(
-    pairs: Sequence[str], table: pd.DataFrame, width: float, height: float
-) -> tuple[Any, list[tuple[Any, str, pd.DataFrame]]]:
-    from matplotlib.figure import Figure
-
-    columns = min(COLUMNS, len(pairs))
-    rows = -(-len(pairs) // columns)
-    figure = Figure(figsize=(width, 0.7 + rows * height), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for panel in panels[len(pairs) :]:
-        panel.set_visible(False)
-    found = [(panel, pair, table[table["pair"] == pair]) for panel, pair in zip(panels, pairs, strict=False)]
-    for panel, pair, _ in found:
-        panel.set_title(pair.replace("_", " "), fontsize="medium")
-    return figure, found
-
-
-def _look(place: int) -> LineLook:
-    return PAPER_LOOKS[place] if place < len(PAPER_LOOKS) else other_look(place)
-
-
-def _draw_sizes(panel: Any, own: pd.DataFrame, chosen: str, alpha: float) -> None:
-    panel.axvspan(0.8 * alpha, 1.2 * alpha, color=TOLERANCE, linewidth=0, zorder=-1)
-    panel.axvline(alpha, **LEVEL)
-    for place, row in enumerate(own.to_dict("records")):
-        color = CHOSEN if row["test"] == chosen else "0.25"
-        panel.plot([row["range_low"], row["range_high"]], [place] * 2, color=color, alpha=0.25, linewidth=5)
-        panel.plot([row["mc_low"], row["mc_high"]], [place] * 2, color=color, linewidth=1)
-        panel.plot(row["size"], place, "o", color=color, markersize=3.5)
-    panel.set_yticks(range(len(own)), [name.replace("_", " ") for name in own["test"]])
-    panel.set_ylim(len(own) - 0.4, -0.6)
-    highest = float(np.nanmax(own[["mc_high", "range_high"]].to_numpy()))
-    panel.set_xlim(0, max(2 * alpha, 1.1 * highest))
-
-
-def _draw_power(panel: Any, power: pd.DataFrame, numbers: Sequence[int]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for place, n in enumerate(numbers):
-        look = _look(place)
-        own = power[power["n_documents"] == n].sort_values("h")
-        bars = np.abs(own[["mc_low", "mc_high"]].to_numpy() - own[["power"]].to_numpy()).T
-        panel.errorbar(
-            own["difference"], own["power"], yerr=bars, color=look.color, marker=look.marker, markersize=3,
-            linewidth=1, elinewidth=0.6, linestyle=look.line,
-        )  # fmt: skip
-    panel.axhline(0.8, **LEVEL)
-    panel.set_xscale("log")
-    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6f}".rstrip("0")))
-    panel.xaxis.set_minor_formatter(NullFormatter())
-    panel.set_ylim(-0.02, 1.02)
+    caption = paragraph("advise", "power_caption", **shown)
+    made = [Row(cells, lines, 1.0) for cells in in_rows(_cells(power), look)]
+    grid = Grid(power, axis, made, "power", draw_power, empty="power cannot be told", caption=caption)
+    return grid.pages(look), caption

@@ -17,8 +17,8 @@ from harness.advise.needed import deviations, tabulate_needs
 from harness.advise.points import Pair, Question, StageRun, judge_pair, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
 from harness.advise.recommend import Recommendation, choose_tests
-from harness.drawing.style import plain_options
 from harness.evaluation.rates import write_table
+from harness.results.selection import check_no_choice
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock, check_finished, read_provenance
 from harness.runtime.run_folder import Say, open_run
@@ -60,7 +60,7 @@ def advise(
         with run.clock.stage("tables, figures and summary"):
             for name, table in tables.items():
                 write_table(table, out / f"{name}.csv")
-            drawn = _draw(out, shown, figure)
+            drawn = _draw(out, shown, figure, out / "figures")
             found = [
                 *(f"Note: {warning}" for warning in outcomes.warnings),
                 *report.findings(tables, outcomes.systems, question.difference, **shown),
@@ -125,18 +125,19 @@ def judge_file(pairs: Sequence[Pair], tests: Sequence[str], measure: str, questi
     return table
 
 
-def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
+def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
     """Draw the figures of finished advice again, from its tables; None where `folder` holds none."""
     facts = read_provenance(folder)
     if facts is None or "predictions" not in facts:
         return None
     check_finished(folder, facts)
-    return _draw(folder, facts["shown"], plain_options(figure))
+    check_no_choice(figure, "advice")
+    return _draw(folder, facts["shown"], figure, out)
 
 
-def _draw(folder: Path, shown: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:
+def _draw(folder: Path, shown: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
     """Draw from the CSVs, in the run too: what is drawn again is then the same to the last byte."""
     tables = {
         name: from_csv(read_regular(folder / f"{name}.csv")) for name in ("sizes", "power", "recommendations")
     }
-    return draw_advice(folder / "figures", tables, figure, **shown)
+    return draw_advice(out, tables, figure, **shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,12 +13,12 @@ from harness.category_sets import expected
 from harness.category_sets.figures import bias_figure, histogram_figure
 from harness.category_sets.table3 import PUBLISHED
 from harness.category_sets.variants import KEY, METHODS, Variant, records, variants_of
-from harness.drawing.style import figure_style, plain_options, save_figure
+from harness.drawing.save import Build, draw
+from harness.drawing.style import Look
 from harness.results.captions import SIGN, corpus_notes, corpus_sentence
 from harness.results.names import read_table
 from harness.runtime.provenance import read_provenance
 from harness.writing import report
-from harness.writing.captions import write_captions
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets
 
@@ -47,21 +48,14 @@ def read_tables(out: Path) -> Tables:
     return Tables(*read)
 
 
-def draw_figures(out: Path, figure: Mapping[str, Any]) -> list[Path]:
-    """Draw both figures of a finished run and write their captions."""
-    options, tables = plain_options(figure), read_tables(out)
-    setting, width = _setting(read_provenance(out) or {}), options.pop("width")
-    drawn, captions = [], {}
-    with figure_style():
-        figures = {"calibration": bias_figure(tables.calibration, setting, width)}
-        if len(tables.histograms):
-            first = {"figure1": histogram_figure(tables.table3, tables.histograms, setting, width)}
-            figures = first | figures
-        for stem, (made, caption) in figures.items():
-            drawn += save_figure(made, out / "figures", stem, **options)
-            captions[stem] = caption
-    write_captions(out / "figures", captions)
-    return drawn
+def draw_figures(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path]:
+    """Draw both figures of a finished run to `out` and write their captions."""
+    tables, setting = read_tables(folder), _setting(read_provenance(folder) or {})
+    builds: dict[str, Build] = {}
+    if len(tables.histograms):
+        builds["figure1"] = partial(histogram_figure, tables.table3, tables.histograms, setting)
+    builds["calibration"] = partial(bias_figure, tables.calibration, setting)
+    return draw(out, builds, Look.of(figure))
 
 
 def write_summary(out: Path, facts: Mapping[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.measures import check_measure
 from harness.outcomes import Population, count_outcomes, write_outcomes
+from harness.results.selection import check_no_choice
 from harness.run import training
 from harness.run.study import Source, prepare
 from harness.run.training import NATURAL, Job, Trained
@@ -57,7 +58,7 @@ def run_category_sets(job: Job) -> None:
         for stem, table in resample(job, true, test, sets, run.clock).items():
             write_table(table, out / f"{stem}.csv")
         with run.clock.stage("figures and summary"):
-            drawn = draw_figures(out, job.figure)
+            drawn = draw_figures(out, job.figure, out / "figures")
             found = write_summary(out, run.facts)
         run.tell(drawn, found)
 
@@ -159,6 +160,9 @@ def decide_both(job: Job, source: Source, pair: tuple[str, str, str], run: RunFo
     return codes[:n_true], codes[n_true:]
 
 
-def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
+def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
     """Draw the figures of a finished run again, from its tables; None where `folder` holds none."""
-    return draw_figures(folder, figure) if (folder / "table3.csv").is_file() else None
+    if not (folder / "table3.csv").is_file():
+        return None
+    check_no_choice(figure, "category sets")
+    return draw_figures(folder, figure, out)

@@ -263,13 +263,13 @@ def _figures(cfg: Any) -> None:
     from harness.runtime.provenance import read_provenance
     from harness.writing.page import refresh_page
 
-    folder, figure, workers = figure_arguments(cfg)
+    folder, out, figure, workers = figure_arguments(cfg)
     facts = read_provenance(folder) or {}
     module = next((name for key, name in REDRAW.items() if key in facts), None)
     try:
-        drawn = None if module is None else importlib.import_module(module).redraw(folder, figure)
-        drawn = study.redraw(folder, figure=figure, workers=workers) if drawn is None else drawn
-        page = refresh_page(folder)
+        drawn = None if module is None else importlib.import_module(module).redraw(folder, figure, out)
+        drawn = study.redraw(folder, figure, out, workers=workers) if drawn is None else drawn
+        page = refresh_page(folder) if out == folder / "figures" else None
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"from={folder}: provenance.json or a table there is damaged ({reason})") from error

@@ -68,22 +68,30 @@ def _shell(checked: settings.Kept, cfg: DictConfig) -> dict[str, Any]:
     }
 
 
-def figure_arguments(cfg: DictConfig) -> tuple[Path, dict[str, Any], Any]:
-    """Return the folder, the options of its figures and the workers of ``harness figures``."""
+def figure_arguments(cfg: DictConfig) -> tuple[Path, Path, dict[str, Any], Any]:
+    """Return a run's folder, that of the figures, their options and the workers of ``harness figures``."""
     checked, plain = check("figures", cfg)
-    return Path(checked.source), plain["figure"], build(cfg, "parallel")
+    folder = Path(checked.source)
+    out = folder / "figures" if checked.out is None else Path(checked.out)
+    return folder, out, plain["figure"], build(cfg, "parallel")
 
 
 def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.collect.spread.collect_runs` for ``harness collect``."""
+    from harness.collect.swept import Sweep
+
     checked, plain = check("collect", cfg)
     folder, over = Path(checked.source), checked.spread
+    sweep = None
+    if checked.x is not None:
+        sweep = Sweep(checked.x, checked.hue, checked.panel, checked.over)
     return {
         "folder": folder,
         "table": checked.table,
         "to": None if checked.to is None else Path(checked.to),
         "over": over,
         "spread_to": Path(checked.spread_to or folder / f"spread_{over}"),
+        "sweep": sweep,
         "figure": plain["figure"],
     }
 

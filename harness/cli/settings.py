@@ -15,9 +15,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pydantic import model_validator as on_model
 from pydantic_core import PydanticCustomError
 
-from harness.drawing.style import FORMATS, X_AXES
+from harness.drawing.style import FORMATS, X_AXES, Look
 from harness.errors import UserError
 from harness.measures import DIFFERENCES
+from harness.results.selection import check_no_choice
 
 MOST = 1_000_000_000
 """Largest whole number where nothing smaller is said."""
@@ -163,20 +164,41 @@ class Nulls(Part):
     prevalence_sizes: Sizes | None
 
 
-class PlainFigure(Part):
-    """Of every command."""
+class Figure(Part):
+    """How figures look, and what those of a run show."""
 
-    width: Annotated[float, number(5, 20, "5 to 20 inches are")]
+    width: Annotated[float, number(2, 30, "2 to 30 inches are")]
+    height: Annotated[float, number(2, 100, "2 to 100 inches are")]
+    font_size: Annotated[float, number(6, 40, "6 to 40 points are")]
+    font: Name | None
+    usetex: Flag
     dpi: Annotated[float, number(30, 1200, "30 to 1200 are")]
     formats: Annotated[list[Annotated[str, one_of(*FORMATS)]], SEVERAL]
-
-
-class Figure(PlainFigure):
-    """Of ``harness run``."""
-
+    caption: Flag
     papers_minus_one: Flag
     truth: Name | None
     x_axis: Annotated[str, one_of(*X_AXES)]
+    panels: Names | None
+    tests: Names | None
+    alphas: Levels | None
+    measures: Names | None
+    sizes: Sizes | None
+
+    @on_model(mode="after")
+    def can_be_drawn(self) -> "Figure":
+        """Refuse what needs LaTeX, or a font, that is not installed."""
+        Look.of(self.given())
+        return self
+
+
+class PlainFigure(Figure):
+    """Of a command whose figures show all that there is."""
+
+    @on_model(mode="after")
+    def choose_nothing(self) -> "PlainFigure":
+        """Refuse a choice that would not be heard."""
+        check_no_choice(self.given(), "this command")
+        return self
 
 
 class Calibration(Part):
@@ -265,6 +287,12 @@ class Run(Kept):
                 raise UserError(
                     f"figure.truth: {self.figure.truth!r} is not allowed; choose one of {', '.join(truths)}"
                 )
+        run = {"tests": list(self.test or ()), "alphas": self.alphas, "sizes": self.sets.sizes}
+        for key, known in run.items():
+            for wanted in getattr(self.figure, key) or ():
+                if self.category_sets is None and wanted not in known:
+                    named = ", ".join(map(str, known))
+                    raise UserError(f"figure.{key}: {wanted} is not allowed; choose from {named}")
         return self
 
 
@@ -396,23 +424,36 @@ STUDIES: dict[str, type[Compare]] = {
 
 class Figures(Command):
     source: Annotated[Any, named("the folder of a finished run")] = Field(alias="from")
+    out: Folder | None
     figure: Figure
     parallel: Group
+
+
+Setting = Annotated[str, that(_is_text, "a setting's name is, as in seed")]
 
 
 class Collect(Command):
     source: Folder = Field(alias="from")
     table: Text
     to: Annotated[Any, named("a file")] | None
-    spread: Annotated[str, that(_is_text, "a setting's name is, as in spread=seed")] | None
+    spread: Setting | None
     spread_to: Folder | None
+    x: Setting | None
+    hue: Setting | None
+    panel: Setting | None
+    over: Annotated[list[Text], ANY_NUMBER, BeforeValidator(lambda v: [v] if isinstance(v, str) else v)]
     figure: Figure
 
     @on_model(mode="after")
     def spread_what_is_there(self) -> "Collect":
-        """Refuse what does not go with a spread."""
-        if self.spread is not None and self.table.removesuffix(".csv") != "size_power":
-            raise UserError(f"table: {self.table} is not allowed with spread={self.spread}; size_power is")
+        """Refuse what does not go with a spread, or with a figure."""
+        for key in ("spread", "x"):
+            value = getattr(self, key)
+            if value is not None and self.table.removesuffix(".csv") != "size_power":
+                raise UserError(f"table: {self.table} is not allowed with {key}={value}; size_power is")
+        for key in ("hue", "panel", "over"):
+            if self.x is None and getattr(self, key):
+                raise UserError(f"{key}: without x=SETTING no figure is drawn; name the setting along x")
         if self.spread is None and self.spread_to is not None:
             raise UserError("spread_to: without spread=SETTING nothing is written there; name the setting")
         return self

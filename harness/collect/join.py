@@ -39,9 +39,13 @@ class Run(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """What was written: where, from how many runs, how many rows, and a line for each run left out."""
+    """What was written: where, from how many runs, how many rows, and a line for each run left out.
+
+    `settings` are the columns of what differs between the runs.
+    """
 
     path: Path
+    settings: list[str]
     n_runs: int
     n_rows: int
     left_out: list[str]
@@ -60,7 +64,8 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
     to = to or folder / f"collected_{name}.csv"
     _check_target(to, set(headers[0]).intersection(*headers))
     n_rows = _write(to, _join(runs, f"{name}.csv", headers))
-    return Collected(to, len(runs), n_rows, left_out)
+    own = setting_columns(runs, headers)[1:]
+    return Collected(to, own, len(runs), n_rows, left_out)
 
 
 def runs_with(folder: Path, name: str) -> tuple[list[Run], list[str]]:
@@ -193,12 +198,7 @@ def _join(runs: Sequence[Run], name: str, headers: Sequence[Sequence[str]]) -> I
     """Yield the header and then the rows of run after run."""
     settings = differing_settings(runs)
     columns = list(dict.fromkeys(column for header in headers for column in header))
-    own: list[str] = []
-    for key in ("run", *settings):
-        while key in columns or key in own:
-            key = PREFIX + key
-        own.append(key)
-    yield [*own, *columns]
+    yield [*setting_columns(runs, headers), *columns]
     for i, (run, header) in enumerate(zip(runs, headers, strict=True)):
         front, path = [run.name, *(values[i] for values in settings.values())], run.folder / name
         for number, row in enumerate(_read(path), start=1):
@@ -208,6 +208,17 @@ def _join(runs: Sequence[Run], name: str, headers: Sequence[Sequence[str]]) -> I
             if number > 1:
                 values = dict(zip(header, row, strict=True))
                 yield front + [values.get(column, "") for column in columns]
+
+
+def setting_columns(runs: Sequence[Run], headers: Sequence[Sequence[str]]) -> list[str]:
+    """Return the first columns of a joined table: the run, and the settings that differ."""
+    taken = {column for header in headers for column in header}
+    own: list[str] = []
+    for key in ("run", *differing_settings(runs)):
+        while key in taken or key in own:
+            key = PREFIX + key
+        own.append(key)
+    return own
 
 
 def _read(path: Path) -> Iterator[list[str]]:

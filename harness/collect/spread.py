@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.collect.figures import notes, plan_spread_figures
 from harness.collect.join import SPREAD, Run, collect, runs_with
-from harness.collect.spread_figure import plan_spread_figures, spread_figure
 from harness.collect.spread_report import main_findings, make_report
 from harness.collect.spread_table import read_runs, read_spread, tabulate_spread
-from harness.drawing.style import figure_style, plain_options, save_figure
+from harness.collect.swept import Sweep, draw_sweep
+from harness.drawing.save import draw
+from harness.drawing.style import Look
 from harness.evaluation.rates import write_table
+from harness.results.selection import Selection
 from harness.runtime.provenance import check_finished, check_folder, read_provenance
 from harness.runtime.run_folder import RunFolder
-from harness.writing.captions import write_captions
 from harness.writing.page import NAME as PAGE
 from harness.writing.report import write_report
 
@@ -32,11 +34,15 @@ def collect_runs(
     to: Path | None,
     over: str | None,
     spread_to: Path,
+    sweep: Sweep | None,
     figure: Mapping[str, Any],
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> None:
-    """Join a table of the runs below `folder`; where `over` is named, write the spread over it as well."""
+    """Join a table of the runs below `folder`.
+
+    Where `over` is named, write the spread over it as well; where `sweep` is given, draw its figure.
+    """
     say(f"reading the runs in {folder} ...")
     found = []
     if over is not None:  # before the table, so that nothing is written where it cannot be made
@@ -45,6 +51,9 @@ def collect_runs(
     for line in joined.left_out:
         warn(f"{line}; it is left out")
     say(f"{joined.path}: {joined.n_rows} rows of {joined.n_runs} runs")
+    if sweep is not None:
+        for path in draw_sweep(folder, joined.path, joined.settings, sweep, figure):
+            say(str(path))
     for number, text in enumerate(found, start=1):
         say(f"  {number}. {text}")
     if over is not None:
@@ -62,19 +71,19 @@ def write_spread(
     folder.note(**_describe(runs, list(read), over, left_out))
     spread = tabulate_spread({value: results.table for value, results in read.items()})
     write_table(spread, out / "spread.csv")
-    _draw(out, spread, folder.facts, figure)
+    _draw(out / "figures", spread, folder.facts, figure)
     write_report(out, make_report(out, spread, read, folder.facts), folder.facts)
     folder.note(finished=True)
     return main_findings(spread)
 
 
-def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
+def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
     """Draw the figures of a spread again, from its table; None where `folder` holds none."""
     facts = read_provenance(folder)
     if facts is None or SPREAD not in facts:
         return None
     check_finished(folder, facts)
-    return _draw(folder, read_spread(folder), facts, figure)
+    return _draw(out, read_spread(folder), facts, figure)
 
 
 def _describe(runs: Sequence[Run], values: list[str], over: str, left_out: Sequence[str]) -> dict[str, Any]:
@@ -94,10 +103,6 @@ def _describe(runs: Sequence[Run], values: list[str], over: str, left_out: Seque
 
 
 def _draw(out: Path, spread: DataFrame, facts: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:
-    options, captions, paths = plain_options(figure), {}, []
-    width = options.pop("width")
-    for stem, (truth, kind) in plan_spread_figures(spread).items():
-        with figure_style():
-            drawn, captions[stem] = spread_figure(spread, facts, truth=truth, kind=kind, width=width)
-            paths += save_figure(drawn, out / "figures", stem, **options)
-    return [*paths, write_captions(out / "figures", captions)]
+    chosen = Selection.of(figure)
+    chosen.check(spread)
+    return draw(out, plan_spread_figures(chosen.keep(spread), facts), Look.of(figure), notes(facts))

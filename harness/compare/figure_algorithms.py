@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from harness.drawing.layout import MARGIN, Page, text_width
-from harness.drawing.style import NOMINAL_LINE
+from harness.drawing.grid import Cell, Grid, Row, Space, named_row
+from harness.drawing.layout import Axis, Page, text_width
+from harness.drawing.style import GREY, INDIGO, NOMINAL_LINE, SMALLEST, WINE, Look
 from harness.seeding import rng
 from harness.significance.ranks import cliques
 from harness.significance.result import check_choice
@@ -20,33 +22,31 @@ LINE = 0.19  # inches between names
 BAR_STEP = 0.085
 AXIS_TOP = 0.62
 LONGEST = 2.2  # inches a name may take
-SMALLEST = 5.5  # points
 OVERHANG = 0.035  # inches by which a bar reaches beyond its ends
-ROW, HEAD, FOOT = 0.36, 0.16, 0.42  # of the figure of seeds, inches
-POINT, WORST = "#3b4a92", "#a3195b"
+MARGIN = 0.12  # inches
 
 
-def fit_label(name: str, end: str, width: float, size: float = 7.5, bold: bool = False) -> tuple[str, float]:
+def fit_label(name: str, end: str, width: float, size: float = 7.5) -> tuple[str, float]:
     """Return `name` followed by `end`, and the size in points at which they are no wider than `width` inches.
 
-    Below 5.5 points the middle of the name is left out instead.
+    Below 6 points the middle of the name is left out instead.
     """
     label = name + end
-    fitting = size * width / text_width(label, size, bold)
+    fitting = size * width / text_width(label, size)
     if fitting >= SMALLEST:
         return label, min(size, fitting)
     kept = len(name)
-    while kept > 2 and text_width(label, SMALLEST, bold) > width:
+    while kept > 2 and text_width(label, SMALLEST) > width:
         kept -= 1
         label = name[: -(-kept // 2)] + "…" + name[len(name) - kept // 2 :] + end
     return label, SMALLEST
 
 
-def critical_difference_figure(ranks: DataFrame, *, width: float = 7.2) -> tuple[Any, str]:
+def critical_difference_figure(ranks: DataFrame, look: Look = Look()) -> tuple[Any, str]:  # noqa: B008
     """Return the critical-difference diagram of Demšar (2006), section 3.2.4, and its caption.
 
-    `ranks` is the table that :func:`harness.compare.rank_tables.rank_tables` gives, `width` in inches. The
-    best rank is at the left. A bar covers algorithms no two of which differ, and none that do. Where ranks
+    `ranks` is the table that :func:`harness.compare.rank_tables.rank_tables` gives. The best rank is at the
+    left. A bar covers algorithms no two of which differ, and none that do. Where ranks
     tie, the names lie one under the other at the same place of the line.
     """
     table = ranks.sort_values("average_rank", kind="stable", ignore_index=True)
@@ -56,12 +56,13 @@ def critical_difference_figure(ranks: DataFrame, *, width: float = 7.2) -> tuple
     rows = _rows(cliques(places, critical), places)
     n_ranks = table["average_rank"].nunique()
     caption = paragraph("compare", "critical_difference", first=table.iloc[0], n=k, n_ranks=n_ranks)
-    labels = [fit_label(name, f"  {place:.2f}", LONGEST) for name, place in zip(names, places, strict=True)]
+    longest, width = min(LONGEST, 0.3 * look.width), look.width
+    labels = [fit_label(name, f"  {place:.2f}", longest) for name, place in zip(names, places, strict=True)]
     side = max(text_width(label, size) for label, size in labels) + 0.12
     n_left = (k + 1) // 2
     top = AXIS_TOP + 0.12 + BAR_STEP * max((row + 1 for row, _ in rows), default=0)  # of the names
     wide, height = width - 2 * MARGIN, top + 0.12 + LINE * n_left
-    page = Page(width, height, caption)
+    page = Page(look, height, caption)
     axes = page.axes(MARGIN, 0, wide, height)
     axes.set_axis_off()
     axes.set_xlim(0, wide)
@@ -139,45 +140,42 @@ def seeds_figure(
     *,
     score_name: str = "score",
     higher_is_better: bool = True,
-    width: float = 7.2,
+    look: Look = Look(),  # noqa: B008
 ) -> tuple[Any, str]:
     """Return a box plot per algorithm with a point for every seed, and the caption.
 
-    `scores` are those of :func:`harness.compare.seeds.tidy_scores`; `width` is in inches. The baseline is
-    drawn first and in bold, with a dashed line at its mean; each algorithm's worst seed has another colour.
+    `scores` are those of :func:`harness.compare.seeds.tidy_scores`. The baseline is drawn first, with a
+    dashed line at its mean; each algorithm's worst seed has another colour.
     """
     names = list(dict.fromkeys(scores["algorithm"]))
     check_choice("baseline", baseline, tuple(names))
     names = [baseline, *(name for name in names if name != baseline)]
     values = {name: scores.loc[scores["algorithm"] == name, "score"] for name in names}
     kept = [values[name].dropna().to_numpy(float) for name in names]
-    labels = [
-        fit_label(str(name), f" (n = {len(own)})", LONGEST, bold=True)
-        for name, own in zip(names, kept, strict=True)
-    ]
-    left = max(text_width(label, size, True) for label, size in labels) + 0.3
+    labels = [f"{name} (n = {len(own)})" for name, own in zip(names, kept, strict=True)]
+
+    def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
+        """Draw boxes, and every seed in front of them."""
+        axes.axvline(kept[0].mean(), color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, gid="baseline")
+        draw_boxes(axes, kept, (0, 100))
+        for place, (name, own) in enumerate(zip(names, kept, strict=True)):
+            _draw_points(axes, place, own, str(name), higher_is_better)
+
+    low, high = min(own.min() for own in kept), max(own.max() for own in kept)
+    room = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
+    label = f"{score_name} ({'higher' if higher_is_better else 'lower'} is better)"
     caption = _seeds_caption(values, baseline, higher_is_better)
-    page = Page(width, HEAD + ROW * len(names) + FOOT, caption)
-    axes = page.axes(left, HEAD, width - left - 0.15, ROW * len(names))
-    axes.axvline(
-        kept[0].mean(), color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="baseline"
-    )
-    _draw_boxes(axes, kept)
-    for place, (name, own) in enumerate(zip(names, kept, strict=True)):
-        _draw_points(axes, place, own, str(name), higher_is_better)
-    axes.set_yticks(range(len(names)), [label for label, _ in labels])
-    for text, (_, size), name in zip(axes.get_yticklabels(), labels, names, strict=True):
-        text.set(fontsize=size, fontweight="bold" if name == baseline else "normal")
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel(score_name + (" (higher is better)" if higher_is_better else " (lower is better)"))
-    return page.figure, caption
+    axis = Axis("score", label, scale="linear", ends=(low - room, high + room))
+    grid = Grid(scores, axis, [named_row([Cell("", {})], labels)], "", draw, names=labels, caption=caption)
+    return grid.pages(look)[0], caption
 
 
-def _draw_boxes(axes: Any, kept: list[Any]) -> None:
+def draw_boxes(axes: Any, kept: Sequence[Any], whiskers: tuple[float, float]) -> None:
+    """Draw a box for each row of values, at 0, 1, ..."""
     thin = {"linewidth": 0.8, "color": "0.3"}
     axes.boxplot(
         kept, positions=range(len(kept)), orientation="horizontal", widths=0.62, showfliers=False,
-        whis=(0, 100), manage_ticks=False, boxprops=thin, whiskerprops=thin, capprops=thin,
+        whis=whiskers, manage_ticks=False, boxprops=thin, whiskerprops=thin, capprops=thin,
         medianprops={"linewidth": 1.3, "color": "black"}, zorder=1,
     )  # fmt: skip
 
@@ -186,8 +184,10 @@ def _draw_points(axes: Any, place: int, own: Any, name: str, higher_is_better: b
     """Draw every seed at its score; the height within the row only keeps points apart."""
     spread = rng(0, "figure_seeds", name).uniform(-0.2, 0.2, len(own))
     worst = int(np.argmin(own) if higher_is_better else np.argmax(own))
-    colors = [WORST if seed == worst else POINT for seed in range(len(own))]
-    axes.scatter(own, place + spread, s=11, c=colors, alpha=0.8, linewidths=0, zorder=2, gid=f"seeds {place}")
+    colors = [WINE if seed == worst else INDIGO for seed in range(len(own))]
+    axes.scatter(
+        own, place + spread, s=11, c=colors, alpha=0.8, linewidths=0, zorder=2, gid=f"points:{place}"
+    )
     axes.plot([own.mean()], [place], "D", color="white", markeredgecolor="black", markersize=4, zorder=3)
 
 

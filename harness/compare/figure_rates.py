@@ -5,38 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from harness.compare.learner_tests import HOLD_OUT, TESTS
 from harness.compare.rates import main_alpha
-from harness.compare.report_parts import pick
-from harness.drawing.layout import Page, columns_that_fit, set_x, title
-from harness.drawing.style import (
-    NOMINAL_LINE,
-    OTHER_LINES,
-    TOLERANCE,
-    LineLook,
-    draw_nominal,
-    draw_tolerance,
-    legend_handle,
-    nominal_handle,
-    tolerance_handle,
-)
+from harness.drawing.grid import Cell, Grid, Line, Row, Space, named_row
+from harness.drawing.layout import Axis
+from harness.drawing.marks import draw_curves
+from harness.drawing.style import WINE, Look, draw_level, level_handles, style_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SOLID, DASHED, DOTTED, MIXED, _ = OTHER_LINES
-LOOKS = {
-    "resampled_t": LineLook("#a3195b", "v", SOLID),
-    "kfold_t": LineLook("#e08a00", "D", DOTTED),
-    "corrected_resampled_t": LineLook("#000000", "o", SOLID),
-    "five_by_two_t": LineLook("#3b4a92", "s", DASHED),
-    "five_by_two_f": LineLook("#1f8f89", "^", MIXED),
-    "mcnemar": LineLook("#000000", "o", SOLID),
-    "mcnemar_uncorrected": LineLook("#a3195b", "v", MIXED),
-    "mcnemar_exact": LineLook("#3b4a92", "s", DASHED),
-    "mcnemar_midp": LineLook("#1f8f89", "^", SOLID),
-    "proportion": LineLook("#e08a00", "D", DOTTED),
-}
 GROUPS = {"repeated training": [name for name in TESTS if name not in HOLD_OUT], "one hold-out": HOLD_OUT}
 X_AXES = {
     "n_examples": ("examples in a data set", "log"),
@@ -45,134 +25,75 @@ X_AXES = {
 FLOOR = 0.002
 """On a logarithmic axis smaller rates are drawn here."""
 FLOORED = f"Rates below {FLOOR:g} are drawn there."
-RATE_TICKS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-REFERENCE = {"color": "#a3195b", "marker": "D", "markerfacecolor": "white", "linestyle": "none"}
-LEGEND_ROW = 0.16
+REFERENCE = {"color": WINE, "marker": "D", "markerfacecolor": "white", "linestyle": "none"}
 
 
-def _tick_rates(axis: Any) -> None:
-    """Set the ticks of a logarithmic axis of rates."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
-
-    axis.set_major_locator(FixedLocator(RATE_TICKS))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(NullLocator())
-    axis.set_minor_formatter(NullFormatter())
-
-
-def curve_figure(table: DataFrame, kind: str, x: str, width: float, caption: str) -> Any:
-    """Return rates against the column `x`: a row of panels per setting, a column per group of tests.
+def curve_figure(table: DataFrame, kind: str, x: str, caption: str, look: Look) -> tuple[list[Any], str]:
+    """Return rates against the column `x`: a row of panels per group of tests, a column per setting.
 
     `table` holds simulated rows of one level; in a figure of power its Type I errors are hollow.
     """
-    settings, alpha = list(dict.fromkeys(table["setting"])), main_alpha(table)
-    chosen = {head: [test for test in tests if test in set(table["test"])] for head, tests in GROUPS.items()}
-    groups = {head: tests for head, tests in chosen.items() if tests}
-    row, top, left, gap = 2.1, 0.28, 0.58, 0.5
-    wide = (width - left - 0.1 - gap * (len(groups) - 1)) / len(groups)
-    columns = [columns_that_fit([TESTS[test].label for test in tests], wide, 2) for tests in groups.values()]
-    legends = LEGEND_ROW * max(-(-len(tests) // n) for tests, n in zip(groups.values(), columns, strict=True))
-    bottom = len(settings) * (row + 0.62) + 0.02
-    lines = [nominal_handle(alpha), tolerance_handle()] if kind == "size" else []
-    page = Page(width, bottom + legends + 0.1 + 0.2 * bool(lines), caption)
-    for i, setting in enumerate(settings):
-        for j, (head, tests) in enumerate(groups.items()):
-            axes = page.axes(left + j * (wide + gap), top + i * (row + 0.62), wide, row)
-            letter = chr(ord("a") + i * len(groups) + j)
-            title(axes, f"({letter}) {setting}; {head}", wide)
-            _draw_panel(axes, pick(table, setting=setting), tests, x, kind)
-            if j == 0:
-                axes.set_ylabel("Type I error" if kind == "size" else "power", labelpad=2)
-    for j, tests in enumerate(groups.values()):
-        page.figure.legend(
-            handles=[legend_handle(LOOKS[test], TESTS[test].label) for test in tests], loc="upper left",
-            bbox_to_anchor=((left + j * (wide + gap)) / width, 1 - bottom / page.height), ncols=columns[j],
-            borderaxespad=0, handlelength=3.0, columnspacing=1.2, labelspacing=0.3,
-        )  # fmt: skip
-    if lines:
-        page.legend(lines, bottom + legends + 0.05, len(lines))
-    return page.figure
+    alpha, is_size = main_alpha(table), kind == "size"
+    rates = ["rate", "mc_low", "mc_high"]
+    table = table.assign(n_categories=np.where(table["kind"] == kind, 99, 1)).reset_index(drop=True)
+    table[rates] = table[rates].clip(lower=FLOOR if is_size else 0)
+    cells = [Cell(str(setting), {"setting": setting}) for setting in table["setting"].unique()]
+    run = set(table["test"])
+    ends = (1.0, FLOOR * 0.85) if is_size else (1.0, 0.0)
+    level = alpha if is_size else None
+    rows = [Row(cells, _lines(tests, run), ends[0], group, ends[1], level) for group, tests in GROUPS.items()]
+    label, scale = X_AXES[x]
+    axis = Axis(x, label, sorted(float(value) for value in table[x].unique()), scale)
+    grid = Grid(
+        table, axis, [row for row in rows if row.lines], "Type I error" if is_size else "power",
+        draw_curves, level_handles(alpha) if is_size else (), y_log=is_size,
+        empty="not measured", caption=caption,
+    )  # fmt: skip
+    return grid.pages(look), caption
 
 
-def _draw_panel(axes: Any, rows: DataFrame, tests: Sequence[str], x: str, kind: str) -> None:
-    if kind == "size":
-        axes.set_yscale("log")
-        axes.set_ylim(FLOOR * 0.85, 1.15)
-        _tick_rates(axes.yaxis)
-        draw_tolerance(axes, main_alpha(rows))
-        draw_nominal(axes, main_alpha(rows))
-    else:
-        axes.set_ylim(-0.02, 1.03)
-    shown = rows[rows["test"].isin(tests)].sort_values(x, kind="stable")
-    for test in tests:
-        _draw_points(axes, pick(shown, test=test), x, kind)
-    x_label, x_scale = X_AXES[x]
-    if len(shown):
-        set_x(axes, [float(value) for value in shown[x].unique()], x_scale)
-    axes.set_xlabel(x_label, labelpad=2)
+def _lines(tests: Sequence[str], run: set[str]) -> list[Line]:
+    return [Line(test, TESTS[test].label, style_of(test), {"test": test}) for test in tests if test in run]
 
 
-def _draw_points(axes: Any, points: DataFrame, x: str, kind: str) -> None:
-    """Draw one test's rates with their intervals; hollow and unconnected those of another kind."""
-    for is_kind in (False, True):
-        own = points[(points["kind"] == kind) == is_kind]
-        if own.empty:
-            continue
-        look, name = LOOKS[own["test"].iloc[0]], own["test"].iloc[0]
-        rate, low, high = (
-            own[["rate", "mc_low", "mc_high"]].clip(lower=FLOOR if kind == "size" else 0).T.values
-        )
-        axes.errorbar(
-            own[x].to_numpy(float), rate, yerr=[rate - low, high - rate], color=look.color,
-            marker=look.marker, linestyle=look.line if is_kind else "none", linewidth=look.width,
-            markersize=3.4, markerfacecolor=look.color if is_kind else "white", elinewidth=0.8, capsize=1.6,
-            capthick=0.8, gid=name,
-        )  # fmt: skip
-
-
-def reference_figure(table: DataFrame, settings: Mapping[str, str], width: float, caption: str) -> Any:
-    """Return Type I errors beside their references: a row per test, a panel for each of `settings`.
+def reference_figure(
+    table: DataFrame, settings: Mapping[str, str], caption: str, look: Look
+) -> tuple[list[Any], str]:
+    """Return Type I errors beside their references: a line per test, a panel for each of `settings`.
 
     `table` holds simulated rows of one level and one number of examples at difference 0.
     """
     from matplotlib.lines import Line2D
 
     alpha, tests = main_alpha(table), [test for test in TESTS if test in set(table["test"])]
-    left, gap, height = 1.35, 0.3, 0.2 * len(tests) + 0.2
-    wide = (width - left - 0.12 - gap * (len(settings) - 1)) / len(settings)
-    page = Page(width, 0.3 + height + 0.62, caption)
-    for j, (setting, head) in enumerate(settings.items()):
-        axes = page.axes(left + j * (wide + gap), 0.3, wide, height)
-        title(axes, f"({'abcd'[j]}) {head}", wide)
-        _draw_references(axes, pick(table, setting=setting), tests, alpha)
-        axes.set_yticks(range(len(tests)), [TESTS[test].label for test in tests] if j == 0 else [])
-    measured = {"color": "black", "marker": "o", "linestyle": "none"}
+
+    def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
+        """Draw every test's rate and its reference."""
+        draw_level(axes, alpha, along="x")
+        for one in rows.to_dict("records"):
+            _draw_reference(axes, tests.index(one["test"]), one)
+
     handles = [
-        Line2D([], [], markersize=3.4, label=label, **look)  # type: ignore[arg-type]
-        for label, look in (("measured", measured), ("reference", REFERENCE))
+        Line2D([], [], color="black", marker="o", label="measured", linestyle="none"),
+        Line2D([], [], label="reference", **REFERENCE),  # type: ignore[arg-type]
+        *level_handles(alpha),
     ]
-    page.legend([*handles, nominal_handle(alpha), tolerance_handle()], 0.3 + height + 0.42, 4)
-    return page.figure
+    names = [TESTS[test].label for test in tests]
+    ends = 0.8 * min([alpha / 5, *table["rate"].clip(lower=FLOOR)]), 1.0
+    cells = [Cell(head, {"setting": setting}) for setting, head in settings.items()]
+    axis, rows = Axis("rate", "Type I error", ends=ends), [named_row(cells, names)]
+    grid = Grid(table.reset_index(drop=True), axis, rows, "", draw, handles, names=names, caption=caption)
+    return grid.pages(look), caption
 
 
-def _draw_references(axes: Any, rows: DataFrame, tests: Sequence[str], alpha: float) -> None:
-    axes.axvspan(0.8 * alpha, 1.2 * alpha, color=TOLERANCE, linewidth=0, zorder=-1)
-    axes.axvline(alpha, color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0)
-    for row in rows.to_dict("records"):
-        y, rate = tests.index(row["test"]), row["rate"]
+def _draw_reference(axes: Any, y: int, one: Mapping[Any, Any]) -> None:
+    rate = one["rate"]
+    axes.errorbar(
+        max(rate, FLOOR), y, xerr=[[max(rate - one["mc_low"], 0)], [one["mc_high"] - rate]], color="black",
+        marker="o", elinewidth=1.0, capsize=1.8, linestyle="none", gid=f"points:{one['test']}",
+    )  # fmt: skip
+    if one["reference"] == one["reference"]:
         axes.errorbar(
-            max(rate, FLOOR), y, xerr=[[max(rate - row["mc_low"], 0)], [row["mc_high"] - rate]],
-            color="black", marker="o", markersize=3.2, elinewidth=1.0, capsize=1.8, linestyle="none",
-            gid=row["test"],
+            one["reference"], y + 0.3, xerr=1.96 * one["reference_se"], elinewidth=0.8, capsize=1.6,
+            gid="reference", **REFERENCE,
         )  # fmt: skip
-        if row["reference"] == row["reference"]:
-            axes.errorbar(
-                row["reference"], y + 0.3, xerr=1.96 * row["reference_se"], markersize=3.2, elinewidth=0.8,
-                capsize=1.6, gid="reference", **REFERENCE,
-            )  # fmt: skip
-    axes.set_xscale("log")
-    axes.set_xlim(0.8 * min([alpha / 5, *rows["rate"].clip(lower=FLOOR)]), 1.0)
-    _tick_rates(axes.xaxis)
-    axes.set_ylim(len(tests) - 0.4, -0.6)
-    axes.set_xlabel("Type I error", labelpad=2)
-    axes.tick_params(axis="y", length=0)

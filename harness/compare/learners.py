@@ -15,7 +15,7 @@ import numpy as np
 from harness.compare import learner_tables as tables
 from harness.compare import wine_tables
 from harness.compare.datasets import Dataset, facts_of_data, file_stem
-from harness.compare.figure_algorithms import critical_difference_figure
+from harness.compare.figure_algorithms import critical_difference_figure, draw_boxes
 from harness.compare.learner_tables import DESIGNS, TESTED, join_data_sets, of_data_set
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
@@ -24,7 +24,9 @@ from harness.compare.seeds import display_table, seeds_notes, seeds_table
 from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
 from harness.compare.variance_sources import split_variance
 from harness.compare.wine_tables import ERROR_RATES, is_wine_report
-from harness.drawing.style import NOMINAL_LINE, PAPER_LOOKS, nominal_handle
+from harness.drawing.grid import Cell, Grid, Row, Space, named_row
+from harness.drawing.layout import Axis
+from harness.drawing.style import COLORS, Look, draw_level, handle, level_handles, style_of
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically
@@ -270,7 +272,7 @@ def data_facts(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [facts["data"]] if isinstance(facts["data"], Mapping) else list(facts["data"])
 
 
-def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     """Return the figures of a finished comparison: scores and rejections by data set, and ranks."""
     trials, rejections = read_table(out / "trials.csv"), read_table(out / "rejections.csv")
     data, scorer = data_facts(facts), facts["scorer"]
@@ -280,98 +282,96 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
         end = "" if len(data) == 1 else f"_{file_stem(one['name'])}"
         about = " ".join(describe({**facts, "data": [one]}))
         own, shares = of_data_set(trials, one["name"]), of_data_set(rejections, one["name"])
-        made[f"figure_scores{end}"] = (
-            partial(_draw_scores, own, scorer, published, width),
-            paragraph(
-                "compare", "scores_caption", score=_score_words(scorer), n_seeds=own["seed"].nunique(),
-                published=published, about=about,
-            ),
-        )
-        made[f"figure_rejections{end}"] = (
-            partial(_draw_rejections, shares, facts["alpha"], width),
-            paragraph("compare", "rejections_caption", alpha=facts["alpha"], about=about),
-        )
+        caption = paragraph(
+            "compare", "scores_caption", score=_score_words(scorer), n_seeds=own["seed"].nunique(),
+            published=published, about=about,
+        )  # fmt: skip
+        made[f"figure_scores{end}"] = partial(scores_figure, own, scorer, published, caption)
+        caption = paragraph("compare", "rejections_caption", alpha=facts["alpha"], about=about)
+        made[f"figure_rejections{end}"] = partial(rejections_figure, shares, facts["alpha"], caption)
     if (out / RANKS).is_file():
-        ranks = read_table(out / RANKS)
-        _, caption = critical_difference_figure(ranks, width=width)
-        made["figure_critical_difference"] = (
-            lambda _: critical_difference_figure(ranks, width=width)[0],
-            " ".join([caption, *describe(facts)]),
-        )
+        made["figure_critical_difference"] = partial(_ranks_figure, read_table(out / RANKS), describe(facts))
     return made
+
+
+def _ranks_figure(ranks: DataFrame, about: Sequence[str], look: Look) -> tuple[list[Any], str]:
+    figure, caption = critical_difference_figure(ranks, look)
+    return [figure], " ".join([caption, *about])
 
 
 def _score_words(scorer: str) -> str:
     return "Error rate" if scorer == ERROR else f"Score ({scorer})"
 
 
-def _draw_scores(
-    trials: DataFrame, scorer: str, published: Mapping[str, Sequence[float]], width: float, caption: str
-) -> Any:
-    from matplotlib.figure import Figure
+def scores_figure(
+    trials: DataFrame, scorer: str, published: Mapping[str, Sequence[float]], caption: str, look: Look
+) -> tuple[list[Any], str]:
+    """Return the scores of every estimator over the seeds, a line each: a panel per design."""
     from matplotlib.lines import Line2D
 
     names = list(dict.fromkeys(trials["estimator"]))
-    figure = Figure(figsize=(width, 0.55 * width), layout="constrained")
-    axes = figure.subplots(1, len(DESIGNS), sharey=True)
-    for column, (panel, (design, label)) in enumerate(zip(axes, DESIGNS.items(), strict=True)):
-        for place, name in enumerate(names):
-            _draw_box(panel, place, pick(trials, estimator=name)[design].dropna().to_numpy(), (design, name))
+    designs = list(DESIGNS)
+
+    def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
+        """Draw the scores of each estimator, those that were published, or that there are none."""
+        design = space.x.column
+        kept = [pick(trials, estimator=name)[design].dropna().to_numpy() for name in names]
+        draw_boxes(axes, kept, (5, 95))
+        for place, (name, values) in enumerate(zip(names, kept, strict=True)):
+            _draw_points(axes, place, values, (design, name))
             if name in published:
-                panel.plot(place, published[name][column], zorder=5, **PUBLISHED)
-        panel.set_title(label)
-        panel.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
-        panel.set_xlim(-0.6, len(names) - 0.4)
-        panel.grid(axis="y", color="0.9", linewidth=0.5)
-        panel.set_axisbelow(True)
-    axes[0].set_ylabel(_score_words(scorer))
-    if scorer == ERROR:
-        axes[0].set_ylim(bottom=-0.004)
+                axes.plot(published[name][designs.index(design)], place, zorder=5, **PUBLISHED)
+
+    values = trials[designs].to_numpy(float)
+    low, high = np.nanquantile(values, [0, 1]) if np.isfinite(values).any() else (0.0, 1.0)
+    room = 0.05 * (high - low) or 0.01
+    ends = (float(low - room), float(high + room))
+    label = _score_words(scorer).lower()
+    cells = [
+        Cell(head, {}, x=Axis(design, label, scale="linear", ends=ends)) for design, head in DESIGNS.items()
+    ]
+    words = [name.replace("_", " ") for name in names]
     handles = [Line2D([], [], label="mean", **MEAN)]
     if set(published) & set(names):
         handles.append(Line2D([], [], label="published", **PUBLISHED))
-    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False)
-    return figure
+    axis, rows = Axis("", ""), [named_row(cells, words)]
+    grid = Grid(trials, axis, rows, "", draw, handles, names=words, empty="no score", caption=caption)
+    return grid.pages(look), caption
 
 
-def _draw_box(panel: Any, place: int, values: np.ndarray, names: tuple[str, str]) -> None:
+def _draw_points(axes: Any, place: int, values: np.ndarray, names: tuple[str, str]) -> None:
     if not len(values):
-        panel.text(place, 0.5, "no score", transform=panel.get_xaxis_transform(), ha="center", rotation=90)
+        axes.text(0.5, place, "no score", transform=axes.get_yaxis_transform(), ha="center", va="center")
         return
-    sideways = rng(0, "figure_scores", *names).uniform(-0.25, 0.25, len(values))
-    color = PAPER_LOOKS[place % len(PAPER_LOOKS)].color
-    panel.plot(place + sideways, values, ".", color=color, markersize=3.5, alpha=0.45, markeredgewidth=0)
-    thin: Any = {"color": "0.1", "linewidth": 0.9}
-    panel.boxplot(
-        values, positions=[place], widths=0.6, whis=(5, 95), showfliers=False, manage_ticks=False,
-        boxprops=thin, whiskerprops=thin, capprops=thin, medianprops=thin | {"linewidth": 1.6},
-    )  # fmt: skip
-    panel.plot(place, values.mean(), **MEAN)
+    aside = rng(0, "figure_scores", *names).uniform(-0.25, 0.25, len(values))
+    look: dict[str, Any] = {"color": COLORS[place % len(COLORS)], "alpha": 0.45, "markeredgewidth": 0}
+    axes.plot(values, place + aside, ".", markersize=3.5, gid=f"points:{names[1]}", **look)
+    axes.plot(values.mean(), place, **MEAN)
 
 
-def _draw_rejections(rejections: DataFrame, alpha: float, width: float, caption: str) -> Any:
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
+def rejections_figure(rejections: DataFrame, alpha: float, caption: str, look: Look) -> tuple[list[Any], str]:
+    """Return the share of seeds on which each test rejects: a line per pair."""
     pairs = list(dict.fromkeys(zip(rejections["a"], rejections["b"], strict=True)))
-    figure = Figure(figsize=(width, 0.8 + 0.55 * len(pairs)), layout="constrained")
-    panel = figure.subplots()
-    handles = []
-    for slot, (test, look) in enumerate(zip(TESTED, PAPER_LOOKS, strict=True)):
-        part = pick(rejections, test=test).dropna(subset="rate")
-        places = [pairs.index(pair) for pair in zip(part["a"], part["b"], strict=True)]
-        heights = np.array(places) + 0.18 * (slot - (len(TESTED) - 1) / 2)
-        bars = np.abs(part[["low", "high"]].to_numpy() - part[["rate"]].to_numpy()).T
-        style: Any = {"color": look.color, "marker": look.marker, "linestyle": "none", "markersize": 4}
-        panel.errorbar(part["rate"], heights, xerr=bars, elinewidth=1, capsize=2, **style)
-        handles.append(Line2D([], [], label=TESTS[test].label, **style))
-    panel.set_yticks(range(len(pairs)), [f"{a} – {b}".replace("_", " ") for a, b in pairs])
-    panel.set_ylim(len(pairs) - 0.45, -0.55)
+    styles = {test: style_of(test)._replace(dashes="none") for test in TESTED}
+
+    def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
+        """Draw every test a little above or below its line."""
+        draw_level(axes, alpha, along="x", tolerance=False)
+        for slot, (test, style) in enumerate(styles.items()):
+            part = pick(rows, test=test).dropna(subset="rate")
+            lines = [pairs.index(pair) for pair in zip(part["a"], part["b"], strict=True)]
+            heights = np.array(lines) + 0.18 * (slot - (len(TESTED) - 1) / 2)
+            bars = np.abs(part[["low", "high"]].to_numpy() - part[["rate"]].to_numpy()).T
+            drawn = style.line(gid=f"points:{test}")
+            axes.errorbar(part["rate"], heights, xerr=bars, elinewidth=1, capsize=2, **drawn)
+
     highest = rejections["high"].max()
     right = 1.01 if not highest < 0.85 else max(0.25, 1.15 * highest)
-    panel.set_xlim(-0.01 * right, right)
-    panel.set_xlabel("share of seeds that reject")
-    panel.axvline(alpha, color="0.35", linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0)
-    panel.hlines(np.arange(len(pairs) - 1) + 0.5, -0.01 * right, right, color="0.9", linewidth=0.5, zorder=0)
-    figure.legend(handles=[*handles, nominal_handle(alpha)], loc="outside upper center", ncols=5)
-    return figure
+    axis = Axis("rate", "share of seeds that reject", scale="linear", ends=(-0.01 * right, right))
+    names = [f"{a} – {b}".replace("_", " ") for a, b in pairs]
+    handles = [handle(style, TESTS[test].label) for test, style in styles.items()]
+    rows = [named_row([Cell("", {})], names)]
+    table = rejections.reset_index(drop=True)
+    handles += level_handles(alpha, tolerance=False)
+    grid = Grid(table, axis, rows, "", draw, handles, names=names, caption=caption)
+    return grid.pages(look), caption

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.drawing.save import Build
 from harness.runtime.store import read_regular
 from harness.writing.report import Captioned, Section, bullets, table, warnings_section
 from harness.writing.table_text import from_csv
@@ -25,8 +26,8 @@ class Part(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-Figures = dict[str, tuple[Callable[[str], Any], str]]
-"""Stem of each file to (function from the caption to the figure, caption)."""
+Figures = dict[str, Build]
+"""Stem of each file to what draws it."""
 
 
 def read_table(path: Path) -> DataFrame:

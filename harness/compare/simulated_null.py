@@ -333,7 +333,7 @@ def _power_finding(power: DataFrame, liberal: DataFrame) -> str:
     )
 
 
-def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     """Return the figures of a finished study, from its table."""
     table, setting = read_table(out / rates.TABLE), facts["config"]["simulated_null"]
     alpha, n, first = rates.main_alpha(table), int(setting["n_examples"]), f"{setting['halves'][0]} halves"
@@ -346,23 +346,21 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
     heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
     made: Figures = {
-        "type_i_errors": (
-            partial(reference_figure, sizes, titles, width),
+        "type_i_errors": partial(
+            reference_figure, sizes, titles,
             say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred),
-        )
+        )  # fmt: skip
     }
     at_n = pick(level, n_examples=n, setting=first)
     if (at_n["kind"] == "power").any():
         at_n = at_n.assign(excess=0.0 - at_n["difference"])
-        made["power"] = (
-            partial(curve_figure, at_n, "power", "excess", width),
-            " ".join([say("simulated_power", n=n, first=first), source, trials, no_learning]),
-        )
+        caption = " ".join([say("simulated_power", n=n, first=first), source, trials, no_learning])
+        made["power"] = partial(curve_figure, at_n, "power", "excess", caption)
     by_n = pick(level, kind="size", setting=first)
     if by_n["n_examples"].nunique() > 1:
-        made["type_i_errors_by_examples"] = (
-            partial(curve_figure, by_n, "size", "n_examples", width),
+        caption = (
             f"Type I errors at level {alpha:g} against the number of examples of a data set, {first}. "
-            f"{FLOORED} {source} {trials}",
+            f"{FLOORED} {source} {trials}"
         )
+        made["type_i_errors_by_examples"] = partial(curve_figure, by_n, "size", "n_examples", caption)
     return made

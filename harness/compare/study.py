@@ -1,23 +1,23 @@
 """The command ``harness compare``: one function a study, in a common shell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness.compare import learners, simulated_null, training_sets
-from harness.compare.report_parts import Figures
-from harness.drawing.style import figure_style, plain_options, save_figure
+from harness.drawing.save import draw
+from harness.drawing.style import Look
+from harness.results.selection import check_no_choice
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import check_finished, read_provenance
 from harness.runtime.run_folder import Say, open_run
 from harness.runtime.store import Store
-from harness.writing.captions import write_captions
 from harness.writing.report import Section, bullets, write_report
 
 # a module has `run_study` (run, stage_run, seed, **options) -> (facts for provenance.json, report), and
-# `figures` (folder, what provenance.json holds, width)
+# `figures` (folder, what provenance.json holds)
 STUDIES: dict[str, Any] = {
     "learners": learners, "simulated_null": simulated_null, "training_sets": training_sets,
 }  # fmt: skip
@@ -37,7 +37,7 @@ def compare(
     """Run one study of learning algorithms and leave its tables, figures and summary in `out`.
 
     `study` is a key of `STUDIES`, and `options` are its own keywords; `config`, with `seed`, is what makes
-    two runs the same run; `figure` has `formats`, `dpi` and `width`.
+    two runs the same run; `figure` is the node of that name.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def compare(
         )
         run.note(**facts)
         with run.clock.stage("figures and summary"):
-            drawn = draw_figures(out, run.facts, **figure)
+            drawn = draw_figures(out, run.facts, figure, out / "figures")
             files = [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
             look = Section(
                 "What to look at", [bullets(["figures/captions.md says what each figure shows", *files])]
@@ -62,23 +62,18 @@ def compare(
         run.tell(drawn, report.sections[0].blocks[0].lines)
 
 
-def redraw(folder: Path, figure: Mapping[str, Any]) -> list[Path] | None:
+def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
     """Draw the figures of a finished comparison again, from its tables; None where `folder` holds none."""
     facts = read_provenance(folder)
     if facts is None or facts.get("study") not in STUDIES:
         return None
     check_finished(folder, facts)
-    return draw_figures(folder, facts, **plain_options(figure))
+    check_no_choice(figure, "a comparison")
+    return draw_figures(folder, facts, figure, out)
 
 
 def draw_figures(
-    out: Path, facts: Mapping[str, Any], *, formats: Sequence[str], dpi: float, width: float
+    folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path
 ) -> list[Path]:
-    """Draw the figures of a study from the tables in its folder, and write their captions."""
-    figures: Figures = STUDIES[facts["study"]].figures(out, facts, float(width))
-    paths = []
-    for stem, (make, caption) in figures.items():
-        with figure_style():
-            paths += save_figure(make(caption), out / "figures", stem, formats, dpi)
-    write_captions(out / "figures", {stem: caption for stem, (_, caption) in figures.items()})
-    return paths
+    """Draw the figures of a study from the tables in its folder to `out`, and write their captions."""
+    return draw(out, STUDIES[facts["study"]].figures(folder, facts), Look.of(figure))

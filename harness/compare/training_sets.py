@@ -408,7 +408,7 @@ def findings(level: DataFrame, truth: DataFrame) -> list[str]:
     return [*lines, rates.degenerate_finding(level)]
 
 
-def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
+def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     """Return the figures of a finished study, from its table."""
     table = read_table(out / rates.TABLE)
     alpha = rates.main_alpha(table)
@@ -418,10 +418,10 @@ def figures(out: Path, facts: Mapping[str, Any], width: float) -> Figures:
     trials = f"{int(level['n_trials'].min()):,} data sets a point. {rates.BARS}"
     closing = [trials, about, conditional, *map(sentence, (*facts["corpus"]["notes"], *facts["warnings"]))]
     return {
-        "type_i_errors" if kind == "size" else kind: (
-            partial(curve_figure, pick(level, kind=kind), kind, "n_examples", width),
+        "type_i_errors" if kind == "size" else kind: partial(
+            curve_figure, pick(level, kind=kind), kind, "n_examples",
             " ".join([paragraph("compare", head, alpha=alpha, floored=FLOORED), *closing]),
-        )
+        )  # fmt: skip
         for kind, head in (("size", "training_sets_size"), ("power", "training_sets_power"))
         if kind in set(level["kind"])
     }

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from harness.drawing.layout import LINE_HEIGHT, MARGIN, Axis, Legend, Page, wrap
-from harness.drawing.style import GREY, Look, Style, handle
+from harness.drawing.layout import LINE_HEIGHT, MARGIN, Axis, Legend, Page, text_width, wrap
+from harness.drawing.style import GREY, Look, Style, draw_level, handle
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Item = TypeVar("Item")
 LEFT, GAP, RIGHT = 5.2, 1.3, 0.9  # of the font size: before, between and after the panels of a row
 NARROWEST = 12.0  # panel
 AXIS, XLABEL, STRIP, AIR = 1.7, 1.3, 3.2, 0.6
@@ -38,13 +39,14 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """Panels side by side that share a heading, curves and the ends of the y axis."""
+    """Panels side by side that share a heading, curves, the ends of the y axis, and the level of a size."""
 
     cells: Sequence[Cell]
     lines: Sequence[Line]
     top: float
     title: str = ""
     bottom: float = 0.0
+    level: float | None = None
 
 
 Draw = Callable[[Any, "DataFrame", Row, "Space"], None]
@@ -64,7 +66,8 @@ class Grid:
 
     `draw` fills a panel, `under` the strip below it (below each row, or below the last one only); `handles`
     stand in the legend beside the curves. Titles of panels stand over the first row where all rows repeat
-    them. `shape` is the height of a panel over its width.
+    them. `shape` is the height of a panel over its width. With `names` the y axis has one of them a line,
+    from the top, `line` font sizes apart.
     """
 
     table: DataFrame
@@ -78,12 +81,14 @@ class Grid:
     empty: str = "no category qualifies"
     y_log: bool = False
     caption: str = ""
+    names: Sequence[str] = ()
+    line: float = 1.75
     strip: float = field(default=STRIP, kw_only=True)
 
     def pages(self, look: Look) -> list[Any]:
         """Return the figure's pages: columns that the width has room for, rows that the height has."""
         most = max(len(row.cells) for row in self.rows)
-        narrow = (look.width / look.em - LEFT - RIGHT + GAP) / (NARROWEST + GAP)
+        narrow = (look.width / look.em - left_of(self.names, look) - RIGHT + GAP) / (NARROWEST + GAP)
         n_parts = -(-most // max(int(narrow), 1))
         per_part = -(-most // n_parts)
         found = []
@@ -92,8 +97,8 @@ class Grid:
             rows = [row for row in rows if row.cells]
             fit = _Layout(replace(self, rows=rows), look, per_part).rows_that_fit()
             each = -(-len(rows) // -(-len(rows) // fit))  # pages as long as each other
-            parts = [rows[first : first + each] for first in range(0, len(rows), each)]
-            found += [_Layout(replace(self, rows=part), look, per_part).drawn() for part in parts]
+            parts = (replace(self, rows=part) for part in batches(rows, each))
+            found += [_Layout(part, look, per_part).drawn() for part in parts]
         return found
 
 
@@ -102,12 +107,14 @@ class _Layout:
 
     def __init__(self, grid: Grid, look: Look, n_columns: int) -> None:
         self.grid, self.look, em = grid, look, look.em
-        self.left = LEFT * em
+        self.left = left_of(grid.names, look) * em
         inner = look.width - self.left - RIGHT * em
         self.wide = (inner - GAP * em * (n_columns - 1)) / n_columns
         if len(grid.rows) == n_columns == 1:  # alone on a page a panel need not be as wide
             self.wide = min(self.wide, 40 * em)
         self.high = grid.shape * min(self.wide, 24 * em)
+        if grid.names:
+            self.high = grid.line * em * len(grid.names)
         self.common = all(row.lines == grid.rows[0].lines for row in grid.rows)
         shared = grid.rows[0].lines if self.common else ()
         self.top = Legend([*_handles(shared), *grid.handles], look.width - 2 * MARGIN * em, look)
@@ -115,7 +122,9 @@ class _Layout:
         titles = [[cell.title for cell in row.cells] for row in grid.rows]
         self.once = all(row == titles[0][: len(row)] for row in titles) and len(titles) > 1
         self.titles = [
-            [wrap(words, self.wide, look.font_size, True) for words in row] if place == 0 or not self.once else []
+            [wrap(words, self.wide, look.font_size, True) for words in row]
+            if place == 0 or not self.once
+            else []
             for place, row in enumerate(titles)
         ]
         self.first = MARGIN * em + self.top.height + 0.5 * em
@@ -135,7 +144,7 @@ class _Layout:
         return (labels + self.grid.strip * (each or last) * bool(self.grid.under) + AIR) * self.look.em
 
     def own_axes(self, place: int) -> bool:
-        """Return whether the panels of a row have axes of x of their own that the row below does not repeat."""
+        """Return whether a row has axes of x that the row below does not repeat."""
         here = [cell.x for cell in self.grid.rows[place].cells]
         after = self.grid.rows[place + 1 : place + 2]
         return bool(after) and here != [cell.x for cell in after[0].cells]
@@ -183,7 +192,10 @@ class _Layout:
         self.draw_panel(axes, row, cell, space)
         space.x.put(axes, self.wide, self.look.small, labels=labels and not strip)
         axes.tick_params(labelleft=column == 0)
-        if column == 0:
+        if grid.names:
+            axes.set_yticks(range(len(grid.names)), grid.names)
+            axes.tick_params(axis="y", length=0)
+        elif column == 0:
             axes.set_ylabel(grid.y_label, labelpad=0.4 * self.look.font_size)
         if strip and grid.under is not None:
             below = page.axes(left, top + self.high + 0.6 * em, self.wide, (grid.strip - 0.6) * em)
@@ -199,13 +211,16 @@ class _Layout:
 
         grid = self.grid
         axes.set_yscale("log" if grid.y_log else "linear")
-        room = 0.0 if grid.y_log else 0.025 * (row.top - row.bottom)
+        room = 0.0 if grid.y_log or grid.names else 0.025 * (row.top - row.bottom)
         axes.set_ylim(row.bottom - room, row.top + room)
         if not grid.y_log:
-            axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        if not grid.names:
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_xscale(space.x.scale)
         axes.set_xlim(*space.x.limits())
+        if row.level is not None:
+            draw_level(axes, row.level)
         grid.draw(axes, matching(grid.table, cell.where), row, space)
         if not any(str(artist.get_gid()).partition(":")[0] in DATA for artist in axes.get_children()):
             _say(axes, grid.empty)
@@ -234,7 +249,27 @@ def matching(table: DataFrame, where: Mapping[str, Any]) -> DataFrame:
     return table[keep]
 
 
-def in_rows(cells: Sequence[Cell], look: Look) -> list[list[Cell]]:
-    """Return cells in rows as long as a page is wide."""
-    most = max(int((look.width / look.em - LEFT - RIGHT + GAP) / (1.5 * NARROWEST + GAP)), 1)
-    return [list(cells[start : start + most]) for start in range(0, len(cells), most)]
+def named_row(cells: Sequence[Cell], names: Sequence[str], title: str = "") -> Row:
+    """Return a row of panels whose y axis has a line for each name."""
+    return Row(cells, (), -0.6, title, len(names) - 0.4)
+
+
+def left_of(names: Sequence[str], look: Look) -> float:
+    """Return the room before the first panel, in font sizes."""
+    return max(text_width(words, look.small) for words in names) / look.em + 1.5 if names else LEFT
+
+
+def in_rows(cells: Sequence[Cell], look: Look, names: Sequence[str] = ()) -> list[list[Cell]]:
+    """Return cells in rows as long as a page is wide; `names` are those of the y axis."""
+    inner = look.width / look.em - left_of(names, look) - RIGHT + GAP
+    most = max(int(inner / (1.5 * NARROWEST + GAP)), 1)
+    return batches(cells, most)
+
+
+def batches(items: Sequence[Item], most: int) -> list[list[Item]]:
+    """Return the items in lists of at most `most`.
+
+    >>> batches("abcde", 2)
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    return [list(items[start : start + most]) for start in range(0, len(items), most)]

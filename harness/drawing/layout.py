@@ -25,6 +25,13 @@ def _width(text: str, size: float, family: str, bold: bool) -> float:
     return TextToPath().get_text_width_height_descent(text, font, False)[0] / 72
 
 
+def _plain(text: str) -> str:
+    """Return a text without the commands of its formulas, about as wide as it is drawn."""
+    for command in ("$", "\\Delta", "\\mathrm", "\\alpha", "{", "}", "_"):
+        text = text.replace(command, "Δ" if command == "\\Delta" else "")
+    return text
+
+
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """Return the width of `text` in inches, its longest line, when set in the present font of `size` points.
 
@@ -36,7 +43,7 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     import matplotlib
 
     family = matplotlib.rcParams["font.family"][0]
-    return max(_width(line, size, family, bold) for line in text.split("\n"))
+    return max(_width(_plain(line), size, family, bold) for line in text.split("\n"))
 
 
 def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
@@ -115,16 +122,9 @@ def columns_that_fit(labels: Sequence[str], width: float, size: float) -> int:
         ends = [column * short + min(column, longer) for column in range(n_columns + 1)]
         columns = [labels[start:end] for start, end in itertools.pairwise(ends)]
         aside = (HANDLE + SPACE) * size / 72
-        if sum(max(text_width(_plain(label), size) for label in one) + aside for one in columns) <= width:
+        if sum(max(text_width(label, size) for label in one) + aside for one in columns) <= width:
             return n_columns
     return 1
-
-
-def _plain(label: str) -> str:
-    """Return a label without the commands of its formulas, about as wide as it is drawn."""
-    for command in ("$", "\\Delta", "\\mathrm", "\\alpha", "{", "}", "_"):
-        label = label.replace(command, "Δ" if command == "\\Delta" else "")
-    return label
 
 
 def stand_apart(places: Iterable[float], words: Sequence[str], size: float) -> list[bool]:
@@ -156,15 +156,22 @@ def round_top(peak: float, step: float = 0.05) -> float:
 
 @dataclass(frozen=True)
 class Axis:
-    """What runs along x: a column of a table, its label, its values, ``log`` or ``linear``."""
+    """What runs along x: a column of a table, its label, its values, ``log`` or ``linear``.
+
+    With `ends` the axis is continuous between them; `words` stand for the values 0, 1, ...
+    """
 
     column: str
     label: str
     values: Sequence[float] = field(default_factory=list)
     scale: str = "log"
+    ends: tuple[float, float] | None = None
+    words: Sequence[str] = ()
 
     def limits(self) -> tuple[float, float]:
         """Return the ends of the axis, with room for markers."""
+        if self.ends is not None:
+            return self.ends
         low, high = min(self.values), max(self.values)
         if self.scale == "log":
             room = max((high / low) ** 0.05, 1.1)
@@ -181,17 +188,21 @@ class Axis:
     def labelled(self, width: float, size: float) -> list[float]:
         """Return the values to be labelled: all, or as many round numbers as have room."""
         low, high = self.limits()
-        values = sorted(self.values)
-        choices = [values]
+        values = sorted(self.values) if self.ends is None else even_numbers(low, high)
+        choices = [values] if self.ends is None or self.scale == "linear" else []
         if self.scale == "log":
             choices += [round_numbers(low, high, digits) for digits in ((1, 2, 5), (1, 3), (1,))]
         else:
             choices += [values[::step] for step in range(2, max(len(values), 3))]
         for ticks in choices:
-            words = [f"{tick:g}" for tick in ticks]
+            words = [self.word(tick) for tick in ticks]
             if ticks and all(stand_apart(self.inches(ticks, width), words, size)):
                 return ticks
         return [values[0], values[-1]]
+
+    def word(self, value: float) -> str:
+        """Return the label of a value."""
+        return self.words[round(value)] if self.words else f"{value:g}"
 
     def put(self, axes: Any, width: float, size: float, *, labels: bool) -> None:
         """Scale the x axis of a panel that is `width` inches wide: labels that fit, small ticks at values."""
@@ -200,10 +211,25 @@ class Axis:
         axes.set_xscale(self.scale)
         axes.set_xlim(*self.limits())
         axes.xaxis.set_major_locator(FixedLocator(self.labelled(width, size)))
-        named = FuncFormatter(lambda value, _: f"{value:g}")
+        named = FuncFormatter(lambda value, _: self.word(value))
         axes.xaxis.set_major_formatter(named if labels else NullFormatter())
         axes.xaxis.set_minor_locator(FixedLocator(list(self.values) if len(self.values) < 40 else []))
         axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def even_numbers(low: float, high: float) -> list[float]:
+    """Return about five round numbers at equal distances within [low, high].
+
+    >>> even_numbers(0, 1)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    return [
+        float(tick)
+        for tick in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
+        if low <= tick <= high
+    ]
 
 
 def round_numbers(low: float, high: float, digits: Sequence[int] = (1, 2, 5)) -> list[float]:

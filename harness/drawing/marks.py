@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.drawing.grid import Line, Row, Space, matching
 from harness.drawing.layout import round_top
-from harness.drawing.style import draw_level, patch
+from harness.drawing.style import patch
 from harness.results.names import FEW_CATEGORIES, formula, measure_name
 
 if TYPE_CHECKING:
@@ -20,19 +20,12 @@ COUNTED = {"f1": ("0.25", "0.8"), "error": ("#5b7db1", "#cfdcee")}
 OTHERS = ("0.25", "0.8")
 
 
-def curves(alpha: float | None) -> Any:
-    """Return what draws the curves of a row, over the nominal level where there is one."""
-
-    def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
-        """Draw every curve of a panel."""
-        if alpha is not None:
-            draw_level(axes, alpha)
-        for place, line in enumerate(row.lines):
-            points = matching(rows, line.where).sort_values(space.x.column, kind="stable")
-            step = DODGE * (place - (len(row.lines) - 1) / 2)
-            draw_curve(axes, points, line, _moved(points[space.x.column], step, space))
-
-    return draw
+def draw_curves(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
+    """Draw every curve of a panel."""
+    for place, line in enumerate(row.lines):
+        points = matching(rows, line.where).sort_values(space.x.column, kind="stable")
+        step = DODGE * (place - (len(row.lines) - 1) / 2)
+        draw_curve(axes, points, line, _moved(points[space.x.column], step, space))
 
 
 def _moved(x: Any, step: float, space: Space) -> np.ndarray:
@@ -86,7 +79,7 @@ def count_categories(axes: Any, rows: DataFrame, row: Row, space: Space) -> None
     frame_counts(axes, most)
 
 
-def bar_width(x: Sequence[float], space: Space) -> float:
+def bar_width(x: Any, space: Space) -> float:
     """Return points that bars at `x` may be wide."""
     return float(0.8 * 72 * min([0.14, *np.diff(sorted(space.x.inches(list(x), space.width)))]))
 
@@ -102,7 +95,11 @@ def frame_counts(axes: Any, most: int) -> None:
 
 def count_handles(measures: Sequence[str], noun: str = "categories") -> list[Any]:
     """Return what stands for the bars of counts in a legend."""
-    found = [patch(f"{noun}, {formula(measure_name(name))}", COUNTED[name][0]) for name in COUNTED if name in measures]
+    found = [
+        patch(f"{noun}, {formula(measure_name(name))}", COUNTED[name][0])
+        for name in COUNTED
+        if name in measures
+    ]
     if len(measures) == 1 or not found:
         found = [patch(noun, COUNTED[measures[0]][0] if found else OTHERS[0])]
     return [*found, patch("of them dead", "0.8")]

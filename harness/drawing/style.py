@@ -1,4 +1,4 @@
-"""How figures look: sizes and fonts from the node ``figure``, one look for a test, the same bytes every time."""
+"""How figures look: sizes and fonts, one style for a test everywhere, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -165,8 +165,8 @@ STYLES = {
     "resampled_t": Style(WINE, "v"),
     "kfold_t": Style(AMBER, "D", DOTTED),
     "corrected_resampled_t": Style(BLACK, "o"),
-    "five_by_two_t": Style(INDIGO, "s", LONG),
-    "five_by_two_f": Style(TEAL, "^", MIXED),
+    "five_by_two_t": Style("#8e4fb5", "P", LONG),
+    "five_by_two_f": Style("#4a1a6b", "X", MIXED),
 }
 COLORS = (BLACK, INDIGO, TEAL, AMBER, "#8c8c8c", WINE)
 MARKERS = "osD^vP*X<>"
@@ -177,19 +177,16 @@ def numbered_style(place: int) -> Style:
     return Style(COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
 
 
-def test_style(test: str, place: int = 0) -> Style:
+def style_of(test: str, place: int = 0) -> Style:
     """Return the style of a test, the same in every figure; of one that is not ours, the n-th.
 
     Examples
     --------
-    >>> test_style("wald_f1") == test_style("wald_error"), test_style("bootstrap_f1").filled
+    >>> style_of("wald_f1") == style_of("wald_error"), style_of("bootstrap_f1").filled
     (True, False)
     """
     stem = "_".join(word for word in test.split("_") if word not in MEASURE_WORDS)
     return STYLES.get(test) or STYLES.get(stem) or numbered_style(place)
-
-
-test_style.__test__ = False  # type: ignore[attr-defined]  # pytest would collect the name otherwise
 
 
 def handle(style: Style, label: str) -> Any:

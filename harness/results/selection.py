@@ -1,10 +1,12 @@
-"""Which rows of a run's tables a figure shows: the keys of ``figure`` that name panels, tests, levels, sizes."""
+"""Which rows of a run's tables a figure shows: the keys of ``figure`` that choose."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from harness.errors import UserError
 from harness.results.names import all_panels
@@ -49,16 +51,24 @@ class Selection:
         """Return the rows of a table that are chosen, by those columns that it has."""
         if not self or table.empty:
             return table
-        kept = table["pair"] == table["pair"] if "pair" in table else table.index == table.index
+        kept = np.ones(len(table), dtype=bool)
         for key, column in COLUMNS.items():
             wanted = getattr(self, key)
             if wanted is not None and column in table:
-                kept &= table[column].isin(list(wanted))
+                kept &= table[column].isin(list(wanted)).to_numpy()
         if self.panels is not None and {"pair", "balance"} <= set(table.columns):
             places = _places(table)
             chosen = {places[name] for name in self.panels if name in places}
-            kept &= [place in chosen for place in zip(table["pair"], table["balance"], strict=True)]
+            found = zip(table["pair"], table["balance"], strict=True)
+            kept &= np.array([place in chosen for place in found], dtype=bool)
         return table[kept].reset_index(drop=True)
+
+
+def check_no_choice(figure: Mapping[str, Any], what: str) -> None:
+    """Raise UserError where a figure's rows are chosen and `what` has nothing to choose from."""
+    for field in fields(Selection):
+        if figure.get(field.name) is not None:
+            raise UserError(f"figure.{field.name}: the figures of {what} have no such choice; leave it out")
 
 
 def _places(table: DataFrame) -> dict[str, tuple[str, str]]:

@@ -47,7 +47,7 @@ def run_study(job: Job, evaluation: Mapping[str, Any], nulls: Mapping[str, Any])
         tabulate(job, evaluation, nulls, run)
         results = Results(out)
         with run.clock.stage("figures and summary"):
-            drawn = draw_figures(results, workers=job.workers, **job.figure)
+            drawn = draw_figures(results, job.figure, workers=job.workers)
             found = write_summary(results)
         run.tell(drawn, found)
 
@@ -74,11 +74,11 @@ def tabulate(job: Job, evaluation: Mapping[str, Any], nulls: Mapping[str, Any], 
     run.note(warnings=warnings)
 
 
-def redraw(folder: Path, *, figure: Mapping[str, Any], workers: Workers) -> list[Path]:
+def redraw(folder: Path, figure: Mapping[str, Any], out: Path, *, workers: Workers) -> list[Path]:
     """Draw the figures of a finished run again, from its tables."""
     if not (folder / "size_power.csv").is_file():
         raise UserError(f"from={folder}: it holds no size_power.csv; the folder of a finished run is needed")
-    return draw_figures(Results(folder), workers=workers, **figure)
+    return draw_figures(Results(folder), figure, workers=workers, out=out)
 
 
 def prepare(job: Job, *, keep_test: bool = False) -> Source:

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from bad_input import STORED
 from fake_run import results_of
+from harness.collect.spread_figure import plan_spread_figures
 
 from harness.cli import main
 from harness.collect.join import Run
-from harness.collect.spread_figure import plan_spread_figures
 from harness.collect.spread_report import main_findings, tabulate_truth_rules, tabulate_verdicts
 from harness.collect.spread_table import POINT, SPREAD_COLUMNS, read_runs, tabulate_spread
 from harness.errors import UserError

@@ -5,15 +5,7 @@ import fake_run
 import numpy as np
 import pandas as pd
 import pytest
-
-from harness.drawing.layout import stand_apart
-from harness.drawing.style import figure_style
-from harness.results import names as papers
-from harness.results.folder import Results
-from harness.run import figures
 from harness.run.figures.calibration import calibration_figure
-from harness.run.figures.categories import category_points, plan_category_figures, shown_tests
-from harness.run.figures.degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
 from harness.run.figures.null_plan import plan_null_figures
 from harness.run.figures.nulls import (
     PAPERS,
@@ -22,6 +14,14 @@ from harness.run.figures.nulls import (
     null_size_figure,
 )
 from harness.run.figures.path import path_figure
+
+from harness.drawing.layout import stand_apart
+from harness.drawing.style import figure_style
+from harness.results import names as papers
+from harness.results.folder import Results
+from harness.run import figures
+from harness.run.figures.categories import category_points, plan_category_figures, shown_tests
+from harness.run.figures.degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
 
 ALPHA = 0.05
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import fake_run
 import numpy as np
 import pytest
-
 from harness.drawing.panels import few_numbers
+from harness.run.figures.prevalence import prevalence_figure
+from harness.run.figures.truths import truth_figure
+
 from harness.drawing.style import figure_style
 from harness.errors import UserError
 from harness.results import names as papers
 from harness.results.folder import Results
 from harness.run import figures
-from harness.run.figures.prevalence import prevalence_figure
-from harness.run.figures.truths import truth_figure
 
 SMALL = {"sizes": [100, 300, 1000, 3000], "alphas": (0.05,), "truths": ["sampling_interval"]}
 

@@ -35,7 +35,9 @@ def draw_figures(
     """Draw every figure that a run's tables can give, as the node ``figure`` asks; the captions come last."""
     shown = results.only(Selection.of(figure))
     truth = names.primary_truth(shown.table, figure.get("truth"))
-    jobs = plan(shown, truth, x_axis=figure.get("x_axis", "log"), minus_one=bool(figure.get("papers_minus_one")))
+    jobs = plan(
+        shown, truth, x_axis=figure.get("x_axis", "log"), minus_one=bool(figure.get("papers_minus_one"))
+    )
     notes = captions.setting_sentences(results.provenance, results.table)
     return draw(out or results.folder / "figures", jobs, Look.of(figure), notes, workers)
 

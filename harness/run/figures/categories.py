@@ -11,7 +11,7 @@ from harness import measures
 from harness.drawing.grid import Cell, Grid, Row, Space
 from harness.drawing.layout import Axis
 from harness.drawing.marks import aside, bar_width, frame_counts, top_of
-from harness.drawing.style import GREY, Look, draw_level, level_handles, patch, test_style
+from harness.drawing.style import GREY, Look, level_handles, patch, style_of
 from harness.evaluation.rates import verdict
 from harness.results.names import (
     NULL_TRUTHS,
@@ -95,14 +95,10 @@ def size_figure(rows: DataFrame, table: DataFrame, look: Look, *, x_axis: str) -
     drawn = rows.loc[rows["median"].notna(), "test"].unique()
     tests = [line.name for _, lines in families(rows) for line in lines if line.name in drawn]
     panels = panels_of(rows)
-    made = [
-        Row(
-            [Cell(panel.title, where(panel) | {"test": test}) for panel in panels], (),
-            top_of(rows[rows["test"] == test], 1.6 * alpha, ("q90", "worst", "worst_again")),
-            formula(test_name(test)),
-        )
-        for test in tests
-    ]  # fmt: skip
+    cells = {test: [Cell(panel.title, where(panel) | {"test": test}) for panel in panels] for test in tests}
+    ends = ("q90", "worst", "worst_again")
+    tops = {test: top_of(rows[rows["test"] == test], 1.6 * alpha, ends) for test in tests}
+    made = [Row(cells[test], (), tops[test], formula(test_name(test)), level=alpha) for test in tests]
     left_out = [test_name(str(test)) for test in rows["test"].unique() if test not in drawn]
     caption = paragraph(
         ROOM, "sizes", alpha=alpha, measure=measure_name(measure), truth=str(truth).replace("_", " "),
@@ -125,8 +121,7 @@ def draw_spread(axes: Any, points: DataFrame, row: Row, space: Space) -> None:
     if points.empty:
         return
     name = str(points["test"].iloc[0])
-    style, n = test_style(name), points["n_documents"].to_numpy(float)
-    draw_level(axes, float(points["alpha"].iloc[0]))
+    style, n = style_of(name), points["n_documents"].to_numpy(float)
     values = {column: points[column].to_numpy(float) for column in (*NUMBERS, "mean")}
     band: dict[str, Any] = {"color": style.color, "alpha": 0.2, "zorder": 1, "gid": f"band:{name}"}
     if len(n) > 1:
@@ -208,7 +203,7 @@ def liberal_figure(points: DataFrame, look: Look) -> tuple[list[Any], str]:
         part = points[points["test"] == test]
         upper = top_of(part, 1.6 * alpha, ("rate",))
         cells = [Cell("", {"test": test}, x=axis) for axis in axes]
-        made.append(Row(cells, (), upper, _heading(part), -0.02 * upper))
+        made.append(Row(cells, (), upper, _heading(part), level=alpha))
     caption = paragraph(ROOM, "liberal", alpha=alpha, middle=_middles(points))
     handles = [*_verdict_handles(), *level_handles(alpha)]
     grid = Grid(points, axes[0], made, "size", draw_points, handles, shape=0.6, caption=caption)
@@ -217,7 +212,6 @@ def liberal_figure(points: DataFrame, look: Look) -> tuple[list[Any], str]:
 
 def draw_points(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
     """Draw every category's size against one property."""
-    draw_level(axes, float(part["alpha"].iloc[0]))
     for place, (word, color) in enumerate(VERDICTS.items()):
         some = part[part["verdict"] == word]
         if len(some):

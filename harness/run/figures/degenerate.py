@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harness.drawing.grid import Cell, Grid, Line, Row
-from harness.drawing.marks import curves, top_of
-from harness.drawing.style import LONG, SOLID, Look, level_handles, test_style
+from harness.drawing.marks import draw_curves, top_of
+from harness.drawing.style import LONG, SOLID, Look, level_handles, style_of
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
 from harness.results.names import (
@@ -122,18 +122,18 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
         lines = [_line(curve, word) for curve in some for word in CONVENTIONS]
         top = top_of(both[both["measure"] == measure], 1.6 * alpha)
         cells = [Cell(truth_name(truth), {"truth": truth, "measure": measure}) for truth in truths]
-        made.append(Row(cells, lines, top, formula(measure_name(measure))))
+        made.append(Row(cells, lines, top, formula(measure_name(measure)), level=alpha))
     caption = paragraph(
         ROOM, "degenerate", pair=pair_name(pair), alpha=alpha,
         told=_proportion(rows, provenance, truths)[:1],
     )  # fmt: skip
     axis, handles = Study(both, "").sizes(), level_handles(alpha)
-    grid = Grid(both, axis, made, "rejected", curves(alpha), handles, shape=0.6, caption=caption)
+    grid = Grid(both, axis, made, "rejected", draw_curves, handles, shape=0.6, caption=caption)
     return grid.pages(look), caption
 
 
 def _line(curve: Curve, word: str) -> Line:
-    style = test_style(curve.test)._replace(dashes=DASHES[word])
+    style = style_of(curve.test)._replace(dashes=DASHES[word])
     label = f"{formula(curve.label)}, {word}ed"
     return Line(f"{curve.test}:{word}", label, style, {"test": curve.test, "convention": word}, False)
 

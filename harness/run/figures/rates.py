@@ -1,15 +1,16 @@
-"""Rates of rejection against N, prevalence, the level or the distance from H0, in rows and columns of panels."""
+"""Rates of rejection against N, prevalence, the level or the distance from H0: small multiples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from harness.drawing.grid import Cell, Grid, Line, Row, Space
+from harness.drawing.grid import Cell, Grid, Line, Row, Space, batches
 from harness.drawing.layout import Axis
-from harness.drawing.marks import count_categories, count_handles, curves, top_of
+from harness.drawing.marks import count_categories, count_handles, draw_curves, top_of
 from harness.drawing.style import (
     GREY,
     NOMINAL_LINE,
@@ -17,7 +18,7 @@ from harness.drawing.style import (
     level_handles,
     numbered_style,
     patch,
-    test_style,
+    style_of,
 )
 from harness.results import captions, names
 from harness.results.names import REWEIGHTED, Curve, Panel, formula, select
@@ -58,7 +59,7 @@ class Study(NamedTuple):
     minus_one: bool = False
 
     def rows(self, **equal: Any) -> DataFrame:
-        """Return rows under the truth; with `minus_one` those without a category are at -1, as in the paper."""
+        """Return rows under the truth; with `minus_one` those without a category are at -1."""
         rows = select(self.table, truth=self.truth, **equal)
         if not self.minus_one:
             return rows
@@ -101,7 +102,13 @@ def panels_of(table: DataFrame) -> list[Panel]:
 def lines_of(some: Sequence[Curve]) -> list[Line]:
     """Return curves with the style that their test has everywhere."""
     return [
-        Line(curve.test, formula(curve.label), test_style(curve.test, place), {"test": curve.test}, not curve.companion)
+        Line(
+            curve.test,
+            formula(curve.label),
+            style_of(curve.test, place),
+            {"test": curve.test},
+            not curve.companion,
+        )
         for place, curve in enumerate(some)
     ]
 
@@ -111,7 +118,7 @@ def families(table: DataFrame) -> list[tuple[str, list[Line]]]:
     papers = lines_of([*names.papers_curves(table), *names.companion_curves(table)])
     grouped: dict[str, list[Curve]] = {}
     several = table["measure"].nunique() > 1
-    measure_of = dict(table[["test", "measure"]].drop_duplicates().itertuples(index=False))
+    measure_of = dict(zip(table["test"], table["measure"], strict=True))
     for curve in names.other_curves(table):
         heading = family(curve.test)
         if several:
@@ -120,9 +127,7 @@ def families(table: DataFrame) -> list[tuple[str, list[Line]]]:
     found = [(PAPERS, papers)] if papers else []
     for heading in sorted(grouped, key=_place):
         lines = lines_of(grouped[heading])
-        found += [
-            (heading, lines[start : start + MOST_CURVES]) for start in range(0, len(lines), MOST_CURVES)
-        ]
+        found += [(heading, some) for some in batches(lines, MOST_CURVES)]
     return found
 
 
@@ -145,11 +150,14 @@ def where(panel: Panel) -> dict[str, str]:
     return {"pair": panel.pair, "balance": panel.balance}
 
 
-def row_top(rows: DataFrame, lines: Sequence[Line], kind: str, alpha: float) -> float:
-    """Return the upper end of a row's axes: 1 for power, for sizes what its tests need."""
+def rate_row(
+    rows: DataFrame, cells: Sequence[Cell], lines: Sequence[Line], kind: str, alpha: float, title: str = ""
+) -> Row:
+    """Return a row of rates: power to 1, sizes as far as its tests need, over the level."""
     if kind == "power":
-        return 1.0
-    return top_of(rows[rows["test"].isin([line.name for line in lines])], 1.6 * alpha)
+        return Row(cells, lines, 1.0, title)
+    drawn = rows[rows["test"].isin([line.name for line in lines])]
+    return Row(cells, lines, top_of(drawn, 1.6 * alpha), title, level=alpha)
 
 
 def rate_handles(rows: DataFrame, kind: str, alpha: float) -> list[Any]:
@@ -176,9 +184,9 @@ def panel_figure(
             if panel.kind == balance and panel.pair in {one.pair for one in shown}
         ]
         inside = rows[rows["balance"].isin([panel.balance for panel in shown if panel.kind == balance])]
-        top = row_top(inside, lines, kind, alpha)
-        bottom = -1.08 if study.minus_one and (inside["rate"] == -1).any() else 0.0
-        made.append(Row(cells, lines, top, bottom=bottom))
+        row = rate_row(inside, cells, lines, kind, alpha)
+        none = study.minus_one and (inside["rate"] == -1).any()
+        made.append(replace(row, bottom=-1.08) if none else row)
     caption = _caption(
         "panels", study, kind, alpha, rows, panels=shown, minus_one=study.minus_one,
         missing=[panel.letter for panel in panels if not panel.balance],
@@ -190,10 +198,8 @@ def panel_figure(
 def family_figure(study: Study, panels: list[Panel], look: Look, *, kind: str, alpha: float) -> Pages:
     """Return size or power against N: a row per family of tests, a column per panel, and the caption."""
     rows = study.rows(kind=kind, alpha=alpha)
-    made = [
-        Row([Cell(panel.title, where(panel)) for panel in panels], lines, row_top(rows, lines, kind, alpha), heading)
-        for heading, lines in families(rows)
-    ]
+    cells = [Cell(panel.title, where(panel)) for panel in panels]
+    made = [rate_row(rows, cells, lines, kind, alpha, heading) for heading, lines in families(rows)]
     caption = _caption("families", study, kind, alpha, rows)
     return _rates_grid(study, rows, made, kind, alpha, caption).pages(look), caption
 
@@ -202,8 +208,8 @@ def _rates_grid(
     study: Study, rows: DataFrame, made: list[Row], kind: str, alpha: float, caption: str
 ) -> Grid:
     return Grid(
-        rows, study.sizes(), made, study.label(kind), curves(alpha if kind == "size" else None),
-        rate_handles(rows, kind, alpha), count_categories, caption=caption,
+        rows, study.sizes(), made, study.label(kind), draw_curves, rate_handles(rows, kind, alpha),
+        count_categories, caption=caption,
     )  # fmt: skip
 
 
@@ -224,7 +230,6 @@ def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pag
     rows = rows.assign(rate=rows["rate"].where(rows["rate"] > 0))
     levels = _values(rows["alpha"])
     ends = np.array([levels[0] / 1.15, levels[-1] * 1.15])
-    draw_curves = curves(None)
 
     def draw(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
         """Draw rates against levels over the line on which the two are equal."""
@@ -260,10 +265,9 @@ def path_figure(path: DataFrame, panels: list[Panel], look: Look) -> Pages:
     alpha = names.primary_alpha(path)
     rows = select(path, alpha=alpha).assign(n_dead=0)
     axis = Axis("h", "distance h from H0", _values(rows["h"]), "linear")
-    h = np.linspace(*axis.values[:: len(axis.values) - 1], 80)
+    h = np.linspace(min(axis.values), max(axis.values), 80)
     cut = stats.norm.ppf(1 - alpha / 2)
     ideal = stats.norm.sf(cut - h) + stats.norm.cdf(-cut - h)
-    draw_curves = curves(None)
 
     def draw(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
         """Draw power against h over that of the z test."""
@@ -279,7 +283,8 @@ def path_figure(path: DataFrame, panels: list[Panel], look: Look) -> Pages:
             for heading, lines in families(part)
         ]
     caption = paragraph(ROOM, "path", alpha=alpha, far=rows[rows["h"] == max(axis.values)])
-    handles = [patch("z test with known variance", "0.75"), *count_handles(list(rows["measure"].unique()))[:-1]]
+    counts = count_handles(list(rows["measure"].unique()))[:-1]
+    handles = [patch("z test with known variance", "0.75"), *counts]
     grid = Grid(rows, axis, made, "power", draw, handles, count_categories, caption=caption)
     return grid.pages(look), caption
 
@@ -289,31 +294,22 @@ def prevalence_figure(study: Study, look: Look) -> Pages:
     alpha = names.primary_alpha(study.table)
     rows = study.rows(balance=REWEIGHTED, alpha=alpha)
     rows = rows[rows["prevalence"].notna()]
-    some = [*names.papers_curves(rows), *names.companion_curves(rows)] or names.other_curves(rows)[:MOST_CURVES]
-    lines = lines_of(some)
+    papers = [*names.papers_curves(rows), *names.companion_curves(rows)]
+    lines = lines_of(papers or names.other_curves(rows)[:MOST_CURVES])
     rows = rows[rows["test"].isin([line.name for line in lines])]
     axis = Axis("prevalence", "prevalence", _values(rows["prevalence"]))
-    sizes = sorted({int(rows["n_documents"].min()), names.reference_size(rows), int(rows["n_documents"].max())})
+    run = [int(n) for n in rows["n_documents"]]
+    sizes = sorted({min(run), names.reference_size(rows), max(run)})
     made = []
     for pair in map(str, rows["pair"].unique()):
         for kind in ("size", "power"):
             part = select(rows, pair=pair, kind=kind)
-            cells = [
-                Cell(f"N = {n}", {"pair": pair, "kind": kind, "n_documents": n}) for n in sizes
-            ]
-            top = row_top(part[part["n_documents"].isin(sizes)], lines, kind, alpha)
-            made.append(Row(cells, lines, top, f"{names.pair_name(pair)}: {kind}"))
+            cells = [Cell(f"N = {n}", {"pair": pair, "kind": kind, "n_documents": n}) for n in sizes]
+            part = part[part["n_documents"].isin(sizes)]
+            made.append(rate_row(part, cells, lines, kind, alpha, f"{names.pair_name(pair)}: {kind}"))
     caption = _caption("prevalence", study, "size", alpha, rows)
-    draw_size, draw_power = curves(alpha), curves(None)
-
-    def draw(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
-        """Draw the level in panels of size alone."""
-        (draw_size if row.title.endswith("size") else draw_power)(axes, part, row, space)
-
-    grid = Grid(
-        rows, axis, made, "rejected", draw, rate_handles(rows, "size", alpha), count_categories,
-        caption=caption,
-    )  # fmt: skip
+    handles = rate_handles(rows, "size", alpha)
+    grid = Grid(rows, axis, made, "rejected", draw_curves, handles, count_categories, caption=caption)
     return grid.pages(look), caption
 
 
@@ -332,9 +328,9 @@ def truth_figure(study: Study, look: Look) -> Pages:
     for panel in names.all_panels(table):
         part = names.select_panel(rows, panel)
         cells = [Cell(formula(curve.label), where(panel) | {"test": curve.test}) for curve in some]
-        made.append(Row(cells, lines, top_of(part, 2 * alpha), panel.title))
+        made.append(Row(cells, lines, top_of(part, 2 * alpha), panel.title, level=alpha))
     caption = paragraph(ROOM, "truths", alpha=alpha)
     grid = Grid(
-        rows, study.sizes(), made, study.label("size"), curves(alpha), level_handles(alpha), caption=caption
+        rows, study.sizes(), made, study.label("size"), draw_curves, level_handles(alpha), caption=caption
     )
     return grid.pages(look), caption

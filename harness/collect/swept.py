@@ -1,0 +1,214 @@
+"""``harness collect FOLDER x=SETTING``: rates against a setting that was swept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from harness.drawing.grid import Cell, Grid, Line, batches
+from harness.drawing.layout import Axis
+from harness.drawing.marks import count_categories, count_handles, draw_curves
+from harness.drawing.save import draw
+from harness.drawing.style import Look, level_handles, numbered_style, patch
+from harness.errors import UserError
+from harness.results import names
+from harness.results.names import NULL_TRUTHS, REWEIGHTED, formula
+from harness.results.selection import Selection
+from harness.results.truth_scores import truth_name
+from harness.run.figures.rates import MOST_CURVES, families, rate_row
+from harness.writing.prose import paragraph
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from harness.drawing.grid import Row
+
+LOG_FROM = 20
+"""Swept numbers of which the largest is at least so many times the smallest stand on a logarithmic axis."""
+PLACES = ("kind", "truth", "alpha", "n_documents", "prevalence", "measure", "pair", "balance", "test")
+"""What makes a rate, besides the settings: in this order they part the rows of panels."""
+
+
+class Sweep(NamedTuple):
+    """What runs along x, what parts curves and panels, and what is averaged over; None for what is usual."""
+
+    x: str
+    hue: str | None = None
+    panel: str | None = None
+    over: Sequence[str] = ()
+
+    @property
+    def stem(self) -> str:
+        """The name of the file."""
+        return "figure_" + "".join(c if c.isalnum() or c in "_-" else "_" for c in self.x)
+
+    def used(self) -> dict[str, str]:
+        """Return the columns that the figure shows, by the key that names them."""
+        found = {"x": self.x, "hue": self.hue or "test", "panel": self.panel}
+        return {key: column for key, column in found.items() if column is not None}
+
+
+def draw_sweep(
+    folder: Path, path: Path, settings: Sequence[str], sweep: Sweep, figure: Mapping[str, Any]
+) -> list[Path]:
+    """Draw rates against `sweep.x` to ``FOLDER/figures``, from the collected table at `path`.
+
+    `settings` are the columns in which the runs differ.
+    """
+    table = names.read_table(path, names.COLUMNS)
+    check_sweep(table, settings, sweep)
+    chosen = Selection.of(figure)
+    chosen.check(table)
+    rows = usual(chosen.keep(table), sweep, figure)
+    if rows["rate"].isna().all():
+        raise UserError("figure: no rate is left to draw; choose other panels, tests, levels or sizes")
+    build = partial(sweep_figure, average(rows, settings, sweep), sweep)
+    return draw(folder / "figures", {sweep.stem: build}, Look.of(figure))
+
+
+def check_sweep(table: DataFrame, settings: Sequence[str], sweep: Sweep) -> None:
+    """Raise UserError unless every name is known, and every setting that differs has a place."""
+    used, allowed = sweep.used(), [*settings, *PLACES]
+    named = [*used.items(), *(("over", column) for column in sweep.over)]
+    for key, column in named:
+        if column not in allowed or column not in table:
+            raise UserError(f"{key}: {column!r} is not allowed; choose from {', '.join(allowed)}")
+    if len({column for _, column in named}) < len(named):
+        raise UserError("x, hue, panel and over: each may name a setting once; two name the same")
+    for column in sweep.over:
+        if column not in settings:
+            told = ", ".join(settings) or "nothing"
+            raise UserError(f"over: {column!r} is not allowed; the runs differ in {told}")
+    for setting in settings:
+        if setting not in [column for _, column in named]:
+            told = f"over={setting} averages over it, hue={setting} or panel={setting} shows it"
+            raise UserError(f"x: the runs differ in {setting} too; {told}")
+
+
+def usual(table: DataFrame, sweep: Sweep, figure: Mapping[str, Any]) -> DataFrame:
+    """Return the rows that are shown where nothing else is asked for: one level, truth and N."""
+    shown = set(sweep.used().values())
+    if not shown & {"prevalence", "balance"}:
+        table = table[table["balance"] != REWEIGHTED]
+    if "alpha" not in shown and figure.get("alphas") is None:
+        table = table[table["alpha"] == names.primary_alpha(table)]
+    if "n_documents" not in shown and figure.get("sizes") is None and len(table):
+        table = table[table["n_documents"] == names.reference_size(table)]
+    if "truth" not in shown and len(table):
+        null = next((name for name in NULL_TRUTHS if (table["truth"] == name).any()), None)
+        wanted = figure.get("truth") or null or names.primary_truth(table)
+        table = table[table["truth"] == names.primary_truth(table, wanted)]
+    return table
+
+
+def average(rows: DataFrame, settings: Sequence[str], sweep: Sweep) -> DataFrame:
+    """Return the mean rate of each point over the settings `sweep.over`, with the range as its band.
+
+    Without such settings a point has its own Monte Carlo interval.
+    """
+    keys = [*PLACES, *(name for name in settings if name not in sweep.over)]
+    groups = rows.groupby(keys, sort=False, dropna=False)
+    found = groups.agg(
+        rate=("rate", "mean"), category_low=("rate", "min"), category_high=("rate", "max"),
+        mc_low=("mc_low", "min"), mc_high=("mc_high", "max"), n_categories=("n_categories", "min"),
+        n_dead=("n_dead", "max"), n_runs=("run", "nunique"),
+    ).reset_index()  # fmt: skip
+    if sweep.over:
+        return found.assign(mc_low=np.nan, mc_high=np.nan)
+    return found.assign(category_low=np.nan, category_high=np.nan)
+
+
+def sweep_figure(table: DataFrame, sweep: Sweep, look: Look) -> tuple[list[Any], str]:
+    """Return rates against a setting: rows by what differs besides, columns by panel, and the caption."""
+    axis, table = _axis(table, sweep.x)
+    made = list(_rows(table, sweep))
+    measures = list(table["measure"].unique())
+    band = [patch("range over " + " and ".join(sweep.over), "0.45", alpha=0.25)] if sweep.over else []
+    levels = [row.level for row in made if row.level is not None]
+    handles = [*(level_handles(levels[0]) if levels else []), *band, *count_handles(measures)]
+    caption = paragraph(
+        "collect", "sweep_caption", x=sweep.x, over=sweep.over, n_runs=int(table["n_runs"].max()),
+        truths=[truth_name(str(name)) for name in table["truth"].unique()],
+        sizes=[f"{n:g}" for n in sorted(table["n_documents"].unique())],
+        alphas=[f"{alpha:g}" for alpha in sorted(table["alpha"].unique())],
+    )  # fmt: skip
+    grid = Grid(table, axis, made, "rejected", draw_curves, handles, count_categories, caption=caption)
+    return grid.pages(look), caption
+
+
+def _axis(table: DataFrame, x: str) -> tuple[Axis, DataFrame]:
+    """Return the axis of a setting, and the table with numbers there: words stand at 0, 1, ..."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(table[x], errors="coerce")
+    if numbers.notna().all():
+        values = sorted({float(value) for value in numbers})
+        far = values[0] > 0 and values[-1] >= LOG_FROM * values[0]
+        return Axis(x, x, values, "log" if far else "linear"), table.assign(**{x: numbers})
+    told = table[x].astype(str).where(table[x].notna(), "null")
+    words = list(told.unique())
+    places = told.map(words.index)
+    return Axis(x, x, list(range(len(words))), "linear", words=words), table.assign(**{x: places})
+
+
+def _rows(table: DataFrame, sweep: Sweep) -> list[Row]:
+    """Return a row for everything that differs and has no place yet, and for each family or six curves."""
+    used = sweep.used().values()
+    by = [sweep.panel] if sweep.panel else [name for name in ("pair", "balance") if name not in used]
+    wheres = [dict(zip(by, values, strict=True)) for values in _values(table, by)]
+    cells = [Cell(_said(where, table), where) for where in wheres]
+    apart = [name for name in PLACES if name not in (*used, *by) and table[name].nunique(dropna=False) > 1]
+    parting = list(dict.fromkeys(["kind", *apart])) if "kind" not in used else apart
+    made = []
+    for values in _values(table, parting):
+        where = dict(zip(parting, values, strict=True))
+        part = table
+        for name, value in where.items():
+            part = part[part[name] == value] if value == value else part[part[name].isna()]
+        kind, alpha = str(part["kind"].iloc[0]), float(part["alpha"].iloc[0])
+        own = [cell._replace(where={**cell.where, **where}) for cell in cells]
+        for heading, lines in _curves(part, sweep.hue or "test"):
+            title = ", ".join(filter(None, [_said(where, table), heading]))
+            made.append(rate_row(part, own, lines, kind, alpha, title))
+    return made
+
+
+def _values(table: DataFrame, by: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the values of some columns that stand together, in the order of their first rows."""
+    return [*table[list(by)].drop_duplicates().itertuples(index=False, name=None)] if by else [()]
+
+
+def _curves(part: DataFrame, hue: str) -> list[tuple[str, list[Line]]]:
+    """Return the curves of a row: the tests by family, or six values of another column at a time."""
+    if hue == "test":
+        return families(part)
+    lines = [
+        Line(f"{hue}={value}", f"{hue} = {_word(hue, value)}", numbered_style(place), {hue: value})
+        for place, value in enumerate(part[hue].unique())
+    ]
+    return [("", some) for some in batches(lines, MOST_CURVES)]
+
+
+def _said(where: Mapping[str, Any], table: DataFrame) -> str:
+    """Return what tells a row or a panel from the others."""
+    if set(where) == {"pair", "balance"}:
+        panels = names.all_panels(table)
+        found = [one.title for one in panels if (one.pair, one.balance) == (where["pair"], where["balance"])]
+        return found[0] if found else ", ".join(map(str, where.values()))
+    return ", ".join(_word(name, value) for name, value in where.items())
+
+
+def _word(name: str, value: Any) -> str:
+    """Return a value as a heading has it."""
+    known: dict[str, Callable[[str], str]] = {
+        "pair": names.pair_name, "truth": truth_name, "test": lambda test: formula(names.test_name(test)),
+        "measure": lambda measure: formula(names.measure_name(measure)),
+    }  # fmt: skip
+    if name in known:
+        return known[name](str(value))
+    short = {"n_documents": "N = {:g}", "alpha": "level {:g}", "prevalence": "prevalence {:g}"}
+    return short[name].format(value) if name in short else str(value)
