@@ -16,7 +16,7 @@ from harness.drawing.layout import Axis
 from harness.drawing.marks import draw_curves
 from harness.drawing.save import draw
 from harness.drawing.style import GREY, NOMINAL_LINE, Look, draw_level, level_handles, numbered_style
-from harness.results.names import formula, test_name
+from harness.results.names import test_name
 from harness.writing.prose import paragraph
 
 CHOSEN = "#d0103a"
@@ -47,7 +47,7 @@ def sizes_figure(
     alpha, n_items = shown["alpha"], shown["n_items"]
     sizes = table[table["n_documents"] == n_items].reset_index(drop=True)
     tests = [str(test) for test in sizes["test"].unique()]
-    names = [formula(test_name(test)) for test in tests]
+    names = [test_name(test) for test in tests]
 
     def draw_sizes(axes: Any, own: pd.DataFrame, row: Row, space: Space) -> None:
         """Draw the size of each test with its two intervals."""

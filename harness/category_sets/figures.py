@@ -21,6 +21,7 @@ from harness.drawing.style import (
     Style,
     handle,
     patch,
+    told,
 )
 from harness.writing.prose import paragraph
 
@@ -96,7 +97,7 @@ def _draw_bars(axes: Any, row: Any, bars: DataFrame, peak: float, size: float) -
         (0.99, TEST_COLOR, "D_te", row.confidence_te), (0.87, TRUE_WORDS, "D_true", row.share_true),
     ):  # fmt: skip
         text = f"{label}: {100 * share:.1f} % above 0"
-        axes.text(0.02, height, text, transform=axes.transAxes, va="top", fontsize=size, color=color)
+        axes.text(0.02, height, told(text), transform=axes.transAxes, va="top", fontsize=size, color=color)
 
 
 def _histogram_handles() -> list[Any]:

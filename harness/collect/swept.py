@@ -16,7 +16,7 @@ from harness.drawing.save import draw
 from harness.drawing.style import Look, level_handles, numbered_style, patch
 from harness.errors import UserError
 from harness.results import names
-from harness.results.names import NULL_TRUTHS, REWEIGHTED, formula
+from harness.results.names import NULL_TRUTHS, REWEIGHTED
 from harness.results.selection import Selection
 from harness.results.truth_scores import truth_name
 from harness.run.figures.rates import MOST_CURVES, families, rate_row
@@ -144,15 +144,16 @@ def _axis(table: DataFrame, x: str) -> tuple[Axis, DataFrame]:
     """Return the axis of a setting, and the table with numbers there: words stand at 0, 1, ..."""
     import pandas as pd
 
+    label = {"n_documents": "set size N"}.get(x, x)
     numbers = pd.to_numeric(table[x], errors="coerce")
     if numbers.notna().all():
         values = sorted({float(value) for value in numbers})
         far = values[0] > 0 and values[-1] >= LOG_FROM * values[0]
-        return Axis(x, x, values, "log" if far else "linear"), table.assign(**{x: numbers})
+        return Axis(x, label, values, "log" if far else "linear"), table.assign(**{x: numbers})
     told = table[x].astype(str).where(table[x].notna(), "null")
     words = list(told.unique())
     places = told.map(words.index)
-    return Axis(x, x, list(range(len(words))), "linear", words=words), table.assign(**{x: places})
+    return Axis(x, label, list(range(len(words))), "linear", words=words), table.assign(**{x: places})
 
 
 def _rows(table: DataFrame, sweep: Sweep) -> list[Row]:
@@ -178,17 +179,25 @@ def _rows(table: DataFrame, sweep: Sweep) -> list[Row]:
 
 
 def _values(table: DataFrame, by: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return the values of some columns that stand together, in the order of their first rows."""
-    return [*table[list(by)].drop_duplicates().itertuples(index=False, name=None)] if by else [()]
+    """Return the values of some columns that stand together, numbers of a setting in their order."""
+    if not by:
+        return [()]
+    found = table[list(by)].drop_duplicates()
+    numbers = [name for name in by if name not in PLACES and found[name].dtype.kind in "if"]
+    if numbers:
+        found = found.sort_values(numbers, kind="stable")
+    return [*found.itertuples(index=False, name=None)]
 
 
 def _curves(part: DataFrame, hue: str) -> list[tuple[str, list[Line]]]:
     """Return the curves of a row: the tests by family, or six values of another column at a time."""
     if hue == "test":
-        return families(part)
+        found = families(part)
+        lines = [line for _, some in found for line in some]
+        return [("", lines)] if len(lines) <= MOST_CURVES else found
     lines = [
-        Line(f"{hue}={value}", f"{hue} = {_word(hue, value)}", numbered_style(place), {hue: value})
-        for place, value in enumerate(part[hue].unique())
+        Line(f"{hue}={value}", _word(hue, value), numbered_style(place), {hue: value})
+        for place, (value,) in enumerate(_values(part, [hue]))
     ]
     return [("", some) for some in batches(lines, MOST_CURVES)]
 
@@ -205,10 +214,12 @@ def _said(where: Mapping[str, Any], table: DataFrame) -> str:
 def _word(name: str, value: Any) -> str:
     """Return a value as a heading has it."""
     known: dict[str, Callable[[str], str]] = {
-        "pair": names.pair_name, "truth": truth_name, "test": lambda test: formula(names.test_name(test)),
-        "measure": lambda measure: formula(names.measure_name(measure)),
+        "pair": names.pair_name, "truth": truth_name, "test": lambda test: names.test_name(test),
+        "measure": lambda measure: names.measure_name(measure),
     }  # fmt: skip
     if name in known:
         return known[name](str(value))
     short = {"n_documents": "N = {:g}", "alpha": "level {:g}", "prevalence": "prevalence {:g}"}
-    return short[name].format(value) if name in short else str(value)
+    if name in short:
+        return short[name].format(value)
+    return str(value) if name in PLACES else f"{name} = {value}"

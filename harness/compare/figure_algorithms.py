@@ -9,7 +9,8 @@ import numpy as np
 
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis, Page, text_width
-from harness.drawing.style import GREY, INDIGO, NOMINAL_LINE, SMALLEST, WINE, Look
+from harness.drawing.style import GREY, INDIGO, NOMINAL_LINE, SMALLEST, WINE, Look, told
+from harness.errors import harmless
 from harness.seeding import rng
 from harness.significance.ranks import cliques
 from harness.significance.result import check_choice
@@ -31,6 +32,7 @@ def fit_label(name: str, end: str, width: float, size: float = 7.5) -> tuple[str
 
     Below 6 points the middle of the name is left out instead.
     """
+    name = harmless(name)
     label = name + end
     fitting = size * width / text_width(label, size)
     if fitting >= SMALLEST:
@@ -80,7 +82,7 @@ def critical_difference_figure(ranks: DataFrame, look: Look = Look()) -> tuple[A
         axes.plot([x, x, end + 0.06 * sign], [AXIS_TOP, y, y], color="0.25", linewidth=0.6, gid="stem")
         axes.plot([x], [AXIS_TOP], "o", color="black", markersize=2.6, gid="rank")
         align = "right" if left else "left"
-        axes.text(end + 0.1 * sign, y, label, fontsize=size, va="center", ha=align)
+        axes.text(end + 0.1 * sign, y, told(label), fontsize=size, va="center", ha=align)
     return page.figure, caption
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from harness.drawing.layout import LINE_HEIGHT, MARGIN, Axis, Legend, Page, text_width, wrap
-from harness.drawing.style import GREY, Look, Style, draw_level, handle
+from harness.drawing.style import GREY, Look, Style, draw_level, figure_style, handle, told
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -87,6 +87,10 @@ class Grid:
 
     def pages(self, look: Look) -> list[Any]:
         """Return the figure's pages: columns that the width has room for, rows that the height has."""
+        with figure_style(look):
+            return self._drawn(look)
+
+    def _drawn(self, look: Look) -> list[Any]:
         most = max(len(row.cells) for row in self.rows)
         narrow = (look.width / look.em - left_of(self.names, look) - RIGHT + GAP) / (NARROWEST + GAP)
         n_parts = -(-most // max(int(narrow), 1))
@@ -181,7 +185,7 @@ class _Layout:
         left = self.left + column * (self.wide + GAP * em)
         axes = page.axes(left, top, self.wide, self.high)
         title = self.titles[place][column] if self.titles[place] else []
-        axes.set_title("\n".join(title), pad=0.35 * self.look.font_size, fontweight="bold")
+        axes.set_title(told("\n".join(title)), pad=0.35 * self.look.font_size, fontweight="bold")
         if cell.note:
             _say(axes, cell.note)
             axes.set_axis_off()
@@ -191,19 +195,19 @@ class _Layout:
         labels = place == len(grid.rows) - 1 or strip or self.own_axes(place)
         self.draw_panel(axes, row, cell, space)
         space.x.put(axes, self.wide, self.look.small, labels=labels and not strip)
-        axes.tick_params(labelleft=column == 0)
+        axes.tick_params(labelleft=column == 0, labelsize=self.look.small)
         if grid.names:
-            axes.set_yticks(range(len(grid.names)), grid.names)
+            axes.set_yticks(range(len(grid.names)), map(told, grid.names))
             axes.tick_params(axis="y", length=0)
         elif column == 0:
-            axes.set_ylabel(grid.y_label, labelpad=0.4 * self.look.font_size)
+            axes.set_ylabel(told(grid.y_label), labelpad=0.4 * self.look.font_size)
         if strip and grid.under is not None:
             below = page.axes(left, top + self.high + 0.6 * em, self.wide, (grid.strip - 0.6) * em)
             space.x.put(below, self.wide, self.look.small, labels=labels)
             grid.under(below, matching(grid.table, cell.where), row, space)
             axes = below
         if labels:
-            axes.set_xlabel(space.x.label, labelpad=0.2 * self.look.font_size)
+            axes.set_xlabel(told(space.x.label), labelpad=0.2 * self.look.font_size)
 
     def draw_panel(self, axes: Any, row: Row, cell: Cell, space: Space) -> None:
         """Draw what the table says; where nothing can be drawn, say so."""
@@ -232,7 +236,7 @@ DATA = ("line", "few", "median", "points", "bar")
 
 def _say(axes: Any, words: str) -> None:
     axes.text(
-        0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color=GREY, style="italic",
+        0.5, 0.5, told(words), transform=axes.transAxes, ha="center", va="center", color=GREY, style="italic",
         gid="note",
     )  # fmt: skip
 

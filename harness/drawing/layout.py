@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from harness.drawing.style import Look
+from harness.drawing.style import Look, told
 
 LINE_HEIGHT = 1.3  # of the font size
 MARGIN = 0.6  # of the font size, at the edge of a page
@@ -25,13 +25,6 @@ def _width(text: str, size: float, family: str, bold: bool) -> float:
     return TextToPath().get_text_width_height_descent(text, font, False)[0] / 72
 
 
-def _plain(text: str) -> str:
-    """Return a text without the commands of its formulas, about as wide as it is drawn."""
-    for command in ("$", "\\Delta", "\\mathrm", "\\alpha", "{", "}", "_"):
-        text = text.replace(command, "Δ" if command == "\\Delta" else "")
-    return text
-
-
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """Return the width of `text` in inches, its longest line, when set in the present font of `size` points.
 
@@ -43,7 +36,7 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     import matplotlib
 
     family = matplotlib.rcParams["font.family"][0]
-    return max(_width(_plain(line), size, family, bold) for line in text.split("\n"))
+    return max(_width(line, size, family, bold) for line in text.split("\n"))
 
 
 def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
@@ -80,7 +73,7 @@ class Page:
 
     def text(self, left: float, top: float, words: str, **style: Any) -> None:
         """Write `words` at inches from the left and the top."""
-        self.figure.text(left / self.width, 1 - top / self.height, words, **style)
+        self.figure.text(left / self.width, 1 - top / self.height, told(words), **style)
 
     def axes(self, left: float, top: float, width: float, height: float) -> Any:
         """Add axes whose upper left corner lies at (left, top) inches."""
@@ -211,7 +204,7 @@ class Axis:
         axes.set_xscale(self.scale)
         axes.set_xlim(*self.limits())
         axes.xaxis.set_major_locator(FixedLocator(self.labelled(width, size)))
-        named = FuncFormatter(lambda value, _: self.word(value))
+        named = FuncFormatter(lambda value, _: told(self.word(value)))
         axes.xaxis.set_major_formatter(named if labels else NullFormatter())
         axes.xaxis.set_minor_locator(FixedLocator(list(self.values) if len(self.values) < 40 else []))
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -9,8 +9,8 @@ import numpy as np
 
 from harness.drawing.grid import Line, Row, Space, matching
 from harness.drawing.layout import round_top
-from harness.drawing.style import patch
-from harness.results.names import FEW_CATEGORIES, formula, measure_name
+from harness.drawing.style import patch, told
+from harness.results.names import FEW_CATEGORIES, measure_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -89,14 +89,15 @@ def frame_counts(axes: Any, most: int) -> None:
     axes.set_ylim(0, 2.1 * most)
     axes.set_yticks([])
     size = axes.xaxis.get_ticklabels()[0].get_fontsize()
-    axes.text(0, 1, f"tallest: {most:,}", transform=axes.transAxes, va="top", fontsize=size, gid="tallest")
+    place = {"transform": axes.transAxes, "va": "top", "fontsize": size, "gid": "tallest"}
+    axes.text(0, 1, told(f"tallest: {most:,}"), **place)
     axes.spines["left"].set_visible(False)
 
 
 def count_handles(measures: Sequence[str], noun: str = "categories") -> list[Any]:
     """Return what stands for the bars of counts in a legend."""
     found = [
-        patch(f"{noun}, {formula(measure_name(name))}", COUNTED[name][0])
+        patch(f"{noun}, {measure_name(name)}", COUNTED[name][0])
         for name in COUNTED
         if name in measures
     ]

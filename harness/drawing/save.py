@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.drawing.style import Look, figure_style, save_figure
+from harness.drawing.style import FORMATS, Look, figure_style, save_figure
 from harness.runtime.parallel import Workers, completed
 from harness.writing.captions import write_captions
 
@@ -38,18 +39,31 @@ def draw(
     paths: list[Path] = []
     for stem in builds:
         caption, pages = done[stem]
+        _remove_pages(folder, stem, len(pages), builds)
         for place, page in enumerate(pages, start=1):
             captions[page] = caption if len(pages) == 1 else f"{caption} (Page {place} of {len(pages)}.)"
             paths += [folder / f"{page}.{name}" for name in look.formats]
     return [*paths, *write_captions(folder, captions, notes)]
 
 
+def _remove_pages(folder: Path, stem: str, n_pages: int, builds: Mapping[str, Build]) -> None:
+    """Remove the pages that a figure had when it was longer."""
+    for path in folder.glob(f"{stem}_*"):
+        number = path.stem.removeprefix(f"{stem}_")
+        is_page = number.isdecimal() and path.suffix[1:] in FORMATS and path.stem not in builds
+        if is_page and int(number) > n_pages:
+            path.unlink()
+
+
 def _draw(stem: str, build: Build, *, folder: Path, look: Look) -> tuple[str, list[str]]:
     """Draw the pages of one figure; return its caption and their stems."""
-    stems = []
-    with figure_style(look):
-        pages, caption = build(look)
-        for place, page in enumerate(pages, start=1):
-            stems.append(stem if place == 1 else f"{stem}_{place}")
-            save_figure(page, folder, stems[-1], look)
+    latex = [name for name in look.formats if name == "pgf"]
+    looks = [replace(look, formats=[name for name in look.formats if name not in latex])]
+    looks += [replace(look, formats=latex, usetex=True)] * bool(latex)  # its text is set by LaTeX
+    for one in filter(lambda one: one.formats, looks):
+        with figure_style(one):
+            pages, caption = build(one)
+            stems = [stem if place == 1 else f"{stem}_{place}" for place in range(1, len(pages) + 1)]
+            for name, page in zip(stems, pages, strict=True):
+                save_figure(page, folder, name, one)
     return caption, stems

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from harness.errors import UserError, harmless
 from harness.results.names import MEASURE_WORDS
 from harness.runtime.store import write_atomically
+from harness.writing.table_text import escape_latex
 
 FORMATS = ("pdf", "svg", "pgf", "png")
 X_AXES = ("log", "linear")
@@ -77,6 +78,7 @@ class Look:
             "font.family": [self.font] if self.font else ["DejaVu Sans"],
             "font.size": self.font_size,
             "text.usetex": self.usetex,
+            "text.parse_math": False,  # a name may hold a dollar
             "text.hinting": "none",  # hinted letters are wider at few dots an inch
             "axes.titlesize": self.font_size,
             "axes.titlelocation": "left",
@@ -164,7 +166,7 @@ STYLES = {
     "goutte_gaussier": Style("#4d4d4d", "P", LONG),
     "resampled_t": Style(WINE, "v"),
     "kfold_t": Style(AMBER, "D", DOTTED),
-    "corrected_resampled_t": Style(BLACK, "o"),
+    "corrected_resampled_t": Style("#4d4d4d", "o"),
     "five_by_two_t": Style("#8e4fb5", "P", LONG),
     "five_by_two_f": Style("#4a1a6b", "X", MIXED),
 }
@@ -189,18 +191,26 @@ def style_of(test: str, place: int = 0) -> Style:
     return STYLES.get(test) or STYLES.get(stem) or numbered_style(place)
 
 
+def told(text: str) -> str:
+    """Return a text as it can be drawn: without control characters and, for LaTeX, written out."""
+    import matplotlib
+
+    lines = harmless(text).split("\n")
+    return "\n".join(map(escape_latex, lines) if matplotlib.rcParams["text.usetex"] else lines)
+
+
 def handle(style: Style, label: str) -> Any:
     """Return what stands for a curve in a legend."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], label=label, **style.line())
+    return Line2D([], [], label=told(label), **style.line())
 
 
 def patch(label: str, color: str, **look: Any) -> Any:
     """Return what stands for an area in a legend."""
     from matplotlib.patches import Patch
 
-    return Patch(color=color, linewidth=0, label=label, **look)
+    return Patch(color=color, linewidth=0, label=told(label), **look)
 
 
 def level_handles(alpha: float, tolerance: bool = True) -> list[Any]:
@@ -208,7 +218,7 @@ def level_handles(alpha: float, tolerance: bool = True) -> list[Any]:
     from matplotlib.lines import Line2D
 
     line = {"color": GREY, "linewidth": 0.8, "linestyle": NOMINAL_LINE}
-    nominal = Line2D([], [], label=f"nominal level {alpha:g}", **line)  # type: ignore[arg-type]
+    nominal = Line2D([], [], label=told(f"nominal level {alpha:g}"), **line)  # type: ignore[arg-type]
     return [nominal, patch(".8 to 1.2 of the level", TOLERANCE)] if tolerance else [nominal]
 
 
@@ -234,15 +244,11 @@ def figure_style(look: Look) -> Iterator[None]:
 
 def save_figure(figure: Any, folder: Path, stem: str, look: Look) -> list[Path]:
     """Write a figure in each format, without dates or software stamps, and return the paths."""
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
-        if harmless(text.get_text()) != text.get_text():
-            text.set_text(harmless(text.get_text()))
     paths = []
     for name in look.formats:
         drawn = io.BytesIO()
-        figure.savefig(drawn, format=name, dpi=look.dpi, metadata=METADATA.get(name))
+        known = {"metadata": METADATA[name]} if name in METADATA else {}
+        figure.savefig(drawn, format=name, dpi=look.dpi, **known)
         paths.append(folder / f"{stem}.{name}")
         write_atomically(paths[-1], drawn.getbuffer())
     return paths

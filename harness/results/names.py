@@ -57,7 +57,6 @@ WORDS = {
     "snedecor": "Snedecor and", "cochran": "Cochran", "dcf": "DCF", "likelihood": "likelihood-",
     "eq9": "eq. 9", "bayesian": "Bayesian", "dirichlet": "Dirichlet", "wald": "Wald", "t": "t",
 }  # fmt: skip
-FORMULAS = {"ΔF1": "$\\Delta$F$_1$", "ΔCerr": "$\\Delta$C$_{\\mathrm{err}}$"}
 TRUTH_NAMES = {
     "exact_zero": "R0 exact zero",
     "margin": "R1 margin",
@@ -245,13 +244,6 @@ def measure_name(measure: str) -> str:
     ('ΔF1', 'wald cost')
     """
     return MEASURE_WORDS.get(measure, measure.replace("_", " "))
-
-
-def formula(text: str) -> str:
-    """Return a label with its measure set as a formula."""
-    for words, set_words in FORMULAS.items():
-        text = text.replace(words, set_words)
-    return text
 
 
 def primary_truth(table: DataFrame, wanted: str | None = None) -> str:

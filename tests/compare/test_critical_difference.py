@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 
 from harness.compare.figure_algorithms import critical_difference_figure
 from harness.compare.rank_tables import friedman_table, rank_tables
-from harness.drawing.style import figure_style, save_figure
+from harness.drawing.style import Look, figure_style, save_figure
 
 NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
 # Demšar 2006, JMLR 7, table 6
@@ -28,6 +28,8 @@ DEMSAR = pd.DataFrame(
     ],
     columns=NAMES,
 )  # fmt: skip
+
+LOOK = Look(formats=["pdf"])
 
 
 def ranks_of(places, critical):
@@ -105,7 +107,7 @@ def test_the_caption_says_what_was_tested():
 def test_bars_join_exactly_the_pairs_that_do_not_differ(steps, critical):
     k = len(steps)
     places = [1 + step / 60 * (k - 1) for step in steps]
-    with figure_style():
+    with figure_style(LOOK):
         figure, _ = critical_difference_figure(ranks_of(places, critical))
     axes = figure.axes[0]
     dots = sorted(float(dot.get_xdata()[0]) for dot in parts(axes, "rank"))
@@ -140,9 +142,8 @@ def test_names_stay_on_the_page_and_apart(n_algorithms, tmp_path):
     scores[:, -1] = scores[:, 0]
     long = "a name that is far too long to stand beside a line, with C = 1 and gamma = 0.1, number"
     names = [f"{long} {i}" if i % 2 else f"m{i}" for i in range(n_algorithms)]
-    with figure_style():
+    with figure_style(LOOK):
         figure, _ = critical_difference_figure(rank_tables(pd.DataFrame(scores, columns=names)).ranks)
-        save_figure(figure, tmp_path, "cd", ["png"], 80)
         renderer = FigureCanvasAgg(figure).get_renderer()
         boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
     page = figure.bbox
@@ -156,9 +157,9 @@ def test_names_stay_on_the_page_and_apart(n_algorithms, tmp_path):
 def test_the_file_is_the_same_every_time(tmp_path):
     paths = []
     for name in ("one", "two"):
-        with figure_style():
+        with figure_style(LOOK):
             figure, _ = critical_difference_figure(rank_tables(DEMSAR).ranks)
-            paths += save_figure(figure, tmp_path, name, ["pdf"], 100)
+            paths += save_figure(figure, tmp_path, name, LOOK)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 

@@ -19,7 +19,7 @@ from harness.compare.seeds import (
     tidy_scores,
 )
 from harness.drawing.layout import text_width
-from harness.drawing.style import figure_style
+from harness.drawing.style import Look, figure_style
 
 
 @pytest.fixture
@@ -174,19 +174,19 @@ def test_the_table_for_print(wide):
 
 def test_the_figure_shows_every_seed(wide):
     wide.loc[103, "mlp"] = np.nan
-    with figure_style():
+    with figure_style(Look()):
         figure, caption = seeds_figure(tidy_scores(wide), "forest", score_name="F1")
         again, _ = seeds_figure(tidy_scores(wide), "forest", score_name="F1")
     axes = figure.axes[0]
     labels = [text.get_text() for text in axes.get_yticklabels()]
     assert labels == ["forest (n = 12)", "svm (n = 12)", "mlp (n = 11)", "logistic (n = 12)"]
-    points = [part for part in axes.collections if str(part.get_gid()).startswith("seeds")]
+    points = [part for part in axes.collections if str(part.get_gid()).startswith("points")]
     shown = [np.asarray(part.get_offsets()) for part in points]
     assert sorted(shown[2][:, 0]) == pytest.approx(sorted(wide["mlp"].dropna()))
     assert all(len(part) == n for part, n in zip(shown, (12, 12, 11, 12), strict=True))
     line = next(line for line in axes.lines if line.get_gid() == "baseline")
     assert line.get_xdata()[0] == pytest.approx(wide["forest"].mean())
-    other = [np.asarray(p.get_offsets()) for p in again.axes[0].collections if p.get_gid() == "seeds 0"]
+    other = [np.asarray(p.get_offsets()) for p in again.axes[0].collections if p.get_gid() == "points:0"]
     assert shown[0].tolist() == other[0].tolist()
     assert "11 to 12 seeds" in caption
     assert "not drawn: mlp 1" in caption
@@ -197,7 +197,7 @@ def test_the_figure_shows_every_seed(wide):
 def test_labels_fit(name):
     label, size = fit_label(name, " 1.50", 1.5)
     assert text_width(label, size) <= 1.5 + 1e-9
-    assert 5.5 <= size <= 7.5
+    assert 6 <= size <= 7.5
     assert label.endswith(" 1.50")
 
 

@@ -47,7 +47,7 @@ def plan(results: Results, truth: str, *, x_axis: str = "log", minus_one: bool =
     jobs: dict[str, Build] = {}
     if len(results.rules):
         table = results.table if truth in NULL_TRUTHS else results.rules
-        jobs |= _papers(rates.Study(table, truth, x_axis, minus_one))
+        jobs |= _papers(rates.Study(table, truth, x_axis, minus_one), bool(results.chosen.panels))
     nulls = names.nulls_alone(results.table)
     jobs |= plan_categories(results, x_axis)
     plain = nulls[nulls["balance"] != REWEIGHTED]
@@ -63,10 +63,12 @@ def plan(results: Results, truth: str, *, x_axis: str = "log", minus_one: bool =
     return jobs
 
 
-def _papers(study: rates.Study) -> dict[str, Build]:
-    """Return the paper's figures and what was run beside it."""
+def _papers(study: rates.Study, chosen: bool) -> dict[str, Build]:
+    """Return the paper's figures and what was run beside it; what was not chosen is not missing."""
     table, jobs = study.table, dict[str, Build]()
-    panels = {"": names.papers_panels(table)} if any(p.balance for p in names.papers_panels(table)) else {}
+    own = names.papers_panels(table)
+    own = [panel for panel in own if panel.balance or not chosen]
+    panels = {"": own} if any(panel.balance for panel in own) else {}
     panels |= {f"_{name}": group for name, group in names.other_panels(table).items()}
     papers = [*names.papers_curves(table), *names.companion_curves(table)]
     alphas = sorted((float(a) for a in table["alpha"].unique()), key=lambda a: (a != PRIMARY_ALPHA, -a))

@@ -16,7 +16,6 @@ from harness.evaluation.rates import verdict
 from harness.results.names import (
     NULL_TRUTHS,
     REWEIGHTED,
-    formula,
     measure_name,
     primary_alpha,
     select,
@@ -52,7 +51,7 @@ SHOWN = (  # first choice of the tests whose categories are shown one by one
 PROPERTIES = {
     "expected": "expected discordances",
     "positive": "share of positives",
-    "f1": "F$_1$ of the null",
+    "f1": "F1 of the null",
 }
 
 
@@ -64,8 +63,10 @@ def plan_categories(results: Results, x_axis: str) -> dict[str, Build]:
     jobs: dict[str, Build] = {}
     run = [str(measure) for measure in sizes["measure"].unique()]
     for measure in sorted(run, key=lambda name: [*MEASURES, name].index(name)):
-        stem = f"figure_size_by_category_{measure}"
-        jobs[stem] = partial(size_figure, sizes[sizes["measure"] == measure], results.table, x_axis=x_axis)
+        rows = sizes[sizes["measure"] == measure]
+        if rows["median"].notna().any():
+            stem = f"figure_size_by_category_{measure}"
+            jobs[stem] = partial(size_figure, rows, results.table, x_axis=x_axis)
     shown = sizes[(sizes["truth"] == "exact_null") & sizes["measure"].isin(MEASURES)]
     names = "size_power_by_category.csv", "nulls.csv"
     if shown["median"].notna().any() and all(map(results.has, names)):
@@ -98,7 +99,7 @@ def size_figure(rows: DataFrame, table: DataFrame, look: Look, *, x_axis: str) -
     cells = {test: [Cell(panel.title, where(panel) | {"test": test}) for panel in panels] for test in tests}
     ends = ("q90", "worst", "worst_again")
     tops = {test: top_of(rows[rows["test"] == test], 1.6 * alpha, ends) for test in tests}
-    made = [Row(cells[test], (), tops[test], formula(test_name(test)), level=alpha) for test in tests]
+    made = [Row(cells[test], (), tops[test], test_name(test), level=alpha) for test in tests]
     left_out = [test_name(str(test)) for test in rows["test"].unique() if test not in drawn]
     caption = paragraph(
         ROOM, "sizes", alpha=alpha, measure=measure_name(measure), truth=str(truth).replace("_", " "),
@@ -241,7 +242,7 @@ def _verdict_handles() -> list[Any]:
 
 def _heading(part: DataFrame) -> str:
     n_liberal = int((part["verdict"] == "liberal").sum())
-    name = formula(test_name(str(part["test"].iloc[0])))
+    name = test_name(str(part["test"].iloc[0]))
     return f"{name}: liberal at {n_liberal:,} of {len(part):,} points"
 
 

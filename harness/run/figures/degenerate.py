@@ -19,7 +19,6 @@ from harness.results.names import (
     UNBALANCED,
     Curve,
     companion_curves,
-    formula,
     measure_name,
     pair_name,
     papers_curves,
@@ -122,7 +121,7 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
         lines = [_line(curve, word) for curve in some for word in CONVENTIONS]
         top = top_of(both[both["measure"] == measure], 1.6 * alpha)
         cells = [Cell(truth_name(truth), {"truth": truth, "measure": measure}) for truth in truths]
-        made.append(Row(cells, lines, top, formula(measure_name(measure)), level=alpha))
+        made.append(Row(cells, lines, top, measure_name(measure), level=alpha))
     caption = paragraph(
         ROOM, "degenerate", pair=pair_name(pair), alpha=alpha,
         told=_proportion(rows, provenance, truths)[:1],
@@ -134,7 +133,7 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
 
 def _line(curve: Curve, word: str) -> Line:
     style = style_of(curve.test)._replace(dashes=DASHES[word])
-    label = f"{formula(curve.label)}, {word}ed"
+    label = f"{curve.label}, {word}ed"
     return Line(f"{curve.test}:{word}", label, style, {"test": curve.test, "convention": word}, False)
 
 

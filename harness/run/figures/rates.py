@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from harness.drawing.grid import Cell, Grid, Line, Row, Space, batches
+from harness.drawing.grid import Cell, Grid, Line, Row, Space, batches, matching
 from harness.drawing.layout import Axis
 from harness.drawing.marks import count_categories, count_handles, draw_curves, top_of
 from harness.drawing.style import (
@@ -21,7 +21,7 @@ from harness.drawing.style import (
     style_of,
 )
 from harness.results import captions, names
-from harness.results.names import REWEIGHTED, Curve, Panel, formula, select
+from harness.results.names import REWEIGHTED, Curve, Panel, select
 from harness.results.truth_scores import truth_name
 from harness.writing.prose import paragraph
 
@@ -70,7 +70,7 @@ class Study(NamedTuple):
 
     def label(self, kind: str) -> str:
         """Return the label of the y axis."""
-        size = "size" if self.truth in names.NULL_TRUTHS else "$\\alpha_{\\mathrm{true}}$"
+        size = "size" if self.truth in names.NULL_TRUTHS else "alpha_true"
         return size if kind == "size" else "power"
 
     def sizes(self) -> Axis:
@@ -104,7 +104,7 @@ def lines_of(some: Sequence[Curve]) -> list[Line]:
     return [
         Line(
             curve.test,
-            formula(curve.label),
+            curve.label,
             style_of(curve.test, place),
             {"test": curve.test},
             not curve.companion,
@@ -122,7 +122,7 @@ def families(table: DataFrame) -> list[tuple[str, list[Line]]]:
     for curve in names.other_curves(table):
         heading = family(curve.test)
         if several:
-            heading += f", {formula(names.measure_name(str(measure_of[curve.test])))}"
+            heading += f", {names.measure_name(str(measure_of[curve.test]))}"
         grouped.setdefault(heading, []).append(curve)
     found = [(PAPERS, papers)] if papers else []
     for heading in sorted(grouped, key=_place):
@@ -153,10 +153,12 @@ def where(panel: Panel) -> dict[str, str]:
 def rate_row(
     rows: DataFrame, cells: Sequence[Cell], lines: Sequence[Line], kind: str, alpha: float, title: str = ""
 ) -> Row:
-    """Return a row of rates: power to 1, sizes as far as its tests need, over the level."""
+    """Return a row of rates with an axis as high as its curves need; sizes stand over the level."""
+    import pandas as pd
+
+    drawn = pd.concat([matching(rows, line.where) for line in lines])
     if kind == "power":
-        return Row(cells, lines, 1.0, title)
-    drawn = rows[rows["test"].isin([line.name for line in lines])]
+        return Row(cells, lines, top_of(drawn, 0.2), title)
     return Row(cells, lines, top_of(drawn, 1.6 * alpha), title, level=alpha)
 
 
@@ -327,7 +329,7 @@ def truth_figure(study: Study, look: Look) -> Pages:
     made = []
     for panel in names.all_panels(table):
         part = names.select_panel(rows, panel)
-        cells = [Cell(formula(curve.label), where(panel) | {"test": curve.test}) for curve in some]
+        cells = [Cell(curve.label, where(panel) | {"test": curve.test}) for curve in some]
         made.append(Row(cells, lines, top_of(part, 2 * alpha), panel.title, level=alpha))
     caption = paragraph(ROOM, "truths", alpha=alpha)
     grid = Grid(
