@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from harness.cli import configuration, settings
 from harness.cli.configuration import build, build_group, build_tests, chosen, is_rule, to_plain
 from harness.cli.targets import KEEPERS, check_targets
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.packaged import population_file, predictions_file
 
 
@@ -171,8 +171,9 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
     if len(estimators) < 2:
         raise UserError(f"estimator: {', '.join(estimators) or 'none'} is left; at least two are needed")
     if checked.baseline not in (None, *estimators):
-        allowed = f"choose one of {', '.join(estimators)}"
-        raise UserError(f"baseline: {checked.baseline!r} is not allowed; {allowed}")
+        raise UserError(
+            f"baseline: {checked.baseline!r} is not allowed; {instead(checked.baseline, estimators)}"
+        )
     given = {key: getattr(checked, key) for key in ("n_seeds", "alpha", "scorer", "test_share", "baseline")}
     return {
         "data": data,
@@ -220,10 +221,11 @@ def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int)
     }
 
 
-def _check_known(where: str, node: Mapping[str, Any], allowed: Any) -> None:
+def _check_known(where: str, node: Mapping[str, Any], known: Any) -> None:
     for key in node:
-        if key not in allowed:
-            raise UserError(f"{where}.{key}: there is no such key; {', '.join(allowed)} are allowed")
+        if key not in known:
+            allowed = instead(key, known, f"{', '.join(known)} are allowed")
+            raise UserError(f"{where}.{key}: there is no such key; {allowed}")
 
 
 def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

@@ -17,7 +17,8 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.sweeper import Sweeper
 from omegaconf import DictConfig, OmegaConf
 
-from harness.cli.configuration import CONFIG_ERRORS, conf_folder, run_name
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import CONFIG_ERRORS, run_name
 from harness.cli.hydra_internals import BASIC_LAUNCHER
 from harness.errors import BROKEN, UserError, harmless, sentence
 from harness.runtime import jobs as job_files

@@ -221,7 +221,8 @@ def killed_sweep(launcher, *more):
     """Run a sweep whose job of seed 1 kills its process; return the exit code."""
     import hydra
 
-    from harness.cli.configuration import conf_folder, register_resolvers
+    from harness.cli.conf_files import conf_folder
+    from harness.cli.configuration import register_resolvers
     from harness.cli.hydra_internals import use_sweeper
     from harness.cli.sweep import JobsFailed, Sweep
 

@@ -13,7 +13,8 @@ from harness import nulls
 from harness.balance import Balance
 from harness.cli import main
 from harness.cli.arguments import run_arguments
-from harness.cli.configuration import conf_folder, register_resolvers
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import register_resolvers
 from harness.evaluation.null_sets import FEW_ALPHA, count_sets
 from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.rates import size_power
