@@ -26,7 +26,7 @@ USAGE = f"""harness {__version__}: which significance test can I trust?
   harness completion prints a script by which bash, zsh or fish completes all this
                        source <(harness completion bash)
 
-`harness COMMAND --help` tells more. Settings are NAME=VALUE; -m NAME=VALUE,VALUE runs each in its turn.
+`harness COMMAND --help` tells more. Settings are NAME=VALUE; -m NAME=VALUE,VALUE runs each in turn.
 """
 WIDTH = 100
 MEASURES = ("F1", "error", "precision", "recall")
