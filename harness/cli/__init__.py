@@ -13,6 +13,7 @@ from harness import __version__
 from harness.cli.help import USAGE, help_of
 from harness.errors import BROKEN, UserError, harmless, instead, sentence
 from harness.runtime.interruption import until_told
+from harness.talk import PLACES, USUAL, is_wanted, say, set_verbosity
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +72,8 @@ def _complete(arguments: list[str]) -> int:
 
 
 def _warn(message: object, *_: object, **__: object) -> None:
-    print(f"warning: {harmless(' '.join(str(message).split()))}", file=sys.stderr)
+    if is_wanted(USUAL):
+        print(f"warning: {harmless(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _launch(command: str, overrides: list[str]) -> int:
@@ -134,6 +136,7 @@ def _run_job(command: str, cfg: Any) -> None:
     loaded = use_plugins(_overrides())  # a launcher may have put the job in another process
     if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
         sys.argv = [f"harness {command}", *_overrides()]
+    _listen_to(cfg)
     try:
         if list(cfg.get("plugins") or ()) != loaded:
             raise UserError("plugins: a preset cannot name them, only the command line, plugins=[FILE.py]")
@@ -145,6 +148,14 @@ def _run_job(command: str, cfg: Any) -> None:
             _note_overrides()
     finally:
         _remove_if_empty(_output_folder())
+
+
+def _listen_to(cfg: Any) -> None:
+    """Take how much is to be said from `verbose`."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    set_verbosity(cfg.get("verbose"), within_sweep=HydraConfig.get().mode == RunMode.MULTIRUN)
 
 
 def _note_overrides() -> None:
@@ -203,7 +214,7 @@ def _run(cfg: Any) -> None:
 
     given = run_arguments(cfg)
     evaluation, nulls = given.pop("evaluation"), given.pop("nulls")
-    job = Job(out=_output_folder(), say=_say, **given)
+    job = Job(out=_output_folder(), say=say, **given)
     if cfg.get("category_sets") is None:
         from harness.run.study import run_study
 
@@ -218,14 +229,14 @@ def _compare(cfg: Any) -> None:
     from harness.cli.arguments import compare_arguments
     from harness.compare.study import compare
 
-    compare(out=_output_folder(), say=_say, **compare_arguments(cfg, _overrides()))
+    compare(out=_output_folder(), say=say, **compare_arguments(cfg, _overrides()))
 
 
 def _advise(cfg: Any) -> None:
     from harness.advise.study import advise
     from harness.cli.arguments import advise_arguments
 
-    advise(out=_output_folder(), say=_say, **advise_arguments(cfg, _say))
+    advise(out=_output_folder(), say=say, **advise_arguments(cfg, say))
 
 
 def _overrides() -> list[str]:
@@ -259,25 +270,21 @@ def _figures(cfg: Any) -> None:
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"from={folder}: provenance.json or a table there is damaged ({reason})") from error
     for path in [*drawn, page] if page else drawn:
-        _say(str(path))
+        say(str(path), PLACES)
 
 
 def _collect(cfg: Any) -> None:
     from harness.cli.arguments import collect_arguments
     from harness.collect.spread import collect_runs
 
-    collect_runs(**collect_arguments(cfg), say=_say, warn=_warn)
+    collect_runs(**collect_arguments(cfg), say=say, warn=_warn)
 
 
 def _cache(cfg: Any) -> None:
     from harness.cli.arguments import cache_arguments
     from harness.runtime.cache import show_cache
 
-    show_cache(say=_say, **cache_arguments(cfg))
-
-
-def _say(text: str) -> None:
-    print(harmless(text), flush=True)
+    show_cache(say=say, **cache_arguments(cfg))
 
 
 def _remove_if_empty(out: Path) -> None:

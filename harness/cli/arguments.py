@@ -2,7 +2,7 @@
 
 import functools
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from harness.cli.configuration import build, build_group, build_tests, chosen, i
 from harness.cli.targets import KEEPERS, check_targets
 from harness.errors import UserError, instead
 from harness.packaged import population_file, predictions_file
+from harness.talk import Say, say
 
 
 def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
@@ -95,7 +96,7 @@ def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
     return {"folder": Path(checked.cache), "stages": checked.stage, **given}
 
 
-def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dict[str, Any]:
+def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.advise.study.advise`, the predictions read."""
     from harness.advise.files import fingerprint, read_outcomes
     from harness.advise.files.categories import Decisions
@@ -104,7 +105,7 @@ def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dic
     checked, plain = check("advise", cfg)
     shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
     path = predictions_file(checked.predictions)
-    say(f"reading {path} ...")
+    say(f"reading {path}")
     outcomes, measure = read_outcomes(path, checked.given())
     tests = [test for test in all_tests if test.measure == measure]
     if not tests and not isinstance(outcomes, Decisions):

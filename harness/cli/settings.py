@@ -212,6 +212,7 @@ class Command(Part):
 
     absent: ClassVar[str] = "it is missing; leave out the ~ that removes it"
     command: str
+    verbose: Annotated[int, whole(0, 2)]
 
 
 class Kept(Command):

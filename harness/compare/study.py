@@ -11,8 +11,9 @@ from harness.compare.report_parts import Figures
 from harness.drawing.style import figure_style, plain_options, save_figure
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import check_finished, read_provenance
-from harness.runtime.run_folder import Say, open_run
+from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store
+from harness.talk import Say, progress, say
 from harness.writing.captions import write_captions
 from harness.writing.report import Section, bullets, write_report
 
@@ -32,7 +33,7 @@ def compare(
     cache: Path | None,
     workers: Workers,
     options: Mapping[str, Any],
-    say: Say = print,
+    say: Say = say,
 ) -> None:
     """Run one study of learning algorithms and leave its tables, figures and summary in `out`.
 
@@ -77,7 +78,7 @@ def draw_figures(
     """Draw the figures of a study from the tables in its folder, and write their captions."""
     figures: Figures = STUDIES[facts["study"]].figures(out, facts, float(width))
     paths = []
-    for stem, (make, caption) in figures.items():
+    for stem, (make, caption) in progress(figures.items(), len(figures), "drawing figures"):
         with figure_style():
             paths += save_figure(make(caption), out / "figures", stem, formats, dpi)
     write_captions(out / "figures", {stem: caption for stem, (_, caption) in figures.items()})

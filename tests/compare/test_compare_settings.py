@@ -104,7 +104,7 @@ def test_wrong_points_leave_no_folder(study, changed, said, tmp_path):
     )
     given["options"] |= changed
     with pytest.raises(UserError, match=re.escape(said)):
-        compare(out=tmp_path / "new", say=lambda line: None, **given)
+        compare(out=tmp_path / "new", say=lambda *_: None, **given)
     assert not list(tmp_path.glob("new/*"))
 
 
