@@ -1,7 +1,9 @@
 """The one exception that is shown to the user as a sentence, and how any other becomes one."""
 
+import difflib
 import errno
 import re
+from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor
 
 BROKEN = (MemoryError, BrokenExecutor)
@@ -22,6 +24,32 @@ def require(holds: object, sentence: str, kind: type[Exception] = ValueError) ->
     """Raise an error that says `sentence` unless something holds."""
     if not holds:
         raise kind(sentence)
+
+
+FEW = 3
+"""Names that are all told, wherever one of them is meant."""
+AS_NEAR = 0.1
+"""What a name may be less alike than the nearest one, and still be told."""
+
+
+def instead(name: object, known: Iterable[object], otherwise: str | None = None) -> str:
+    """Return the end of a refusal of a name: those nearest to it, or where none is near all, or `otherwise`.
+
+    Examples
+    --------
+    >>> tests = ["mcnemar", "mcnemar_midp", "wald_f1", "score_f1"]
+    >>> instead("mcnemar_mipd", tests)
+    'did you mean mcnemar_midp?'
+    >>> instead("t_test", tests)
+    'choose one of mcnemar, mcnemar_midp, wald_f1, score_f1'
+    """
+    names = list(dict.fromkeys(map(str, known)))
+    near = difflib.get_close_matches(str(name), names) if len(names) > FEW else []
+    alike = [difflib.SequenceMatcher(None, one, str(name)).ratio() for one in near]
+    near = [one for one, ratio in zip(near, alike, strict=True) if ratio > alike[0] - AS_NEAR]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"choose one of {', '.join(names)}" if otherwise is None else otherwise
 
 
 def check_share(name: str, value: float) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import require
+from harness.errors import instead, require
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -219,7 +219,7 @@ def check_measure(measure: str, **costs: float) -> dict[str, float]:
     """
     require(
         measure in DIFFERENCES,
-        f"measure: {measure!r} is not allowed; choose one of {', '.join(DIFFERENCES)}",
+        f"measure: {measure!r} is not allowed; {instead(measure, DIFFERENCES)}",
     )
     allowed = tuple(COSTS) if measure == "dcf" else ()
     for name in costs:

@@ -40,7 +40,8 @@ def make_tests(measure: str) -> list[Any]:
     """Return the tests that ``harness advise`` has for a measure, as its configuration makes them."""
     from hydra import compose, initialize_config_dir
 
-    from harness.cli.configuration import build_tests, conf_folder, register_resolvers
+    from harness.cli.conf_files import conf_folder
+    from harness.cli.configuration import build_tests, register_resolvers
 
     register_resolvers()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):

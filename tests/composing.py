@@ -3,7 +3,8 @@
 from hydra import compose, initialize_config_dir
 
 from harness.cli.arguments import compare_arguments
-from harness.cli.configuration import conf_folder, register_resolvers
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import register_resolvers
 
 
 def configured(command, *overrides):

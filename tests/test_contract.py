@@ -14,7 +14,8 @@ from scipy import sparse
 
 from harness.balance import Balance
 from harness.cli.arguments import compare_arguments, run_arguments
-from harness.cli.configuration import conf_folder, register_resolvers, try_out
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import register_resolvers, try_out
 from harness.corpora.corpus import Corpus
 from harness.drawing.style import Look
 from harness.errors import UserError

@@ -8,7 +8,7 @@ import pytest
 import harness
 
 ORDER = [
-    "harness", "errors", "seeding", "intervals", "measures", "split", "features",
+    "harness", "errors", "talk", "seeding", "intervals", "measures", "split", "features",
     "balance", "corpora", "runtime", "writing", "tables", "models", "nulls", "significance", "outcomes",
     "packaged", "evaluation", "results", "drawing", "run", "category_sets", "advise", "compare", "collect",
     "cli", "two_systems", "__main__",

@@ -21,9 +21,10 @@ from harness.evaluation.rates import write_table
 from harness.results.selection import check_no_choice
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock, check_finished, read_provenance
-from harness.runtime.run_folder import Say, open_run
+from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store, read_regular
 from harness.significance.ranks import holm
+from harness.talk import Say, say
 from harness.writing.report import write_report
 from harness.writing.table_text import from_csv
 
@@ -39,7 +40,7 @@ def advise(
     figure: Mapping[str, Any],
     cache: Path | None,
     workers: Workers,
-    say: Say = print,
+    say: Say = say,
 ) -> None:
     """Measure every test on populations like the predictions, and say in `out` which to use."""
     with open_run(out, config, say) as run:

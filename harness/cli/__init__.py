@@ -3,7 +3,6 @@
 import contextlib
 import importlib
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,9 +10,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness import __version__
-from harness.cli.help import USAGE
-from harness.errors import BROKEN, UserError, harmless, sentence
+from harness.cli.help import USAGE, help_of
+from harness.errors import BROKEN, UserError, harmless, instead, sentence
 from harness.runtime.interruption import until_told
+from harness.talk import PLACES, USUAL, is_wanted, say, set_verbosity
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,8 +43,11 @@ def _main(arguments: list[str]) -> int:
         print(__version__)
         return 0
     command, *overrides = arguments
+    if command == "completion":
+        return _complete(overrides)
     if command not in COMMANDS:
-        print(f"harness: {command!r} is no command; {', '.join(COMMANDS)} are", file=sys.stderr)
+        said = instead(command, (*COMMANDS, "completion"))
+        print(f"harness: {command!r} is no command; {said}", file=sys.stderr)
         return 2
     if {"-h", "--help"} & set(overrides):
         print(help_of(command), end="")
@@ -55,38 +58,22 @@ def _main(arguments: list[str]) -> int:
     return until_told(lambda: _launch(command, overrides), lambda: print(said, file=sys.stderr, flush=True))
 
 
-def help_of(command: str) -> str:
-    """Return a command's help, kept in its own configuration; Hydra takes seconds to list the groups."""
-    from omegaconf import OmegaConf
+def _complete(arguments: list[str]) -> int:
+    """Print a shell's script, or answer it; this command takes no settings, and Hydra no part in it."""
+    from harness.cli.completion import complete
 
-    from harness.cli.configuration import conf_folder, to_plain
-
-    primary = to_plain(OmegaConf.load(conf_folder() / f"{command}.yaml"), resolve=False)
-    groups = []
-    for name in sorted(key for entry in primary["defaults"] if isinstance(entry, dict) for key in entry):
-        members = sorted(path.stem for path in (conf_folder() / name).glob("*.yaml"))
-        mine = [one for one in members if name != "experiment" or _preset_command(one) == command]
-        if mine:
-            groups.append(f"  {name}: {', '.join(mine)}")
-    return str(primary["hydra"]["help"]["template"]).format(groups="\n".join(groups))
-
-
-def _preset_command(name: str) -> str | None:
-    """Return the command that a preset, or the one it builds on, names."""
-    from omegaconf import OmegaConf
-
-    from harness.cli.configuration import conf_folder
-
-    path = conf_folder() / "experiment" / f"{name}.yaml"
-    if not re.fullmatch(r"\w+", name) or not path.is_file():
-        return None
-    preset: Any = OmegaConf.load(path)
-    parents = [entry for entry in preset.get("defaults", ()) if isinstance(entry, str)]
-    return preset.get("command") or next(filter(None, map(_preset_command, parents)), None)
+    try:
+        for line in complete(arguments):
+            print(line)
+    except UserError as error:
+        print(f"harness completion: {sentence(error)}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _warn(message: object, *_: object, **__: object) -> None:
-    print(f"warning: {harmless(' '.join(str(message).split()))}", file=sys.stderr)
+    if is_wanted(USUAL):
+        print(f"warning: {harmless(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _launch(command: str, overrides: list[str]) -> int:
@@ -95,8 +82,9 @@ def _launch(command: str, overrides: list[str]) -> int:
     os.environ["MPLBACKEND"] = "agg"  # figures are files; another backend may not exist
     import hydra
 
-    from harness.cli.configuration import CONFIG_ERRORS, conf_folder, register_resolvers, use_plugins
-    from harness.cli.hydra_internals import checked_compositions, use_sweeper
+    from harness.cli.conf_files import conf_folder
+    from harness.cli.configuration import CONFIG_ERRORS, register_resolvers, use_plugins
+    from harness.cli.hydra_internals import checked_compositions, reworded, use_sweeper
     from harness.cli.sweep import JobsFailed, Sweep
 
     expected = (UserError, OSError, RecursionError, *BROKEN, *CONFIG_ERRORS)
@@ -104,7 +92,7 @@ def _launch(command: str, overrides: list[str]) -> int:
     begun, failed = [], []
 
     def refuse(error: Exception) -> int:
-        print(f"harness {command}: {sentence(error)}", file=sys.stderr)
+        print(f"harness {command}: {sentence(reworded(error, command, overrides))}", file=sys.stderr)
         return 2
 
     def task(cfg: Any) -> None:
@@ -148,6 +136,7 @@ def _run_job(command: str, cfg: Any) -> None:
     loaded = use_plugins(_overrides())  # a launcher may have put the job in another process
     if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
         sys.argv = [f"harness {command}", *_overrides()]
+    _listen_to(cfg)
     try:
         if list(cfg.get("plugins") or ()) != loaded:
             raise UserError("plugins: a preset cannot name them, only the command line, plugins=[FILE.py]")
@@ -161,6 +150,14 @@ def _run_job(command: str, cfg: Any) -> None:
         _remove_if_empty(_output_folder())
 
 
+def _listen_to(cfg: Any) -> None:
+    """Take how much is to be said from `verbose`."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    set_verbosity(cfg.get("verbose"), within_sweep=HydraConfig.get().mode == RunMode.MULTIRUN)
+
+
 def _note_overrides() -> None:
     """Write the job's overrides to its provenance, where `harness collect` finds them."""
     from harness.runtime.provenance import read_provenance, write_provenance
@@ -172,7 +169,7 @@ def _note_overrides() -> None:
 
 def _check_line(command: str, overrides: list[str]) -> None:
     """Refuse what Hydra would not name well, or what would replace the command's own configuration."""
-    from harness.cli.configuration import conf_folder
+    from harness.cli.conf_files import conf_folder, members, preset_command
     from harness.cli.hydra_internals import parse_flags
     from harness.cli.settings import check_command
 
@@ -194,10 +191,9 @@ def _check_line(command: str, overrides: list[str]) -> None:
             raise UserError(f"{text!r} has no name before the =; settings are NAME=VALUE")
         if key == "experiment":  # Hydra stops at groups that the preset's own command has, and this one lacks
             for name in value.split(","):
-                check_command(command, _preset_command(name))
+                check_command(command, preset_command(name))
         elif value == "null" and key.isidentifier() and (conf_folder() / key).is_dir():
-            members = ", ".join(sorted(path.stem for path in (conf_folder() / key).glob("*.yaml")))
-            raise UserError(f"{key}: null is not allowed; choose from {members}")
+            raise UserError(f"{key}: null is not allowed; choose from {', '.join(members(key))}")
 
 
 def _name_bare_path(command: str, overrides: list[str]) -> list[str]:
@@ -218,7 +214,7 @@ def _run(cfg: Any) -> None:
 
     given = run_arguments(cfg)
     evaluation, nulls = given.pop("evaluation"), given.pop("nulls")
-    job = Job(out=_output_folder(), say=_say, **given)
+    job = Job(out=_output_folder(), say=say, **given)
     if cfg.get("category_sets") is None:
         from harness.run.study import run_study
 
@@ -233,14 +229,14 @@ def _compare(cfg: Any) -> None:
     from harness.cli.arguments import compare_arguments
     from harness.compare.study import compare
 
-    compare(out=_output_folder(), say=_say, **compare_arguments(cfg, _overrides()))
+    compare(out=_output_folder(), say=say, **compare_arguments(cfg, _overrides()))
 
 
 def _advise(cfg: Any) -> None:
     from harness.advise.study import advise
     from harness.cli.arguments import advise_arguments
 
-    advise(out=_output_folder(), say=_say, **advise_arguments(cfg, _say))
+    advise(out=_output_folder(), say=say, **advise_arguments(cfg, say))
 
 
 def _overrides() -> list[str]:
@@ -274,25 +270,21 @@ def _figures(cfg: Any) -> None:
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"from={folder}: provenance.json or a table there is damaged ({reason})") from error
     for path in [*drawn, page] if page else drawn:
-        _say(str(path))
+        say(str(path), PLACES)
 
 
 def _collect(cfg: Any) -> None:
     from harness.cli.arguments import collect_arguments
     from harness.collect.spread import collect_runs
 
-    collect_runs(**collect_arguments(cfg), say=_say, warn=_warn)
+    collect_runs(**collect_arguments(cfg), say=say, warn=_warn)
 
 
 def _cache(cfg: Any) -> None:
     from harness.cli.arguments import cache_arguments
     from harness.runtime.cache import show_cache
 
-    show_cache(say=_say, **cache_arguments(cfg))
-
-
-def _say(text: str) -> None:
-    print(harmless(text), flush=True)
+    show_cache(say=say, **cache_arguments(cfg))
 
 
 def _remove_if_empty(out: Path) -> None:

@@ -2,7 +2,7 @@
 
 import functools
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ from omegaconf import DictConfig
 from harness.cli import configuration, settings
 from harness.cli.configuration import build, build_group, build_tests, chosen, is_rule, to_plain
 from harness.cli.targets import KEEPERS, check_targets
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.packaged import population_file, predictions_file
+from harness.talk import Say, say
 
 
 def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:
@@ -103,7 +104,7 @@ def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
     return {"folder": Path(checked.cache), "stages": checked.stage, **given}
 
 
-def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dict[str, Any]:
+def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.advise.study.advise`, the predictions read."""
     from harness.advise.files import fingerprint, read_outcomes
     from harness.advise.files.categories import Decisions
@@ -112,7 +113,7 @@ def advise_arguments(cfg: DictConfig, say: Callable[[str], None] = print) -> dic
     checked, plain = check("advise", cfg)
     shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
     path = predictions_file(checked.predictions)
-    say(f"reading {path} ...")
+    say(f"reading {path}")
     outcomes, measure = read_outcomes(path, checked.given())
     tests = [test for test in all_tests if test.measure == measure]
     if not tests and not isinstance(outcomes, Decisions):
@@ -179,8 +180,9 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
     if len(estimators) < 2:
         raise UserError(f"estimator: {', '.join(estimators) or 'none'} is left; at least two are needed")
     if checked.baseline not in (None, *estimators):
-        allowed = f"choose one of {', '.join(estimators)}"
-        raise UserError(f"baseline: {checked.baseline!r} is not allowed; {allowed}")
+        raise UserError(
+            f"baseline: {checked.baseline!r} is not allowed; {instead(checked.baseline, estimators)}"
+        )
     given = {key: getattr(checked, key) for key in ("n_seeds", "alpha", "scorer", "test_share", "baseline")}
     return {
         "data": data,
@@ -228,10 +230,11 @@ def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int)
     }
 
 
-def _check_known(where: str, node: Mapping[str, Any], allowed: Any) -> None:
+def _check_known(where: str, node: Mapping[str, Any], known: Any) -> None:
     for key in node:
-        if key not in allowed:
-            raise UserError(f"{where}.{key}: there is no such key; {', '.join(allowed)} are allowed")
+        if key not in known:
+            allowed = instead(key, known, f"{', '.join(known)} are allowed")
+            raise UserError(f"{where}.{key}: there is no such key; {allowed}")
 
 
 def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

@@ -8,7 +8,6 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hydra.errors import HydraException, InstantiationException
@@ -16,8 +15,9 @@ from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from harness.cli.conf_files import conf_folder
 from harness.cli.targets import check_targets
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.runtime import jobs as sweep_jobs
 from harness.runtime import plugins
 
@@ -31,15 +31,6 @@ SMALL = [[5, 1, 2, 1, 1, 2, 1, 37]]
 PLACES = (*sweep_jobs.PLACES, "hydra")
 
 logging.getLogger("hydra.utils").disabled = True  # what it has to say reaches the user as a sentence
-
-
-def conf_folder() -> Path:
-    """Return the folder of the configurations: ``harness/conf`` in a wheel, ``conf`` in a checkout."""
-    here = Path(__file__).resolve().parent.parent
-    for folder in (here / "conf", here.parent / "conf"):
-        if (folder / "run.yaml").is_file():
-            return folder
-    raise UserError(f"the configuration folder is missing beside {here}; install the package again")
 
 
 def register_resolvers() -> None:
@@ -152,7 +143,7 @@ def check_names(where: str, names: "Sequence[str]", tests: "Sequence[Test]" = ()
     known = sorted({path.stem for path in (conf_folder() / "test").glob("*.yaml")} | {t.name for t in tests})
     for name in names:
         if name not in known:
-            raise UserError(f"{where}: {name!r} is not allowed; choose from {', '.join(known)}")
+            raise UserError(f"{where}: {name!r} is not allowed; {instead(name, known)}")
 
 
 def chosen(cfg: DictConfig, group: str) -> dict[str, Any]:
@@ -205,7 +196,8 @@ def _build_test(name: str, node: Any, degenerate: str) -> "Test":
     pvalue = functools.partial(made.func, **made.keywords)  # without Hydra's checks at every call
     unknown = sorted(set(pvalue.keywords) - set(parameters))
     if unknown:
-        allowed = f"{', '.join(list(parameters)[1:])} are allowed"
+        known = list(parameters)[1:]
+        allowed = instead(unknown[0], known, f"{', '.join(known)} are allowed")
         raise UserError(f"test.{name}.{unknown[0]}: there is no such option; {allowed}")
     # a test with an option `costs` takes the measure's own options there; `prior` may then mean another thing
     costs = pvalue.keywords.get("costs") or {} if "costs" in parameters else _among(pvalue.keywords, COSTS)

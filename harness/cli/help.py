@@ -1,6 +1,10 @@
 """What `harness` and `harness COMMAND --help` print."""
 
+import textwrap
+from collections.abc import Sequence
+
 from harness import __version__
+from harness.cli import conf_files
 
 USAGE = f"""harness {__version__}: which significance test can I trust?
 
@@ -19,6 +23,43 @@ USAGE = f"""harness {__version__}: which significance test can I trust?
   harness cache      lists what is kept for the next run, and prunes it
                        harness cache
                        harness cache prune=true older_than_days=30
+  harness completion prints a script by which bash, zsh or fish completes all this
+                       source <(harness completion bash)
 
-`harness COMMAND --help` tells more. Settings are NAME=VALUE; -m NAME=VALUE,VALUE runs each in its turn.
+`harness COMMAND --help` tells more. Settings are NAME=VALUE; -m NAME=VALUE,VALUE runs each in turn.
 """
+WIDTH = 100
+MEASURES = ("F1", "error", "precision", "recall")
+"""In this order; tests of other measures follow."""
+
+
+def help_of(command: str) -> str:
+    """Return a command's help, kept in its own configuration; Hydra takes seconds to list the groups."""
+    primary = conf_files.read(command)
+    groups = [_list_group(group, command) for group in sorted(conf_files.chosen_by_default(primary))]
+    text = "\n".join(line for lines in groups for line in lines)
+    return str(primary["hydra"]["help"]["template"]).format(groups=text)
+
+
+def _list_group(group: str, command: str) -> list[str]:
+    """Return a line for each member of a group, below a heading; tests by measure."""
+    names = conf_files.members(group, command)
+    if group != "test":
+        return _list_members(group, group, names)
+    kinds: dict[str, list[str]] = {kind: [] for kind in (*MEASURES, "another measure")}
+    for name in names:
+        measure = conf_files.read(f"test/{name}")[name]["measure"]
+        kinds[next((kind for kind in MEASURES if kind.lower() == measure), "another measure")].append(name)
+    return [line for kind, some in kinds.items() for line in _list_members(f"test, on {kind}", "test", some)]
+
+
+def _list_members(heading: str, group: str, names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    longest = max(map(len, names))
+    lines = [f"  {heading}:"]
+    for name in names:
+        words = conf_files.first_words(f"{group}/{name}")
+        room = WIDTH - longest - 6
+        lines.append(f"    {name:<{longest}}  {textwrap.shorten(words, room, placeholder=' ...')}".rstrip())
+    return lines

@@ -5,7 +5,8 @@ sweeper. A configuration may come from anyone, so each one composed is checked b
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NoReturn
 
@@ -13,10 +14,13 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import get_args_parser
 from hydra.core.plugins import Plugins
+from hydra.errors import ConfigCompositionException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from harness.errors import UserError
+from harness.cli import conf_files
+from harness.errors import UserError, instead
+from harness.runtime import plugins
 
 BASIC_SWEEPER = "hydra._internal.core_plugins.basic_sweeper.BasicSweeper"
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -49,6 +53,21 @@ def parse_flags(arguments: list[str], refuse: Callable[[str], NoReturn]) -> Any:
     parser = get_args_parser()
     parser.error = refuse  # type: ignore[assignment]
     return parser.parse_args(arguments)
+
+
+def reworded(error: Exception, command: str, overrides: Sequence[str]) -> Exception:
+    """Return Hydra's complaint of a name as a sentence that tells what is near; others as they are."""
+    if isinstance(error, MissingConfigException) and "/" in (error.missing_cfg_file or ""):
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        known = error.options or [*conf_files.members(group), *(n for g, n in plugins.MEMBERS if g == group)]
+        return UserError(f"{group}: there is no {name!r}; {instead(name, known)}")
+    found = re.match(r"Could not override '([^']+)'", str(error))
+    if not isinstance(error, ConfigCompositionException) or found is None:
+        return error
+    key, node = found[1], conf_files.compose(command, overrides)
+    known = [*conf_files.paths(node), *conf_files.chosen_by_default(conf_files.read(command))]
+    said = instead(key, known, f"`harness {command} --cfg job` prints those there are")
+    return UserError(f"{key}: there is no such setting; {said}")
 
 
 @contextlib.contextmanager

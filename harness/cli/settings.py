@@ -16,7 +16,7 @@ from pydantic import model_validator as on_model
 from pydantic_core import PydanticCustomError
 
 from harness.drawing.style import FORMATS, X_AXES, Look
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.measures import DIFFERENCES
 from harness.results.selection import check_no_choice
 
@@ -60,7 +60,13 @@ def number(low: float, high: float, allowed: str) -> PlainValidator:
 
 def one_of(*names: str) -> PlainValidator:
     """Return the check of a name."""
-    return that(lambda v: isinstance(v, str) and v in names, f"choose one of {', '.join(names)}")
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, str) or value not in names:
+            raise _refuse(f"is not allowed; {instead(value, names)}")
+        return value
+
+    return PlainValidator(check)
 
 
 def _is_name(value: object) -> bool:
@@ -128,7 +134,7 @@ class Part(BaseModel):
             raise _refuse(f"is not allowed; its parts are {', '.join(known)}")
         for key in node:
             if key not in known:
-                raise PydanticCustomError("unknown", "{key}", {"key": str(key), "known": ", ".join(known)})
+                raise PydanticCustomError("unknown", "{key}", {"key": str(key), "known": known})
         return node
 
     def given(self) -> dict[str, Any]:
@@ -228,6 +234,7 @@ class Command(Part):
 
     absent: ClassVar[str] = "it is missing; leave out the ~ that removes it"
     command: str
+    verbose: Annotated[int, whole(0, 2)]
 
 
 class Kept(Command):
@@ -284,15 +291,14 @@ class Run(Kept):
         if self.figure.truth is not None and self.category_sets is None:
             truths = tuple(self.truth or ())
             if self.figure.truth not in truths:
-                raise UserError(
-                    f"figure.truth: {self.figure.truth!r} is not allowed; choose one of {', '.join(truths)}"
-                )
+                allowed = instead(self.figure.truth, truths)
+                raise UserError(f"figure.truth: {self.figure.truth!r} is not allowed; {allowed}")
         run = {"tests": list(self.test or ()), "alphas": self.alphas, "sizes": self.sets.sizes}
         for key, known in run.items():
             for wanted in getattr(self.figure, key) or ():
                 if self.category_sets is None and wanted not in known:
-                    named = ", ".join(map(str, known))
-                    raise UserError(f"figure.{key}: {wanted} is not allowed; choose from {named}")
+                    allowed = instead(str(wanted), list(map(str, known)))
+                    raise UserError(f"figure.{key}: {wanted} is not allowed; {allowed}")
         return self
 
 
@@ -523,12 +529,10 @@ def _sentence(command: str, model: type[Command], error: ValidationError) -> str
         first.get("ctx", {}),
     )
     if first["type"] == "unknown":
-        others = (
-            f"{about['known']} are allowed"
-            if key
-            else f"`harness {command} --cfg job` prints those there are"
-        )
-        return f"{key}{key and '.'}{about['key']}: there is no such key; {others}"
+        listed = f"{', '.join(about['known'])} are allowed"
+        others = listed if key else f"`harness {command} --cfg job` prints those there are"
+        said = instead(about["key"], about["known"], others)
+        return f"{key}{key and '.'}{about['key']}: there is no such key; {said}"
     if first["type"] == "missing":
         return f"{key}: {model.absent}"
     value = repr(first["input"])

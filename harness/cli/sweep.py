@@ -6,6 +6,7 @@ import math
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,15 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.sweeper import Sweeper
 from omegaconf import DictConfig, OmegaConf
 
-from harness.cli.configuration import CONFIG_ERRORS, conf_folder, run_name
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import CONFIG_ERRORS, run_name
 from harness.cli.hydra_internals import BASIC_LAUNCHER
-from harness.errors import BROKEN, UserError, harmless, sentence
+from harness.errors import BROKEN, UserError, sentence
+from harness.results.headline import headline
 from harness.runtime import jobs as job_files
 from harness.runtime.jobs import Job
 from harness.runtime.provenance import NAME, read_provenance
+from harness.talk import PLACES, progress, say, set_verbosity
 
 MOST_JOBS = 100_000
 NO_WORD = "its process ended without a word"
@@ -84,12 +88,15 @@ class Sweep(Sweeper):
             params = [f"{key}={value}" for key, value in self.params.items()]
             parsed = OverridesParser.create().parse_overrides([*params, *arguments])
             n = count_jobs(parsed)
-            print(f"{n:,} job{'s' if n > 1 else ''}", flush=True)
+            verbose = [self.config.get("verbose"), *_plain_values(parsed, "verbose")][-1]
+            set_verbosity(verbose)
+            say(f"{n:,} job{'s' if n > 1 else ''}")
             self._try_choices(parsed)
             jobs: list[Job] = []
-            for batch in self._batches(n, self._compose_jobs(parsed)):
+            for batch in self._batches(n, self._compose_jobs(parsed, n)):
                 jobs += batch
                 self._launch(batch)
+            set_verbosity(verbose)  # a job in this process has chosen its own
             self._report(jobs)
         finally:
             if self.temporary is not None:
@@ -117,7 +124,7 @@ class Sweep(Sweeper):
             raise UserError(f"out={folder}: it is a file; a new or empty folder is allowed")
         return folder
 
-    def _compose_jobs(self, parsed: Sequence[Override]) -> Iterator[Job]:
+    def _compose_jobs(self, parsed: Sequence[Override], n: int) -> Iterator[Job]:
         """Yield each job when it is composed and its folder is named."""
         swept = {override.get_key_element() for override in parsed if override.is_sweep_override()}
         numbers: dict[Path, int] = {}
@@ -127,21 +134,19 @@ class Sweep(Sweeper):
             full = (*overrides, f"hydra.sweep.subdir='{name}'")
             out = self._folder_of(full) / name
             if out in numbers:
-                print(f"note: job {number} ({label}) is the same run as job {numbers[out]}", flush=True)
+                say(f"note: job {number} ({label}) is the same run as job {numbers[out]}")
                 continue
             numbers[out] = number
-            job = Job(number, label, full, out)
+            job = Job(number, n, label, full, out)
             job_files.announce(job)
             yield job
 
     def _batches(self, n: int, jobs: Iterator[Job]) -> Iterator[list[Job]]:
         """Yield the jobs as the launcher takes them: Hydra's own one by one, others all that may be."""
-        from tqdm import tqdm
-
         if self.config.hydra.launcher._target_ == BASIC_LAUNCHER:
             yield from ([job] for job in jobs)
             return
-        jobs = iter(tqdm(jobs, total=n, desc="composing the jobs", delay=2, disable=None, leave=False))
+        jobs = progress(jobs, n, "composing the jobs")
         while batch := list(itertools.islice(jobs, self.max_batch_size or n)):
             yield batch
 
@@ -173,19 +178,22 @@ class Sweep(Sweeper):
             self._launch(waiting)
 
     def _report(self, jobs: Sequence[Job]) -> None:
-        """Print the table of failures and the end line."""
+        """Print what was found, the table of failures and the end line."""
         states = [(job, job_files.settle(job)) for job in jobs]
         failed = [
             (j, state.get("reason", NO_WORD)) for j, state in states if state.get("state") not in FINISHED
         ]
         n_before = sum(state.get("state") == "finished before" for _, state in states)
         n_run = len(jobs) - n_before - len(failed)
+        lost = {job.number for job, _ in failed}
+        table = job_files.tabulate_headlines([(j, headline(j.out)) for j in jobs if j.number not in lost])
+        if table:
+            say(f"\n{table}")
         if failed:
-            print("\n" + job_files.tabulate_failures(failed, len(jobs)))
+            say("\n" + job_files.tabulate_failures(failed, len(jobs)), PLACES)
         where = "" if self.temporary else f" in {', '.join(sorted({str(job.out.parent) for job in jobs}))}"
         n_jobs = "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
-        print(f"\n{n_jobs}{where}: {n_before} finished before, {n_run} run, {len(failed)} failed")
-        sys.stdout.flush()
+        say(f"\n{n_jobs}{where}: {n_before} finished before, {n_run} run, {len(failed)} failed", PLACES)
         if failed:
             raise JobsFailed(f"{len(failed)} of {len(jobs)} jobs failed")
 
@@ -214,6 +222,12 @@ def _count_values(override: Override) -> int:
     return max(0, math.ceil((stop - start) / step))
 
 
+def _plain_values(parsed: Sequence[Override], key: str) -> list[Any]:
+    """Return what a setting is given on the line; Hydra gives it to the jobs alone."""
+    named = [override for override in parsed if override.get_key_element().lstrip("+") == key]
+    return [override.value() for override in named if not override.is_sweep_override()]
+
+
 def choices_of(parsed: Sequence[Override]) -> dict[str, list[str]]:
     """Return the overrides among which jobs choose, by key."""
     choices: dict[str, list[str]] = {}
@@ -235,8 +249,7 @@ def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
     with job_files.locked(out, wait=True):
         state = job_files.read_state(job_files.state_file(out))
         job_files.write_state(out, state | {"state": "running"})
-        label = harmless(str(state.get("label") or "no setting of its own"))
-        print(f"job {state.get('number')}: {label}", flush=True)
+        start = time.perf_counter()
         before = bool((read_provenance(out) or {}).get("finished"))
         try:
             task(cfg)
@@ -247,6 +260,9 @@ def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
             _say_failure(str(cfg.command), state)
         else:
             state |= {"state": "finished before" if before else "finished"}
+            set_verbosity(cfg.get("verbose"))
+            seconds = None if before else time.perf_counter() - start
+            say(job_files.tell_end(state, seconds, out if "out" in cfg else None))
         job_files.write_state(out, state)
 
 

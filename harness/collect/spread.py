@@ -17,6 +17,7 @@ from harness.evaluation.rates import write_table
 from harness.results.selection import Selection
 from harness.runtime.provenance import check_finished, check_folder, read_provenance
 from harness.runtime.run_folder import RunFolder
+from harness.talk import PLACES, Say
 from harness.writing.page import NAME as PAGE
 from harness.writing.report import write_report
 
@@ -36,28 +37,28 @@ def collect_runs(
     spread_to: Path,
     sweep: Sweep | None,
     figure: Mapping[str, Any],
-    say: Callable[[str], None],
+    say: Say,
     warn: Callable[[str], None],
 ) -> None:
     """Join a table of the runs below `folder`.
 
     Where `over` is named, write the spread over it as well; where `sweep` is given, draw its figure.
     """
-    say(f"reading the runs in {folder} ...")
+    say(f"reading the runs in {folder}")
     found = []
     if over is not None:  # before the table, so that nothing is written where it cannot be made
         found = write_spread(*runs_with(folder, "size_power"), over, spread_to, figure)
     joined = collect(folder, table=table, to=to)
     for line in joined.left_out:
         warn(f"{line}; it is left out")
-    say(f"{joined.path}: {joined.n_rows} rows of {joined.n_runs} runs")
+    say(f"{joined.path}: {joined.n_rows} rows of {joined.n_runs} runs", PLACES)
     if sweep is not None:
         for path in draw_sweep(folder, joined.path, joined.settings, sweep, figure):
-            say(str(path))
+            say(str(path), PLACES)
     for number, text in enumerate(found, start=1):
         say(f"  {number}. {text}")
     if over is not None:
-        say(f"Spread over {over}: {spread_to / 'summary.md'}; as a page: {spread_to / PAGE}")
+        say(f"Spread over {over}: {spread_to / 'summary.md'}; as a page: {spread_to / PAGE}", PLACES)
 
 
 def write_spread(
@@ -67,7 +68,7 @@ def write_spread(
     read = read_runs(runs, over)
     identity = {"command": "collect", "spread": over}
     check_folder(out, identity)  # a spread that is finished is made again: its runs may be others
-    folder = RunFolder(out, identity, say=lambda _: None)
+    folder = RunFolder(out, identity, say=lambda *_: None)
     folder.note(**_describe(runs, list(read), over, left_out))
     spread = tabulate_spread({value: results.table for value, results in read.items()})
     write_table(spread, out / "spread.csv")

@@ -14,7 +14,7 @@ from harness.drawing.layout import Axis
 from harness.drawing.marks import count_categories, count_handles, draw_curves
 from harness.drawing.save import draw
 from harness.drawing.style import Look, level_handles, numbered_style, patch
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.results import names
 from harness.results.names import NULL_TRUTHS, REWEIGHTED
 from harness.results.selection import Selection
@@ -76,7 +76,7 @@ def check_sweep(table: DataFrame, settings: Sequence[str], sweep: Sweep) -> None
     named = [*used.items(), *(("over", column) for column in sweep.over)]
     for key, column in named:
         if column not in allowed or column not in table:
-            raise UserError(f"{key}: {column!r} is not allowed; choose from {', '.join(allowed)}")
+            raise UserError(f"{key}: {column!r} is not allowed; {instead(column, allowed)}")
     if len({column for _, column in named}) < len(named):
         raise UserError("x, hue, panel and over: each may name a setting once; two name the same")
     for column in sweep.over:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.tables import labels as words
 from harness.tables.files import Part, open_table
 
@@ -41,7 +41,7 @@ def load_shipped(name: str) -> Dataset:
     from sklearn import datasets
 
     if name not in SHIPPED:
-        raise UserError(f"name: {name!r} is not allowed; choose one of {', '.join(SHIPPED)}")
+        raise UserError(f"name: {name!r} is not allowed; {instead(name, SHIPPED)}")
     found = getattr(datasets, f"load_{name}")()
     classes = tuple(str(label) for label in found.target_names)
     return Dataset(name, np.asarray(found.data, dtype=float), found.target.astype(np.int64), classes)

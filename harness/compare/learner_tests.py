@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.significance import cross_validation as cv
@@ -195,7 +195,7 @@ class Experiment(NamedTuple):
         """Raise UserError unless all tests are known."""
         for name in self.tests:
             if name not in TESTS:
-                raise UserError(f"tests: {name!r} is not allowed; choose from {', '.join(TESTS)}")
+                raise UserError(f"tests: {name!r} is not allowed; {instead(name, TESTS)}")
 
     def count_at(
         self, points: Sequence[Any], step: int, run: Run, function: Callable[..., Arrays], **options: Any

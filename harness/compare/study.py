@@ -12,8 +12,9 @@ from harness.drawing.style import Look
 from harness.results.selection import check_no_choice
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import check_finished, read_provenance
-from harness.runtime.run_folder import Say, open_run
+from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store
+from harness.talk import Say, say
 from harness.writing.report import Section, bullets, write_report
 
 # a module has `run_study` (run, stage_run, seed, **options) -> (facts for provenance.json, report), and
@@ -32,7 +33,7 @@ def compare(
     cache: Path | None,
     workers: Workers,
     options: Mapping[str, Any],
-    say: Say = print,
+    say: Say = say,
 ) -> None:
     """Run one study of learning algorithms and leave its tables, figures and summary in `out`.
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from harness.errors import UserError
+from harness.talk import bar
 
 MAX_BYTES = 32 * 2**30
 MAX_RATIO = 200
@@ -94,13 +95,22 @@ def open_checked(
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Yield a file's lines with their numbers, from 1; one beyond `MAX_LINE_BYTES` is refused."""
-    with closing(open_checked(path)) as stream:
+    path = Path(path)
+    with closing(open_checked(path)) as stream, _bar_of(path) as shown:
         number = 0
         while line := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
+            shown.update(len(line))
             if len(line) > MAX_LINE_BYTES:
                 raise UserError(f"{path}, line {number}: is longer than {MAX_LINE_BYTES:,} bytes")
             yield number, line
+
+
+def _bar_of(path: Path) -> Any:
+    """Return the bar of a file's bytes; how many a packed one holds is not known."""
+    packed = path.suffix in [*filter(None, _KINDS)]
+    size = None if packed else path.stat().st_size
+    return bar(f"reading {path.name}", total=size, unit="B", unit_scale=True, delay=2)
 
 
 def match_lines(

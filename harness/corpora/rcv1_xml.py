@@ -11,6 +11,7 @@ from harness.corpora.corpus import Corpus
 from harness.corpora.opening import Limits, read_files
 from harness.corpora.text import TextCorpus
 from harness.errors import UserError
+from harness.talk import progress
 
 TOPIC_CLASS = "bip:topics:1.0"
 """Class of the ``codes`` element that holds topics; countries and industries have others."""
@@ -46,13 +47,11 @@ def load_rcv1_xml(path: str | Path | None = None, stop_words: str = "sklearn") -
     ----------
     Lewis, Yang, Rose & Li (2004), RCV1: a new benchmark collection, JMLR 5, 361-397.
     """
-    from tqdm import tqdm
-
     if path is None:
         raise UserError("corpus.path: the folder of RCV1's zips or NewsML files is needed")
     texts = TextCorpus("rcv1_xml", stop_words)
     files = read_files(path, lambda name: name.lower().endswith(".xml"), _LIMITS, (".zip",))
-    for member in tqdm(files, desc="reading RCV1", unit=" documents", disable=None):
+    for member in progress(files, None, "reading RCV1", unit=" documents"):
         item = parse_newsitem(member.data, member.where)
         # itemid has at most 10 digits: one integer orders by date, then itemid
         time = item.date.toordinal() << 34 | item.item_id

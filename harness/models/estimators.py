@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.models import cross_validation as cv
 from harness.models.fitted import Fitted, over_categories
 from harness.runtime.parallel import Run, run_here
@@ -80,7 +80,8 @@ class Classifier:
         known = estimator.get_params(deep=True)
         for name, values in self.grid.items():
             if name not in known:
-                raise ValueError(f"grid.{name}: there is no such parameter; {', '.join(known)} are allowed")
+                allowed = instead(name, known, f"{', '.join(known)} are allowed")
+                raise ValueError(f"grid.{name}: there is no such parameter; {allowed}")
             if not isinstance(values, list | tuple) or not values:
                 raise ValueError(f"grid.{name}: {values!r} is not allowed; a list of values is")
         self.__dict__["made"] = estimator  # no field: it is no part of what a run is made from

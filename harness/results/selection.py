@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.results.names import all_panels
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class Selection:
             run = list(table[column].unique()) if column in table else []
             for wanted in getattr(self, key) or ():
                 if wanted not in run:
-                    raise UserError(f"figure.{key}: {wanted} was not run; this run has {_listed(run)}")
+                    raise UserError(f"figure.{key}: {wanted} was not run; {instead(wanted, _named(run))}")
         places = _places(table)
         for wanted in self.panels or ():
             if wanted not in places:
-                raise UserError(f"figure.panels: {wanted} was not run; this run has {_listed(places)}")
+                raise UserError(f"figure.panels: {wanted} was not run; {instead(wanted, places)}")
 
     def keep(self, table: DataFrame) -> DataFrame:
         """Return the rows of a table that are chosen, by those columns that it has."""
@@ -79,5 +79,5 @@ def _places(table: DataFrame) -> dict[str, tuple[str, str]]:
     return letters | {f"{pair}/{balance}": (str(pair), str(balance)) for pair, balance in found}
 
 
-def _listed(names: Any) -> str:
-    return ", ".join(f"{name:g}" if isinstance(name, float) else str(name) for name in names)
+def _named(values: Any) -> list[str]:
+    return [f"{value:g}" if isinstance(value, float) else str(value) for value in values]

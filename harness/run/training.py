@@ -17,9 +17,9 @@ from harness.errors import UserError
 from harness.models.fitted import Fitted
 from harness.outcomes import Population, count_outcomes
 from harness.runtime.parallel import Run, Workers, make_run
-from harness.runtime.run_folder import Say
 from harness.runtime.store import Store
 from harness.split import Split
+from harness.talk import Say, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ class Job:
     figure: Mapping[str, Any]
     cache: Path | None
     workers: Workers
-    say: Say = print
+    say: Say = say
 
     def make_run(self, stage: str, *inputs: object) -> Run:
         """Return the `run` of one stage, whose units are kept in the cache."""

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from glob import glob
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from harness.errors import UserError
 from harness.runtime.store import WRITING, read_entry
+from harness.talk import PLACES, Say, say
 
 HEADS = ("stage", "entries", "MiB", "oldest", "newest", "damaged", "leftover", "being written")
 REMOVED = {
@@ -44,7 +45,7 @@ def show_cache(
     older_than_days: float | None = None,
     prune: bool = False,
     check: bool = True,
-    say: Callable[[str], None] = print,
+    say: Say = say,
 ) -> None:
     """List what the cache holds, stage by stage; with `prune`, remove some of it.
 
@@ -65,7 +66,7 @@ def show_cache(
     else:
         lines = tabulate(folder, found if older_than_days is None else chosen)
     for line in lines:
-        say(line)
+        say(line, PLACES)
 
 
 def list_cache(folder: Path, *, check: bool = True) -> list[Kept]:

@@ -7,7 +7,7 @@ job: no two processes work in one folder, and a job that died can be told from o
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,15 +18,16 @@ from harness.runtime.store import read_regular, write_atomically
 
 FOLDER = ".jobs"
 # These say where and how to run, not what: jobs that differ in nothing else are one run, in one folder.
-PLACES = ("out", "cache", "parallel", "device")
+PLACES = ("out", "cache", "parallel", "device", "verbose")
 LARGEST = 2**20  # bytes of a job's file
 LONGEST = 80  # characters of a folder's name before its hash
 
 
 class Job(NamedTuple):
-    """One job of a sweep, numbered from 1; `label` holds the overrides that only this job has."""
+    """One job of a sweep, numbered from 1 to `n_jobs`; `label` holds the overrides that only this job has."""
 
     number: int
+    n_jobs: int
     label: str
     overrides: tuple[str, ...]
     out: Path
@@ -87,7 +88,7 @@ def announce(job: Job) -> None:
     """Write that the job waits for its turn, unless another process works on it."""
     with locked(job.out, wait=False) as held:
         if held:
-            waiting = {"state": "waiting", "number": job.number}
+            waiting = {"state": "waiting", "number": job.number, "n_jobs": job.n_jobs}
             write_state(job.out, waiting | {"label": job.label, "overrides": job.overrides})
 
 
@@ -110,3 +111,24 @@ def tabulate_failures(failed: Sequence[tuple[Job, str]], n_jobs: int) -> str:
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
     lines = [f"  {job:<{widths[0]}}  {label:<{widths[1]}}  {reason}" for job, label, reason in rows]
     return "\n".join([f"{len(failed)} of {n_jobs} job{'s' if n_jobs > 1 else ''} failed:", *lines])
+
+
+def tabulate_headlines(found: Sequence[tuple[Job, Mapping[str, str]]]) -> str:
+    """Return the table of sizes that jobs found, beside what was set in each; empty where none has any."""
+    heads = list(dict.fromkeys(name for _, numbers in found for name in numbers))
+    rows = [["job", "settings", *heads]]
+    for job, numbers in found:
+        rows.append([str(job.number), job.label or "none", *(numbers.get(head, "-") for head in heads)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    title = "Sizes, each the largest of all pairs and balances:"
+    return "\n".join([title, *(f"  {line.rstrip()}" for line in lines)]) if heads else ""
+
+
+def tell_end(state: Mapping[str, Any], seconds: float | None, out: Path | None) -> str:
+    """Return the line of a job that ended well; `seconds` is None where it had been finished before."""
+    took = "finished before" if seconds is None else f"{seconds:.1f} s"
+    here = Path.cwd()
+    where = "" if out is None else f", {out.relative_to(here) if out.is_relative_to(here) else out}"
+    label = state.get("label") or "no setting of its own"
+    return f"job {state.get('number')} of {state.get('n_jobs')}: {label}: {took}{where}"

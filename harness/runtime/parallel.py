@@ -15,6 +15,7 @@ from harness.errors import UserError
 from harness.runtime.dask import check_dask, close_client, completed_on_dask, open_client
 from harness.runtime.interruption import deaf_to_interrupts, end_with_parent
 from harness.runtime.store import Arrays, Store, digest
+from harness.talk import UNITS, progress, say
 
 BACKENDS = ("loky", "sequential", "dask")
 MOST_JOBS = 1024
@@ -122,6 +123,8 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
         keys = [digest(__version__, stage, list(inputs), name) for name in names]
         results = {i: found for i, key in enumerate(keys) if (found := store.load(stage, key)) is not None}
         missing = [i for i in range(len(units)) if i not in results]
+        said = description or stage
+        say(f"{said}: {len(results)} of {len(units)} units were kept, {len(missing)} are to be made", UNITS)
         if missing:
             with threadpool_limits(1):
                 first = () if shared is None else (shared(),)
@@ -129,6 +132,7 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
                 for i, result in _spread(workers, function, first, jobs, threads, description):
                     store.save(stage, keys[i], result)
                     results[i] = result
+                    say(f"{said}: {names[i]}, {len(results)} of {len(units)}", UNITS)
         return [results[i] for i in range(len(units))]
 
     return run
@@ -146,7 +150,7 @@ def _spread(
     here = workers.address is None and min(workers.count(), len(jobs)) == 1
     if workers.backend == "dask" and not here:
         done = completed_on_dask(workers.client, function, first, jobs, threads)
-        yield from _show(done, len(jobs), description)
+        yield from progress(done, len(jobs), description)
     else:
         all_given = [(i, first + arguments) for i, arguments in jobs]
         yield from completed(workers, function, all_given, threads, description)
@@ -167,21 +171,14 @@ def completed(
 
     n_jobs = min(workers.count(), len(jobs))
     if n_jobs == 1:
-        yield from _show((_job(function, *job) for job in jobs), len(jobs), description)
+        yield from progress((_job(function, *job) for job in jobs), len(jobs), description)
         return
     backend = "threading" if threads else "loky"
     pool = Parallel(n_jobs=n_jobs, backend=backend, return_as="generator_unordered")
     with contextlib.nullcontext() if threads else deaf_to_interrupts():
         job = delayed(_job if threads else functools.partial(_one_thread_job, os.getpid()))
         done = pool(job(function, *one) for one in jobs)
-    yield from _show(done, len(jobs), description)
-
-
-def _show(done: Iterator[Any], total: int, description: str) -> Iterator[Any]:
-    """Show progress after two seconds."""
-    from tqdm import tqdm
-
-    yield from tqdm(done, total=total, desc=description, delay=2, disable=None, leave=False)
+    yield from progress(done, len(jobs), description)
 
 
 def _job(function: Callable[..., Any], name: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any]:

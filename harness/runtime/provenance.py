@@ -15,6 +15,7 @@ from harness import __version__
 from harness.errors import UserError
 from harness.runtime.memory import MemoryWatch
 from harness.runtime.store import WRITING, digest, read_regular, remove_leftovers, write_atomically
+from harness.talk import status
 
 NAME = "provenance.json"
 LARGEST = 64 * 2**20
@@ -108,7 +109,7 @@ def _git_commit() -> str | None:
 
 
 class Clock:
-    """Seconds and peak memory of each stage, announced as they begin.
+    """Seconds and peak memory of each stage, told when it ends; a terminal shows which one is at work.
 
     Attributes
     ----------
@@ -125,8 +126,7 @@ class Clock:
     def stage(self, name: str) -> Iterator[None]:
         """Time the block as stage `name`."""
         start = time.perf_counter()
-        self.say(f"{name} ...")
-        with MemoryWatch() as watch:
+        with MemoryWatch() as watch, status(name):
             yield
         self.seconds[name] = round(time.perf_counter() - start, 2)
         self.peak_mib[name] = watch.peak_mib

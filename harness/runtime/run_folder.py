@@ -1,6 +1,6 @@
 """The frame in which every command works: one folder, one clock, one ``provenance.json``."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,7 @@ from harness.runtime.provenance import (
     write_provenance,
 )
 from harness.runtime.store import LOCK, digest
-
-Say = Callable[[str], None]
+from harness.talk import PLACES, Say
 
 
 class RunFolder:
@@ -73,7 +72,7 @@ def open_run(out: Path, identity: Mapping[str, Any], say: Say) -> Iterator[RunFo
     """
     state, summary = check_folder(out, identity), out / "summary.md"
     if state == "finished":
-        say(f"{out} holds this very run, finished; summary: {summary}")
+        say(f"{out} holds this very run, finished; summary: {summary}", PLACES)
         yield None
         return
     run = RunFolder(out, identity, say)
@@ -86,4 +85,4 @@ def open_run(out: Path, identity: Mapping[str, Any], say: Say) -> Iterator[RunFo
     run.note(finished=True)
     for line in run.lines:
         say(line)
-    say(f"\nSummary: {summary}; as a page: {out / 'report.html'}")
+    say(f"\nSummary: {summary}; as a page: {out / 'report.html'}", PLACES)

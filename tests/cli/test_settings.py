@@ -11,7 +11,8 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from harness.cli import configuration
-from harness.cli.configuration import conf_folder, register_resolvers, to_plain
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import register_resolvers, to_plain
 from harness.cli.hydra_internals import check_hydra
 from harness.cli.settings import check_settings
 from harness.cli.targets import check_targets

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,12 +13,13 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import example, given
 from hypothesis import strategies as st
+from killing import write_table
 
 from harness import cli
 from harness.cli import main
 from harness.cli.sweep import count_jobs
 from harness.errors import UserError
-from harness.runtime.jobs import LONGEST, folder_name, is_place, locked
+from harness.runtime.jobs import LONGEST, Job, folder_name, is_place, locked, tabulate_headlines
 
 NAMES = st.text(min_size=1, max_size=20, alphabet=st.characters(exclude_categories=["Cs"]))
 VALUES = st.one_of(
@@ -159,7 +161,7 @@ def test_the_first_job_is_run_before_the_last_is_composed(capfd, here, monkeypat
     monkeypatch.setitem(cli.COMMANDS, "compare", work)
     code, out, _ = sweep(capfd, "out=s", "seed=1,2,3")
     assert code == 0
-    assert out.startswith("3 jobs\njob 1: seed=1\n")
+    assert out.startswith("3 jobs\njob 1 of 3: seed=1: ")
     assert composed == [1, 2, 3]
 
 
@@ -221,7 +223,8 @@ def killed_sweep(launcher, *more):
     """Run a sweep whose job of seed 1 kills its process; return the exit code."""
     import hydra
 
-    from harness.cli.configuration import conf_folder, register_resolvers
+    from harness.cli.conf_files import conf_folder
+    from harness.cli.configuration import register_resolvers
     from harness.cli.hydra_internals import use_sweeper
     from harness.cli.sweep import JobsFailed, Sweep
 
@@ -345,3 +348,67 @@ def test_a_second_sweep_waits_for_a_job_of_the_first(capfd, here, study):
     assert holder.wait() == 0
     assert code == 0
     assert "1 finished before, 0 run" in out
+
+
+# --- what a sweep prints: a line a job, and what was found
+
+
+def lines_of(out):
+    return [line for line in out.splitlines() if line.startswith("job ")]
+
+
+def test_a_line_a_job_says_what_it_was_how_long_it_took_and_where_it_lies(capfd, here, study):
+    assert main(["compare", "-m", "out=s", "seed=1"]) == 0
+    capfd.readouterr()
+    code, out, _ = sweep(capfd, "out=s", "seed=1,2", "alpha=0.1,0.05")
+    first, second = lines_of(out)[0], lines_of(out)[-1]
+    assert len(lines_of(out)) == 4
+    assert re.fullmatch(r"job 1 of 4: seed=1 alpha=0.1: \d+\.\d s, s/seed-1_alpha-0.1-\w{12}", first)
+    assert re.fullmatch(r"job 4 of 4: seed=2 alpha=0.05: \d+\.\d s, s/seed-2_alpha-0.05-\w{12}", second)
+    _, out, _ = sweep(capfd, "out=s", "seed=1,2", "alpha=0.1,0.05")
+    assert re.fullmatch(r"job 4 of 4: seed=2 alpha=0.05: finished before, s/[\w.-]+", lines_of(out)[-1])
+
+
+@pytest.mark.parametrize(("verbose", "n_lines"), [(0, 0), (1, 2), (2, 2)])
+def test_verbose_is_the_sweeps_own_too(verbose, n_lines, capfd, here, study):
+    code, out, _ = sweep(capfd, "out=s", "seed=1,2", f"verbose={verbose}")
+    assert code == 0
+    assert len(lines_of(out)) == n_lines
+    assert ("2 jobs\n" in out) == (verbose > 0)
+    assert "2 jobs in s: 0 finished before, 2 run, 0 failed" in out
+
+
+def test_verbose_makes_no_other_job(capfd, here, study):
+    assert sweep(capfd, "out=s", "seed=1")[0] == 0
+    assert "1 finished before" in sweep(capfd, "out=s", "seed=1", "verbose=2")[1]
+
+
+def test_the_table_at_the_end_sets_sizes_beside_settings():
+    jobs = [Job(1, 2, "seed=0", (), Path("a")), Job(2, 2, "seed=10", (), Path("b"))]
+    found = [{"alpha": "0.05", "mcnemar": ".041"}, {"alpha": "0.05", "wald_f1": ".050"}]
+    assert tabulate_headlines(list(zip(jobs, found, strict=True))).splitlines() == [
+        "Sizes, each the largest of all pairs and balances:",
+        "  job  settings  alpha  mcnemar  wald_f1",
+        "  1    seed=0    0.05   .041     -",
+        "  2    seed=10   0.05   -        .050",
+    ]
+    assert tabulate_headlines([(jobs[0], {})]) == ""
+
+
+@pytest.mark.slow
+def test_a_sweep_of_runs_ends_with_its_sizes(capfd, here):
+    write_table(here / "outcomes.csv")
+    settings = [
+        "population=outcomes.csv", "sets.n_sets=20", "sets.sizes=[100,300]", "alphas=[0.05]",
+        "truth=[margin]",
+        "test=[mcnemar,proportion]", "pairs=[linear_svm-rbf_svm]", "figure=draft", "parallel=sequential",
+    ]  # fmt: skip
+    assert main(["run", "-m", "seed=1,2", "out=s", *settings]) == 0
+    out, _ = capfd.readouterr()
+    assert "Findings:" not in out
+    table = out[out.index("Sizes, each") :].splitlines()
+    assert table[1].split() == ["job", "settings", "alpha", "N", "mcnemar", "proportion"]
+    assert [row.split()[:4] for row in table[2:4]] == [
+        ["1", "seed=1", "0.05", "300"],
+        ["2", "seed=2", "0.05", "300"],
+    ]

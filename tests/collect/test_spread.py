@@ -247,7 +247,7 @@ def test_what_it_refuses_in_one_sentence(sweep, tmp_path, capsys, monkeypatch, g
     told = capsys.readouterr()
     assert said in told.err
     assert told.err.count("\n") == 1
-    assert told.out in ("", f"reading the runs in {sweep} ...\n")
+    assert told.out in ("", f"reading the runs in {sweep}\n")
     assert (sweep / "collected_size_power.csv").stat().st_mtime_ns == before
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "mine"]
 

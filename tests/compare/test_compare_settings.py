@@ -60,7 +60,7 @@ VARIANCE = "+variance.hyperparameters."
         ([NULL, "alpha=0.1"], "it has no meaning in this study"),
         ([NULL, "n_trials=0"], "n_trials: 0"),
         ([NULL, "alphas=[2]"], "alphas: 2"),
-        ([NULL, "tests=[sign]"], "tests: 'sign' is not allowed; choose from resampled_t"),
+        ([NULL, "tests=[sign]"], "tests: 'sign' is not allowed; choose one of resampled_t"),
         ([CORPUS, "tests=[sign]"], "tests: 'sign'"),
         ([NULL, "simulated_null.n_resamples=1"], "n_resamples: 1"),
         ([NULL, "simulated_null.halves=[thirds]"], "'thirds'"),
@@ -104,7 +104,7 @@ def test_wrong_points_leave_no_folder(study, changed, said, tmp_path):
     )
     given["options"] |= changed
     with pytest.raises(UserError, match=re.escape(said)):
-        compare(out=tmp_path / "new", say=lambda line: None, **given)
+        compare(out=tmp_path / "new", say=lambda *_: None, **given)
     assert not list(tmp_path.glob("new/*"))
 
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from harness.cli.configuration import conf_folder
+from harness.cli.conf_files import conf_folder
 from harness.compare import wine_tables
 from harness.compare.datasets import (
     Dataset,

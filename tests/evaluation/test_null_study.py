@@ -13,7 +13,8 @@ from harness import nulls
 from harness.balance import Balance
 from harness.cli import main
 from harness.cli.arguments import run_arguments
-from harness.cli.configuration import conf_folder, register_resolvers
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import register_resolvers
 from harness.evaluation.null_sets import FEW_ALPHA, count_sets
 from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.rates import size_power
@@ -327,7 +328,7 @@ def test_workers_and_other_truths_do_not_change_a_byte(outcomes, tmp_path):
             "nulls.replicate_tests: 'bootstrap_f1' is not allowed; a list",
         ),
         ("nulls.replicate_tests=[1]", "nulls.replicate_tests: 1 is not allowed; names are"),
-        ("nulls.replicate_tests=[bootstrap_f]", "'bootstrap_f' is not allowed; choose from"),
+        ("nulls.replicate_tests=[bootstrap_f]", "'bootstrap_f' is not allowed; did you mean bootstrap_f1"),
         ("nulls.h=[-1]", "nulls.h: -1 is not allowed; numbers from 0 to 1,000,000 are"),
         ("nulls.h=[1e308]", "nulls.h: 1e+308 is not allowed; numbers from 0 to 1,000,000 are"),
         ("nulls.path_sizes=[]", "nulls.path_sizes: [] is not allowed"),

@@ -13,7 +13,8 @@ from hydra import compose, initialize_config_dir
 from harness import nulls
 from harness.balance import Balance
 from harness.cli.arguments import run_arguments
-from harness.cli.configuration import conf_folder, register_resolvers
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import register_resolvers
 from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.rejections import Setting, ask
 from harness.evaluation.under_nulls import NullSettings, evaluate_nulls

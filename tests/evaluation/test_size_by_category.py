@@ -12,7 +12,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from harness.cli.arguments import run_arguments
-from harness.cli.configuration import conf_folder, register_resolvers
+from harness.cli.conf_files import conf_folder
+from harness.cli.configuration import register_resolvers
 from harness.evaluation.null_tables import SIZES, distribution_table
 from harness.evaluation.rates import size_power
 from harness.evaluation.under_rules import fewest_to_reject

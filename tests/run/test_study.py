@@ -38,7 +38,7 @@ def study(out, *overrides):
     """The tables of a study, without its figures."""
     given = run_arguments(configured("run", "out=unused", "cache=null", *SMALL, *overrides))
     evaluation, nulls = given.pop("evaluation"), given.pop("nulls")
-    job = Job(out=out, say=lambda _: None, **given)
+    job = Job(out=out, say=lambda *_: None, **given)
     with open_run(out, job.config, job.say) as run:
         tabulate(job, evaluation, nulls, run)
     return out

@@ -252,7 +252,7 @@ Y, A, B = [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 1]
         ((["x", "y", "x", "y"], ["x", "y", "y", "y"], ["x", "x", "x", "y"]), "positive: "),
         ((Y, A, B, "auc"), "measure: 'auc' is not allowed"),
         ((Y, A, B, "f1", "mcnemar"), "test: 'mcnemar' is of measure 'error'"),
-        ((Y, A, B, "f1", "mc_nemar"), "test: 'mc_nemar' is not allowed; choose from"),
+        ((Y, A, B, "f1", "mc_nemar"), "test: 'mc_nemar' is not allowed; did you mean mcnemar"),
         ((Y, A, B, "f1", "../run"), "test: '../run' is not allowed"),
         ((Y, A, B, "f1", []), "test: none is named"),
     ],

@@ -24,7 +24,7 @@ from harness.advise.files.columns import (
     read_roles,
 )
 from harness.advise.files.predictions import Outcomes
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.tables.files import Table, open_table
 from harness.tables.labels import BINARY, POSITIVE_NAMES, Column, check_spellings, plain_label
 
@@ -71,8 +71,9 @@ class Decisions(NamedTuple):
 def one_category(decisions: Decisions, category: str) -> Outcomes:
     """Return the outcomes of one category; UserError if there is none, or every truth is the same."""
     if category not in decisions.categories:
-        known = ", ".join(decisions.categories[:20])
-        raise UserError(f"category: {category!r} is none of the file's; choose one of {known}")
+        first = f"choose one of {', '.join(decisions.categories[:20])}"
+        near = instead(category, decisions.categories, first)
+        raise UserError(f"category: {category!r} is none of the file's; {near}")
     own = decisions.codes[:, decisions.categories.index(category)]
     codes, n_items = np.unique(own, return_counts=True)
     truth = (codes & TRUTH) > 0

@@ -1,0 +1,66 @@
+"""A wrong name gets the names nearest to it, in one sentence; all of them only where none is near."""
+
+import pytest
+
+from harness.cli import main
+from harness.errors import instead
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rnu", "harness: 'rnu' is no command; did you mean run?"),
+        ("run test=[mcnemar_mipd]", "run: test: there is no 'mcnemar_mipd'; did you mean mcnemar_midp?"),
+        ("run coprus=lyrl", "harness run: coprus: there is no such setting; did you mean corpus?"),
+        ("run experiment=nips205", "harness run: experiment: there is no 'nips205'; did you mean nips2005?"),
+        ("run sets.n_set=4", "harness run: sets.n_set: there is no such setting; did you mean sets.n_sets?"),
+        ("run +sets.n_set=4", "harness run: sets.n_set: there is no such key; did you mean n_sets?"),
+        ("run test.mcnemar.variannt=midp", "setting; did you mean test.mcnemar.variant?"),
+        (
+            "run nulls.replicate_tests=[bootstrap_f]",
+            "'bootstrap_f' is not allowed; did you mean bootstrap_f1 or bootstrap_t_f1?",
+        ),
+        ("run -m corpus=synthetic,lyrrl", "harness run: corpus: there is no 'lyrrl'; did you mean lyrl?"),
+        ("run hydra/launcher=jobib", "hydra/launcher: there is no 'jobib'; did you mean joblib?"),
+        ("compare experiment=dietterich_rcv1 tests=[kfold]", "'kfold' is not allowed; did you mean kfold_t?"),
+        ("advise predictions=x measure=preciison", "'preciison' is not allowed; did you mean precision?"),
+    ],
+)
+def test_the_nearest_names_are_told(line, said, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(line.split()) == 2
+    (told,) = capfd.readouterr().err.splitlines()
+    assert told.endswith(said)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("zzz", "choose one of run, compare, advise, figures, collect, cache, completion"),
+        ("run corpus=zzz", "corpus: there is no 'zzz'; choose one of lyrl, rcv1, rcv1_xml, "),
+        ("run xyz=3", "xyz: there is no such setting; `harness run --cfg job` prints those there are"),
+        ("run sets.qqqqqqqq=3", "`harness run --cfg job` prints those there are"),
+        ("run device=gpu", "device: 'gpu' is not allowed; choose one of auto, cpu, cuda"),
+    ],
+)
+def test_where_none_is_near_all_are_told(line, said, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(line.split()) == 2
+    assert said in capfd.readouterr().err
+
+
+def test_names_of_a_plugin_are_told_too(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import harness\n\n@harness.plugin('test', measure='error')\ndef quincunx(counts): ...\n"
+    )
+    assert main(["run", "plugins=[mine.py]", "test=[quincux]"]) == 2
+    assert capfd.readouterr().err == "harness run: test: there is no 'quincux'; did you mean quincunx?\n"
+
+
+def test_names_that_are_as_near_are_told_together():
+    names = ["sets.n_sets", "nulls.n_sets", "seed", "alphas"]
+    assert instead("n_sets", names) == "did you mean sets.n_sets or nulls.n_sets?"
+    assert instead("nothing", names, "leave it out") == "leave it out"
+    assert instead("a", ["a1", "a2"]) == "choose one of a1, a2"
