@@ -133,11 +133,11 @@ def _run_job(command: str, cfg: Any) -> None:
 
     warnings.showwarning = _warn
     register_resolvers()
-    loaded = use_plugins(_overrides())  # a launcher may have put the job in another process
-    if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
-        sys.argv = [f"harness {command}", *_overrides()]
-    _listen_to(cfg)
     try:
+        loaded = use_plugins(_overrides())  # a launcher may have put the job in another process
+        if not sys.argv[0].startswith("harness "):  # another process, whose own arguments say nothing
+            sys.argv = [f"harness {command}", *_overrides()]
+        _listen_to(cfg)
         if list(cfg.get("plugins") or ()) != loaded:
             raise UserError("plugins: a preset cannot name them, only the command line, plugins=[FILE.py]")
         if "out" not in cfg:

@@ -57,8 +57,9 @@ def parse_flags(arguments: list[str], refuse: Callable[[str], NoReturn]) -> Any:
 
 def reworded(error: Exception, command: str, overrides: Sequence[str]) -> Exception:
     """Return Hydra's complaint of a name as a sentence that tells what is near; others as they are."""
-    if isinstance(error, MissingConfigException) and "/" in (error.missing_cfg_file or ""):
-        group, _, name = str(error.missing_cfg_file).rpartition("/")
+    missing = re.fullmatch(r"((?:hydra/)?[^/]+)/(.*)", getattr(error, "missing_cfg_file", None) or "")
+    if isinstance(error, MissingConfigException) and missing:
+        group, name = missing.groups()
         known = error.options or [*conf_files.members(group), *(n for g, n in plugins.MEMBERS if g == group)]
         return UserError(f"{group}: there is no {name!r}; {instead(name, known)}")
     found = re.match(r"Could not override '([^']+)'", str(error))

@@ -10,7 +10,7 @@ from harness.runtime.run_folder import open_run
 
 
 def attempt(out, said, fail=None, files=()):
-    with open_run(out, {"seed": 0}, said.append) as run:
+    with open_run(out, {"seed": 0}, lambda text, *_: said.append(text)) as run:
         if run is None:
             return
         run.note(seed=0)
