@@ -46,7 +46,7 @@ def read(path):
 
 def test_one_tidy_table(sweep):
     found = collect(sweep)
-    assert found == (sweep / "collected_size_power.csv", 3, 6, [])
+    assert found == (sweep / "collected_size_power.csv", ["seed"], 3, 6, [])
     assert read(found.path) == [
         ["run", "seed", "test", "rate"],
         ["seed-0", "0", "mcnemar", "0.010"],
@@ -161,7 +161,7 @@ def test_refusals(sweep, tmp_path, capfd, monkeypatch):
     refused(["sweep", "to=thesis.csv"], "it was not written by `harness collect`", capfd)
     refused(["sweep", "to=picture.csv"], "it was not written by `harness collect`", capfd)
     refused(["sweep", "to=empty"], "it is a folder", capfd)
-    refused(["sweep", "+x=1"], "x: there is no such key", capfd)
+    refused(["sweep", "+nope=1"], "nope: there is no such key", capfd)
     refused([], "from", capfd)
     assert sorted(tmp_path.rglob("*")) == before
 

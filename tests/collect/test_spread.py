@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from bad_input import STORED
 from fake_run import results_of
-from harness.collect.spread_figure import plan_spread_figures
 
 from harness.cli import main
+from harness.collect.figures import plan_spread_figures
 from harness.collect.join import Run
 from harness.collect.spread_report import main_findings, tabulate_truth_rules, tabulate_verdicts
 from harness.collect.spread_table import POINT, SPREAD_COLUMNS, read_runs, tabulate_spread
@@ -125,7 +125,7 @@ def test_truth_rules_are_scored_run_by_run():
 
 
 def test_a_figure_for_every_truth_and_kind_that_has_a_rate(three):
-    assert list(plan_spread_figures(tabulate_spread(three))) == [
+    assert list(plan_spread_figures(tabulate_spread(three), {})) == [
         "spread_size_exact_null",
         "spread_power_exact_null",
     ]

@@ -299,4 +299,4 @@ def test_help_is_quick_to_import():
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "HEAVY []" in answer.stdout
-    assert "estimator: " in answer.stdout
+    assert "random_forest" in answer.stdout

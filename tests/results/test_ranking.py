@@ -140,7 +140,7 @@ def test_one_that_cannot_be_judged_is_never_before_one_that_holds():
 def test_the_words_of_a_recommendation_are_the_numbers_of_its_row():
     table = small({"holds": (0.05, 0, 0.25)}, n_liberal=2)
     assert recommendation(rank_tests(table)) == (
-        "holds (holds in 12 of 19 live categories, liberal in 2 (0 after Holm), conservative in 4, undecided "
+        "Holds (holds in 12 of 19 live categories, liberal in 2 (0 after Holm), conservative in 4, undecided "
         "in 3, worst 0.144 in C31 (0.141 on new sets), mean power 0.25)"
     )
     both = small({"holds": (0.05, 0, 0.25), "conservative": POINTS["conservative"]})
@@ -290,7 +290,7 @@ def test_the_joined_table_is_read_from_both_files(tmp_path):
 def test_verdicts_are_one_letter_for_each_number_of_documents():
     table = fake_nulls.with_categories(fake_nulls.size_power(prevalences=()))
     grid = verdict_grid(rank_tests(table)).set_index("test")["(a) linear SVM vs MLP, balanced"]
-    assert grid["unpaired ΔCerr"] == "C C C C"
+    assert grid["Unpaired ΔCerr"] == "C C C C"
     assert grid["Wald ΔF1"] == "H H H H"
     assert grid["Bootstrap test ΔF1, equal-tailed"] == "L2 L2 L2 L2"
 

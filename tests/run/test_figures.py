@@ -87,7 +87,8 @@ def test_prevalence_is_an_axis_of_its_own():
     table = fake_run.table(**(SMALL | {"balances": ("natural",), "prevalences": (0.01, 0.1, 0.5)}))
     study = rates.Study(table, "sampling_interval")
     pages, caption = drawn(partial(rates.prevalence_figure, study))
-    shown = [axes for page in pages for axes in page.axes if gids(axes, "line:") or gids(axes, "note")]
+    kinds = ("line:", "few:", "note")
+    shown = [a for page in pages for a in page.axes if any(gids(a, kind) for kind in kinds)]
     assert len(shown) == 2 * 2 * 3  # pairs, size and power, smallest N, 1000, largest
     assert "against prevalence" in caption
     line = by_gid(shown[0], "line:bootstrap_f1_symmetric")

@@ -1,0 +1,145 @@
+"""``harness collect x=SETTING``: rates against what was swept."""
+
+import itertools
+import json
+
+import fake_run
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import by_gid, drawn, faults, gids, panels
+
+from harness.cli import main
+from harness.collect.swept import Sweep, average, check_sweep, sweep_figure, usual
+from harness.drawing.style import Look
+from harness.errors import UserError
+from harness.results.selection import Selection
+
+PNG = {"formats": ["png"], "dpi": 40}
+FEW = {"sizes": [100, 1000], "alphas": (0.05,), "truths": ["sampling_interval"], "tests": fake_run.TESTS[:3]}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A collected table of a sweep of 2 x 2 x 2; the rate rises by .01 with n_replicates, .02 with seed."""
+    parts = []
+    for seed, n, order in itertools.product((0, 1), (100, 1000), ("random", "chronological")):
+        part = fake_run.table(**FEW)
+        part["rate"] += 0.02 * seed + 0.01 * (n == 1000)
+        name = f"{seed}-{n}-{order}"
+        parts.append(part.assign(run=name, seed=seed, n_replicates=n, **{"split.order": order}))
+    return pd.concat(parts, ignore_index=True)
+
+
+SETTINGS = ["n_replicates", "seed", "split.order"]
+
+
+def figure(table, sweep, **chosen):
+    rows = usual(Selection.of(chosen).keep(table), sweep, chosen)
+    return drawn(lambda look: sweep_figure(average(rows, SETTINGS, sweep), sweep, look))
+
+
+def test_rates_are_means_and_bands_are_ranges_over_what_is_averaged(table):
+    sweep = Sweep("n_replicates", over=["seed"], panel="split.order")
+    pages, caption = figure(table, sweep, tests=["mcnemar"], panels=["a"])
+    axes = panels(pages[0])["split.order = random"]
+    rows = table[(table["test"] == "mcnemar") & (table["n_documents"] == 1000) & (table["kind"] == "size")]
+    rows = rows[(rows["pair"] == "linear_svm-mlp") & (rows["balance"] == "meta")]
+    rows = rows[rows["split.order"] == "random"]
+    line = by_gid(axes, "line:mcnemar")
+    np.testing.assert_allclose(line.get_xdata(), [100, 1000])
+    np.testing.assert_allclose(line.get_ydata(), rows.groupby("n_replicates")["rate"].mean())
+    band = by_gid(axes, "band:mcnemar").get_paths()[0].vertices[:, 1]
+    np.testing.assert_allclose([band.min(), band.max()], [rows["rate"].min(), rows["rate"].max()])
+    assert axes.get_xscale() == "linear"  # 1000 is less than 20 times 100
+    assert "2 runs a point" in caption
+    assert [fault for page in pages for fault in faults(page, Look())] == []
+
+
+def test_words_stand_in_the_order_of_their_runs(table):
+    sweep = Sweep("split.order", hue="n_replicates", over=["seed"])
+    pages, _ = figure(table, sweep, tests=["mcnemar"])
+    axes = pages[0].axes[0]
+    assert gids(axes, "line:") == {"line:n_replicates=100", "line:n_replicates=1000"}
+    labels = [label.get_text() for label in pages[-1].axes[-1].get_xticklabels()]
+    assert labels == ["random", "chronological"]
+
+
+def test_a_column_may_stand_along_x(table):
+    sweep = Sweep("n_documents", hue="n_replicates", panel="test", over=["seed", "split.order"])
+    pages, caption = figure(table, sweep, panels=["a"])
+    shown = panels(pages[0])
+    assert list(shown)[0] == "Bootstrap test ΔF1"
+    assert by_gid(pages[0].axes[0], "line:n_replicates=100").get_xdata().size == 2
+    assert "4 runs a point" in caption
+
+
+def test_without_anything_averaged_a_point_has_its_own_interval(table):
+    one = table[table["seed"] == 0]
+    rows = average(one, SETTINGS, Sweep("n_replicates", panel="split.order"))
+    assert rows["mc_low"].notna().any()
+    assert rows["category_low"].isna().all()
+    assert set(rows["n_runs"]) == {1}
+
+
+def test_the_exact_null_one_level_and_one_n_are_usual(table):
+    null = pd.concat([table, table.assign(truth="exact_null"), table.assign(alpha=0.01)])
+    rows = usual(null, Sweep("seed"), {})
+    assert set(rows["truth"]) == {"exact_null"}
+    assert set(rows["alpha"]) == {0.05}
+    assert set(rows["n_documents"]) == {1000}
+    assert set(usual(null, Sweep("seed"), {"truth": "sampling_interval"})["truth"]) == {"sampling_interval"}
+    ruled = usual(null, Sweep("alpha"), {"truth": "sampling_interval"})
+    assert set(ruled["alpha"]) == {0.01, 0.05}
+
+
+@pytest.mark.parametrize(
+    ("sweep", "words"),
+    [
+        (Sweep("nope", over=["seed"]), "x: 'nope' is not allowed; choose one of n_replicates, seed"),
+        (Sweep("n_replicate", over=["seed"]), "x: 'n_replicate' is not allowed; did you mean n_replicates"),
+        (Sweep("seed", hue="rate"), "hue: 'rate' is not allowed"),
+        (Sweep("seed", panel="seed"), "x, hue, panel and over: each may name a setting once"),
+        (Sweep("seed", over=["kind"]), "over: 'kind' is not allowed; the runs differ in n_replicates, seed"),
+        (Sweep("seed", over=["split.order"]), "x: the runs differ in n_replicates too; over=n_replicates"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_told(table, sweep, words):
+    with pytest.raises(UserError, match=words):
+        check_sweep(table, SETTINGS, sweep)
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """Two finished runs that differ in their seed."""
+    monkeypatch.chdir(tmp_path)
+    for seed in (0, 1):
+        out = fake_run.write(tmp_path / "sweep" / f"seed-{seed}", **FEW)
+        facts = {"finished": True, "overrides": [f"seed={seed}"], "config": {"seed": seed}}
+        (out / "provenance.json").write_text(json.dumps(facts))
+    return tmp_path / "sweep"
+
+
+def test_the_command_draws_and_names_the_file(sweep, capfd):
+    options = ["figure=paper_column", "figure.formats=[png]", "figure.dpi=50", "figure.tests=[mcnemar]"]
+    assert main(["collect", "sweep", "x=seed", *options]) == 0
+    assert "sweep/figures/figure_seed.png" in capfd.readouterr().out
+    assert (sweep / "figures" / "figure_seed.png").stat().st_size > 900
+    assert "against seed" in (sweep / "figures" / "captions.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("x=nope", "x: 'nope' is not allowed"),
+        ("hue=seed", "hue: without x=SETTING no figure is drawn"),
+        ("x=seed figure.tests=[wald_f1]", "figure.tests: wald_f1 was not run"),
+        ("x=seed table=categories", "table: categories is not allowed with x=seed"),
+    ],
+)
+def test_wrong_input_ends_in_one_sentence(sweep, capfd, arguments, words):
+    assert main(["collect", "sweep", *arguments.split()]) == 2
+    err = capfd.readouterr().err
+    assert err.startswith(f"harness collect: {words}")
+    assert len(err.splitlines()) == 1
+    assert not (sweep / "figures").exists()
