@@ -65,7 +65,10 @@ def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
 def findings(
     tables: Tables, systems: Iterable[str], difference: float, n_items: int, alpha: float, measure: str
 ) -> list[str]:
-    """Return what was found: per pair the verdict, the test to use, and what can be seen."""
+    """Return what was found, a line each: per pair the verdict, the test to use, and what can be seen.
+
+    Where there are several pairs, lines that do not name both systems begin with the pair.
+    """
     found, names = [], {pair: (a, b) for a, b, pair in name_pairs(systems)}
     n_pairs = tables["verdicts"]["pair"].nunique()
     for row in _rows(tables["recommendations"], n_documents=n_items):
@@ -73,14 +76,15 @@ def findings(
         (own,) = _rows(tables["verdicts"], pair=pair, recommended=True)
         seen = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8)
         told = [
-            _verdict(own, names[pair], measure, alpha, n_pairs, row["verdict"] == "liberal"),
-            row["reason"],
+            row["reason"].partition(". ")[0],
+            *([] if row["keeps_level"] else ["Every test may reject too often here"]),
             _seen(seen, n_items),
-            _needed(tables["needed"], pair, difference, n_items),
+            *_needed(tables["needed"], pair, difference, n_items),
             *_at_other_numbers(tables, row, alpha),
         ]
-        found += [f"{pair}: {line}" for line in told]
-    return found
+        found.append(_verdict(own, names[pair], measure, alpha, n_pairs, row["verdict"] == "liberal"))
+        found += [f"{pair}: {line}" if n_pairs > 1 else line for line in told]
+    return [line.rstrip(".") for line in found]
 
 
 def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
@@ -92,8 +96,8 @@ def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
             unsure.append(f"{row['n_documents']:,}")
         elif row["test"] != own["test"] and _clearly_better(tables, row, own["test"], alpha):
             better.append(f"{row['n_documents']:,} items: {row['test']}")
-    told = f"at other numbers of items another test would be better: {', '.join(better)}" if better else ""
-    more = f"with {' or '.join(unsure)} items even the best test may reject too often" if unsure else ""
+    told = f"Better at other numbers of items: {', '.join(better)}" if better else ""
+    more = f"With {' or '.join(unsure)} items even the best test may reject too often" if unsure else ""
     return [line for line in (told, more) if line]
 
 
@@ -118,43 +122,40 @@ def _verdict(
 ) -> str:
     name, lower_is_better = name_measure(measure), measure.split()[-1] in LOSSES
     d, low, high, p, adjusted = (own[key] for key in ("difference", "low", "high", "pvalue", "pvalue_holm"))
-    pvalues = f"p = {p:.3g}"
-    if n_pairs > 1:
-        pvalues += f", adjusted for {n_pairs} pairs (Holm) {adjusted:.3g}"
+    pvalues = f"p = {p:.2g}" + (f", Holm {adjusted:.2g}" if n_pairs > 1 else "")
     if p > alpha:
-        told = f"no difference is shown. The {name} of {names[0]} minus that of {names[1]} is {d:+.4f}"
-        return f"{told}, 95 % interval {low:+.4f} to {high:+.4f}; {pvalues}"
-    better = names[int((d > 0) == lower_is_better)]
+        told = f"No difference is shown between {names[0]} and {names[1]}: {name} {d:+.3g}"
+        return f"{told} [{low:+.2g}, {high:+.2g}], {pvalues}"
+    better = int((d > 0) == lower_is_better)
     if liberal:
-        answer = f"{better} looks better, by a test that rejects too often"
+        answer = f"{names[better]} looks better than {names[1 - better]}, by a test that rejects too often"
     elif adjusted > alpha:
-        answer = f"{better} is better taken alone, but not among {n_pairs} pairs"
+        answer = f"{names[better]} beats {names[1 - better]} taken alone, not among {n_pairs} pairs"
     else:
-        answer = f"{better} is better"
+        answer = f"{names[better]} is better than {names[1 - better]}"
     if d < 0:
         low, high = -high, -low
-    told = f"{answer}. Its {name} is {'lower' if lower_is_better else 'higher'} by {abs(d):.4f}"
-    return f"{told}, 95 % interval {low:.4f} to {high:.4f}; {pvalues}"
+    direction = "lower" if lower_is_better else "higher"
+    return f"{answer}: {name} {abs(d):.3g} {direction} [{low:.2g}, {high:.2g}], {pvalues}"
 
 
 def _seen(rows: Sequence[Row], n_items: int) -> str:
     seen = rows[0]["difference"] if rows else float("nan")
     if seen != seen:
-        return f"no difference that was tried is seen with a power of 80 % on {n_items:,} items"
+        return f"{n_items:,} items show no difference that was tried with a power of 80 %"
     low, high = rows[0]["low"], rows[0]["high"]
     ends = f" ({two_figures(low)} to {two_figures(high)})" if low == low else ""
-    seen = f"a true difference of {two_figures(seen)}{ends}"
-    return f"{seen} is seen with a power of 80 % on {n_items:,} items, in either direction"
+    return f"{n_items:,} items show a true difference of {two_figures(seen)}{ends} with a power of 80 %"
 
 
-def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) -> str:
+def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) -> list[str]:
     rows = _rows(needed, pair=pair)
     if all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
-        return f"no population like this one differs by as much as {difference:g}"
-    first, *others = ((_say_items(row), f"{100 * row['power_wanted']:.0f} %") for row in rows)
-    told = f"{first[0]} are needed to see a true difference of {difference:g} with a power of {first[1]}"
-    more = [f"For a power of {power} it is {items}" for items, power in others]
-    return ". ".join([told, *more, f"There are {n_items:,}"])
+        return [f"No population like this one differs by as much as {difference:g}"]
+    return [
+        f"A true difference of {difference:g} takes {_say_items(row)} for a power of {power:.0f} %"
+        for row, power in ((row, 100 * row["power_wanted"]) for row in rows)
+    ]
 
 
 def _say_items(row: Row) -> str:

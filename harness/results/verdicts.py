@@ -147,17 +147,3 @@ def count_words(words: Sequence[str], order: Sequence[str] | None = None) -> str
     """
     counted = [f"{words.count(word)} {word}" for word in order or dict.fromkeys(words) if word in words]
     return ", ".join(counted) or "none"
-
-
-def list_words(points: Sequence[Judged]) -> str:
-    """Return what is said of each test in each panel, test by test."""
-    parts = []
-    for label in dict.fromkeys(point.curve.label for point in points):
-        places: dict[tuple[int, str], list[str]] = {}
-        for point in (point for point in points if point.curve.label == label):
-            panel = point.panel
-            where = f"({panel.letter})" if panel.letter else f"{panel.pair}/{panel.balance}"
-            places.setdefault((WORDS.index(point.word), point.said), []).append(where)
-        words = [f"{said} in {' '.join(where)}" for (_, said), where in sorted(places.items())]
-        parts.append(f"{label} {', '.join(words)}")
-    return "; ".join(parts)

@@ -24,6 +24,15 @@ def number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def rate(value: float) -> str:
+    """Return a rate in three decimals without the 0 in front.
+
+    >>> rate(0.0504), rate(1.0)
+    ('.050', '1.000')
+    """
+    return f"{value:.3f}".removeprefix("0")
+
+
 def sentence(text: str) -> str:
     """Return `text` with a stop at its end.
 
@@ -61,7 +70,8 @@ def environment() -> Environment:
         loader=PackageLoader("harness", ""), autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    made.filters |= {"number": number, "sentence": sentence, **page.FILTERS, **table_text.FILTERS}
+    own = {"number": number, "rate": rate, "sentence": sentence}
+    made.filters |= {**own, **page.FILTERS, **table_text.FILTERS}
     return made
 
 

@@ -108,7 +108,7 @@ def test_a_mean_far_below_alpha_does_not_hide_a_liberal_category():
     assert ranked["verdict"].tolist() == ["conservative", "liberal"]
     assert recommend(ranked) is None
     findings = told(table)
-    assert "0.170 in C31 (0.154 on new sets), Bootstrap test ΔF1, equal-tailed" in findings[1]
+    assert "Largest ΔF1 size: .170 (.154 on new sets), Bootstrap test ΔF1, equal-tailed" in findings[1]
     assert not any("conservative" in text and "bootstrap" in text.lower() for text in findings)
 
 
@@ -203,8 +203,8 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
     write_summary(Results(out))
     text = (out / "summary.md").read_text()
     for part in (
-        "1. ΔF1 at alpha = 0.05", "holds by category", "ΔF1 near N = 300", "ΔF1 near N = 3000, balanced",
-        "Dead categories", "Figure 1(d)", "## Tests where H0 holds exactly", "L2 L2 L2 L2", "none of 4 tests",
+        "1. ΔF1: ", "holds by category", " % positives, N = 300: ", "ΔF1, linear SVM vs MLP, ",
+        "are dead at N = 100", "Figure 1(d)", "## Tests where H0 holds exactly", "L2 L2 L2 L2", "none of 4 tests",
         "1 of 20 categories have no exact null for ΔCerr", "Power:", "## Size and power at N = 1000",
     ):  # fmt: skip
         assert part in text, part
@@ -221,10 +221,12 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
 def test_a_run_of_rules_and_nulls_has_both_kinds_of_findings(tmp_path):
     out = write_known(tmp_path, rules=True)
     findings = main_findings(Results(out))
-    assert findings[0].startswith("ΔF1 at alpha = 0.05")
-    assert [text.split(":")[0] for text in findings[-3:]] == ["Size", "Power", "Class balance"]
-    assert "mean over categories at N = 1000 and alpha = 0.05 (rule R3" in findings[-3]
-    assert "the median size over live categories falls for 0 and the worst rises for 0 of 8" in findings[-1]
+    assert findings[0].startswith("ΔF1: ")
+    assert all(len(text.split()) <= 25 for text in findings)
+    starts = ["ΔF1: ", "By rule R3", "Power, ", "From balanced"]
+    first = [next(i for i, text in enumerate(findings) if text.startswith(start)) for start in starts]
+    assert first == sorted(first)
+    assert "the median size falls for 0, the worst rises for 0 of 8" in findings[-2]
     write_summary(Results(out))
     scores = pd.read_csv(out / "tables" / "truth_rules.csv")
     assert set(scores["truth"]) == {"sampling_interval"}  # a null is no rule to be scored
@@ -232,14 +234,13 @@ def test_a_run_of_rules_and_nulls_has_both_kinds_of_findings(tmp_path):
 
 def test_the_recommendation_is_from_the_nearest_rows(tmp_path):
     table = fake_nulls.with_categories(fake_nulls.size_power(sizes=[100, 1000], prevalences=(0.01,)))
-    few = [t for t in told(table) if "near N = 300," in t]
-    assert len(few) == 4  # pairs, measures
-    assert all("1 % positives, N = 1000" in text or "N = 100." in text for text in few)
-    large = [t for t in told(table) if "near N = 3000" in t]
-    assert "linear SVM vs MLP, balanced" in large[0]
-    assert all("N = 1000." in text for text in large)
+    few = [t for t in told(table) if "positives" in t and "Largest" not in t]
+    assert len(few) == 8  # pairs, measures, a small rare set and a large balanced one
+    assert all("1 % positives, N = 1000: " in text or "N = 100: " in text for text in few[:4])
+    assert all("N = 1000: " in text for text in few[4:])
+    assert "linear SVM vs MLP" in few[4]
     natural = fake_nulls.with_categories(fake_nulls.size_power(balances=("natural",), prevalences=()))
-    assert not [t for t in told(natural) if "near N = 3000" in t]
+    assert len([t for t in told(natural) if "positives" in t]) == 4
 
 
 def test_the_first_finding_counts_places_of_the_ranking():
@@ -247,28 +248,28 @@ def test_the_first_finding_counts_places_of_the_ranking():
     ranked = rank_tests(table)
     f1 = ranked[ranked["measure"] == "f1"]
     holds = f1[f1["verdict"] == "holds"].groupby("test").size()
-    first, largest = told(table)[:2]
+    first, liberal, largest = told(table)[:3]
     best = holds.idxmax()
     assert f"{test_name(best)} holds by category at {holds.max()} of 20 places" in first
-    assert "liberal in some category at 0 (chance alone: at most 0.5)" in first
-    assert f"{f1['worst'].max():.3f} in C3 ({0.05 * 1.3 * 1.4:.3f} on new sets)" in largest
-    assert f"of {len(f1)} points" in largest
+    assert liberal == "It is liberal in some category at 0 of them; chance explains at most 0.5."
+    assert f"{f1['worst'].max():.3f} (0.091 on new sets)".replace("0.", ".") in largest
 
 
 def test_where_nothing_can_be_told_one_line_a_measure_says_so():
     table = fake_nulls.size_power(prevalences=()).assign(n_sets=500)
     lines = told(fake_nulls.with_categories(table))
     assert lines[:2] == [
-        f"{name} at alpha = 0.05: cannot tell by category (500 sets a category, 2,000 are needed)."
+        f"{name}: cannot tell by category (500 sets a category, 2,000 are needed)."
         for name in ("ΔF1", "ΔCerr")
     ]
-    assert not any("near N" in text for text in lines)
+    assert not any("positives" in text for text in lines)
 
 
 def test_dead_categories_are_counted_from_the_live_ones():
     table = fake_nulls.with_categories(fake_nulls.size_power())
-    (text,) = [t for t in told(table) if t.startswith("Dead")]
-    assert text.count("3 of 20 at N = 100, 3 of 20 at N = 3000") == 2  # the two natural panels alone
+    found = [t for t in told(table) if "dead" in t]
+    assert [text[:3] for text in found] == ["(b)", "(d)"]  # the two natural panels alone
+    assert all(text.endswith("unbalanced: of 20 3 are dead at N = 100, 3 at N = 3000.") for text in found)
 
 
 def test_the_joined_table_is_read_from_both_files(tmp_path):

@@ -173,11 +173,12 @@ def test_the_degenerate_figure_has_a_solid_and_a_dashed_line(table):
     ],
 )
 def test_what_the_data_say_of_figure_1d(table, rate, share, words):
-    text = figure_1d(table.assign(rate=rate, convention_share=share), {})
-    assert words in text
-    assert "linear SVM vs RBF SVM" in text
-    assert f"at N = 100 is {rate:.3f} with them accepted and {min(1, rate + share):.3f} with" in text
-    assert figure_1d(table[table["test"] != "proportion"], {}) == ""
+    answer, numbers = figure_1d(table.assign(rate=rate, convention_share=share), {})
+    assert words in answer
+    assert "linear SVM vs RBF SVM" in numbers
+    both = (f"{value:.3f}".removeprefix("0") for value in (rate, rate + share))
+    assert "at N = 100 is {} with degenerate sets accepted, {} with them rejected".format(*both) in numbers
+    assert figure_1d(table[table["test"] != "proportion"], {}) == []
 
 
 def drawn_sizes(out, table):

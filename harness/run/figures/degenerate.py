@@ -27,7 +27,7 @@ from harness.results.names import (
 )
 from harness.results.truth_scores import truth_name
 from harness.run.figures.rates import ROOM, Study
-from harness.writing.prose import paragraph
+from harness.writing.prose import paragraph, paragraphs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -151,40 +151,36 @@ def _tidy(points: DataFrame, convention: str) -> DataFrame:
     )
 
 
-def figure_1d(table: DataFrame, provenance: Mapping[str, Any]) -> str:
+def figure_1d(table: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
     """Return what a run says of the paper's Figure 1(d), a proportion test that looks optimistic at small N.
 
     The close pair, natural categories, the primary level: whether rejecting degenerate sets could explain the
-    paper's observation, from the mean sizes at the smallest N under the first truth. "" where it cannot be
+    paper's observation, and the mean sizes at the smallest N under the first truth. Empty where it cannot be
     told.
     """
     alpha, pair = primary_alpha(table), close_pair(table)
     rows = select(table, pair=pair, balance=UNBALANCED, kind="size", alpha=alpha, test="proportion")
     for truth, both in _proportion(rows, provenance, shown_truths(rows))[:1]:
-        means = " and ".join(f"{both.rates[word][0]:.3f} with them {word}ed" for word in CONVENTIONS)
-        return (
-            f"The paper's Figure 1(d): {_explains(both, alpha)} The proportion test's mean size over "
-            f"categories at N = {both.n_documents[0]:g} is {means} ({truth_name(truth)}, {pair_name(pair)}, "
-            f"natural categories, alpha = {alpha:g})."
-        )
-    return ""
+        explains, last = _explains(both, alpha)
+        return paragraphs(
+            "run", "figure_1d", last=last, both=both, truth=truth_name(truth), pair=pair_name(pair),
+            alpha=alpha, explains=explains,
+        )  # fmt: skip
+    return []
 
 
-def _explains(both: Both, alpha: float) -> str:
-    """Return whether rejecting degenerate sets could explain an optimistic mean at the smallest N."""
+def _explains(both: Both, alpha: float) -> tuple[str, float | None]:
+    """Return whether rejecting degenerate sets could explain an optimistic mean, and up to which N."""
     above = {
         word: [verdict(*ends, alpha) == "liberal" for ends in zip(lows, both.highs[word], strict=True)]
         for word, lows in both.lows.items()
     }
     if above["accept"][0]:
-        return "degenerate sets need no rejecting to explain it."
+        return "degenerate sets need no rejecting to explain it", None
     if not above["reject"][0]:
-        return "rejecting degenerate sets does not explain it."
+        return "rejecting degenerate sets does not explain it", None
     last = max(n for n, found in zip(both.n_documents, above["reject"], strict=True) if found)
-    return (
-        "rejecting degenerate sets could explain it, if that was done for this one test; its mean size would "
-        f"then lie above 1.2 alpha up to N = {last:g} of those that were run."
-    )
+    return "rejecting degenerate sets could explain it, if that was done for this one test", float(last)
 
 
 def _proportion(rows: DataFrame, provenance: Mapping[str, Any], truths: list[str]) -> list[tuple[str, Both]]:

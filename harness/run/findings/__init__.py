@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from harness.results import names
 from harness.results.names import UNBALANCED
 from harness.results.truth_scores import truth_name
-from harness.results.verdicts import Judged, judge, list_words, power_where, size_truth
+from harness.results.verdicts import Judged, judge, size_truth
 from harness.run.findings.models import CLEARLY, Closeness, closeness
 from harness.run.findings.nulls import null_findings
-from harness.writing.prose import paragraph
+from harness.writing.prose import paragraphs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 
 def main_findings(results: Results) -> list[str]:
-    """Return what a run found: on size, power and class balance.
+    """Return what a run found, a line each: first under exact nulls, then by the paper's rule.
 
-    Where nulls were run their findings stand first; in a run of nulls alone they replace the one on size.
-    Each says ``cannot tell`` where too few categories qualify or intervals are too wide.
+    In a run of nulls alone there is none on the means. A line says ``cannot tell`` where too few categories
+    qualify.
     """
     found = null_findings(results)
-    size = [] if found and results.rules.empty else [size_finding(results)]
-    return [*found, *size, power_finding(results, closeness(results.outcomes)), balance_finding(results)]
+    size = [] if found and results.rules.empty else size_findings(results)
+    power = power_findings(results, closeness(results.outcomes))
+    return [*found, *size, *power, *balance_findings(results)]
 
 
-def _say(finding: str, results: Results, **values: Any) -> str:
-    table, truth = results.table, results.truth
-    shared = {"n_documents": names.reference_size(table), "alpha": names.primary_alpha(table)}
-    return paragraph("run", finding, truth=truth, rule=truth_name(truth), **shared, **values)
-
-
-def size_finding(results: Results) -> str:
-    """Return what each test's size is in each panel near N = 1000, and the highest and lowest mean."""
+def size_findings(results: Results) -> list[str]:
+    """Return how many mean sizes near N = 1000 lie about the level, the highest and the lowest."""
     points = judge(results.table, "size", results.truth)
     told = [point for point in points if point.told]
-    dead = sum(2 * point.point["n_dead"] > point.n_categories for point in told)
-    return _say("size_finding", results, points=points, told=told, listed=list_words(points), dead=dead)
+    said = [point.word for point in told]
+    return paragraphs(
+        "run", "size_finding", n_documents=names.reference_size(results.table), truth=results.truth,
+        rule=truth_name(results.truth), told=told, n_within=said.count("holds"),
+        n_above=said.count("liberal"), n_below=said.count("conservative"),
+        n_dead=sum(2 * point.point["n_dead"] > point.n_categories for point in told),
+    )  # fmt: skip
 
 
-def power_finding(results: Results, pairs: list[Closeness]) -> str:
+def power_findings(results: Results, pairs: list[Closeness]) -> list[str]:
     """Return the power of the most and the least powerful test for the dissimilar and the close pair."""
     table, truth = results.table, results.truth
     found, groups = [], []
@@ -53,16 +53,16 @@ def power_finding(results: Results, pairs: list[Closeness]) -> str:
             told = [point for point in points if point.told]
             if told:
                 break
-        name = f"{word} {names.pair_name(panel.pair)} ({panel.balance})"
+        name = f"{word} {names.pair_name(panel.pair)}, {panel.balance}"
         most = max((point.n_categories for point in points), default=0)
         found.append({"name": name, "told": told, "most": most})
         groups += [told] if told else []
-    words = None
+    directions = []
     if len(groups) > 1:
         second = {point.curve.test: point for point in groups[1]}
         both = [(point, second.get(point.curve.test)) for point in groups[0]]
-        words = [point.compare(other) for point, other in both if other]
-    return _say("power_finding", results, where=power_where(truth), pairs=found, words=words)
+        directions = [point.compare(other) for point, other in both if other]
+    return paragraphs("run", "power_finding", truth=truth, pairs=found, directions=directions)
 
 
 def _power_panels(table: DataFrame, pairs: list[Closeness]) -> list[tuple[str, names.Panel]]:
@@ -82,7 +82,7 @@ def _power_panels(table: DataFrame, pairs: list[Closeness]) -> list[tuple[str, n
     return found
 
 
-def balance_finding(results: Results) -> str:
+def balance_findings(results: Results) -> list[str]:
     """Return what changes from balanced to unbalanced categories, in size and in power."""
     table, truth = results.table, results.truth
     scheme = names.balanced_scheme(table)
@@ -98,7 +98,9 @@ def balance_finding(results: Results) -> str:
                 if balance == scheme and (pair, UNBALANCED, test) in points
             ]
             changes.append(_change(both, "alpha_true" if kind == "size" else kind))
-    return _say("balance_finding", results, run=run, scheme=scheme, changes=changes)
+    n_documents = names.reference_size(table)
+    told = {"n_documents": n_documents, "run": run, "scheme": scheme, "changes": changes}
+    return paragraphs("run", "balance_finding", **told)
 
 
 def _change(both: list[tuple[Judged, Judged]], name: str) -> dict[str, Any]:

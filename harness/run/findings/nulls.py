@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.results import names
-from harness.results.category_verdicts import FALSE_LIBERAL, why_unknown, worst_words
+from harness.results.category_verdicts import FALSE_LIBERAL, why_unknown
 from harness.results.names import REWEIGHTED, test_name
-from harness.results.ranking import recommend, recommendation
+from harness.results.ranking import recommend
 from harness.results.truth_scores import CANNOT_TELL
 from harness.run.figures.degenerate import figure_1d
 from harness.run.findings.models import CELLS
-from harness.writing.prose import paragraph
+from harness.writing.prose import paragraphs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,38 +35,34 @@ def null_findings(results: Results) -> list[str]:
     if ranked.empty:
         return []
     findings = []
-    for measure, part in ranked.groupby("measure", sort=False):
-        findings += holding(part, _named(measure), names.primary_alpha(table))
+    for measure in sorted(ranked["measure"].unique(), key=lambda name: name != "f1"):
+        findings += holding(ranked[ranked["measure"] == measure], _named(measure))
     if (ranked["verdict"] != CANNOT_TELL).any():
         shared = _with_shares(ranked, results.outcomes)
-        findings += recommended(shared, 300, 0.01, "N = 300, 1 % positives")
+        findings += recommended(shared, 300, 0.01)
         scheme = names.balanced_scheme(table)
         balanced = shared[shared["balance"] == scheme] if scheme else shared[shared["prevalence"] > 0.3]
-        findings += recommended(balanced, 3000, 0.5, "N = 3000, balanced")
-    return [text for text in (*findings, dead_finding(ranked), figure_1d(table, results.provenance)) if text]
+        findings += recommended(balanced, 3000, 0.5)
+    return [*dict.fromkeys(findings), *dead_findings(ranked), *figure_1d(table, results.provenance)[:1]]
 
 
-def holding(ranked: DataFrame, measure: str, alpha: float) -> list[str]:
+def holding(ranked: DataFrame, measure: str) -> list[str]:
     """Return which test of a measure holds by category at most places, and the largest size of a category."""
     told = ranked[ranked["verdict"] != CANNOT_TELL]
-    head = f"{measure} at alpha = {alpha:g}"
     if told.empty:
         fullest = ranked.sort_values("n_live", kind="stable", na_position="first").iloc[-1]
-        return [f"{head}: cannot tell by category ({why_unknown(fullest)})."]
+        return [f"{measure}: cannot tell by category ({why_unknown(fullest)})."]
     counts = {str(test): list(part["verdict"]) for test, part in told.groupby("test", sort=False)}
     best = max(counts, key=lambda test: (counts[test].count("holds"), -counts[test].count("liberal")))
     n_told, n_places = len(counts[best]), len(told[["panel", "n_documents"]].drop_duplicates())
-    holds, liberal = counts[best].count("holds"), counts[best].count("liberal")
-    first = paragraph(
-        "run", "holding", head=head, test=test_name(best), holds=holds, liberal=liberal, n_told=n_told,
-        n_tests=len(counts), n_places=n_places, chance=FALSE_LIBERAL * n_told,
+    first = paragraphs(
+        "run", "holding", measure=measure, test=test_name(best), holds=counts[best].count("holds"),
+        liberal=counts[best].count("liberal"), n_told=n_told, n_tests=len(counts), n_places=n_places,
+        chance=FALSE_LIBERAL * n_told,
     )  # fmt: skip
     worst = told.sort_values("worst", kind="stable").iloc[-1]
-    second = (
-        f"{measure}, largest size of a category: {worst_words(worst)}, {test_name(str(worst['test']))}, "
-        f"{worst['panel']}, N = {worst['n_documents']}; of {len(told)} points (test, panel, N)."
-    )
-    return [first, second]
+    test = test_name(str(worst["test"]))
+    return [*first, *paragraphs("run", "largest", measure=measure, point=worst, test=test)]
 
 
 def _with_shares(ranked: DataFrame, outcomes: DataFrame) -> DataFrame:
@@ -77,8 +73,8 @@ def _with_shares(ranked: DataFrame, outcomes: DataFrame) -> DataFrame:
     return joined.assign(share=joined["prevalence"].astype(float).fillna(joined["share"]))
 
 
-def recommended(ranked: DataFrame, n_documents: int, share: float, words: str) -> list[str]:
-    """Return which test to use for a number of documents and a share of positives, from the nearest rows.
+def recommended(ranked: DataFrame, n_documents: int, share: float) -> list[str]:
+    """Return which test to use near a number of documents and a share of positives, from the nearest rows.
 
     The nearest place has the smallest sum of the logarithms' distances; each pair and measure has its own.
     """
@@ -91,31 +87,31 @@ def recommended(ranked: DataFrame, n_documents: int, share: float, words: str) -
         near = part[np.isclose(far, far.min())]
         first = near.iloc[0]
         where = (
-            f"{names.pair_name(str(pair))}, {_named(first['balance'], names.BALANCE_NAMES)}, "
-            f"{100 * first['share']:.2g} % positives, N = {int(first['n_documents'])}"
+            f"{names.pair_name(str(pair))}, {100 * first['share']:.2g} % positives, "
+            f"N = {int(first['n_documents'])}"
         )
         for measure, rows in near[near["balance"] == first["balance"]].groupby("measure", sort=False):
-            found.append(f"{_named(measure)} near {words}: {recommendation(rows)}; measured at {where}.")
+            best = rows.iloc[0]
+            found += paragraphs(
+                "run", "use", measure=_named(measure), where=where, test=test_name(str(best["test"])),
+                first=best, holds=recommend(rows) is not None, known=best["verdict"] != CANNOT_TELL,
+            )  # fmt: skip
     return found
 
 
-def dead_finding(ranked: DataFrame) -> str:
+def dead_findings(ranked: DataFrame) -> list[str]:
     """Return how many categories are dead at the smallest and the largest N of each panel that has any."""
     ranked = ranked[ranked["n_live"].notna() & (ranked["balance"] != REWEIGHTED)]
     ranked = ranked.assign(n_dead=ranked["n_categories"] - ranked["n_live"])
-    parts = []
+    found = []
     for panel, part in ranked.groupby("panel", sort=False):
         if part["n_dead"].any():
             ends = sorted({part["n_documents"].min(), part["n_documents"].max()})
             at = [(n, part[part["n_documents"] == n]) for n in ends]
-            told = [f"{_span(rows['n_dead'])} of {_span(rows['n_categories'])} at N = {n}" for n, rows in at]
-            parts.append(f"{panel}: {', '.join(told)}")
-    if not parts:
-        return ""
-    return (
-        "Dead categories (hardly any set can be rejected; only the means count them), range over measures: "
-        f"{'; '.join(parts)}."
-    )
+            told = [(n, _span(rows["n_dead"])) for n, rows in at]
+            whole = int(part["n_categories"].max())
+            found += paragraphs("run", "dead", panel=panel, all=whole, ends=told)
+    return found
 
 
 def _span(numbers: Any) -> str:

@@ -152,7 +152,6 @@ def _proportion_optimistic(results: Results) -> Conclusion:
     points = judge(table, "size", results.truth, n_documents=smallest, curves=curves, panels=panels)
     point = points[0] if points else None
     verdicts = {"liberal": AGREE, "holds": DIFFER, "conservative": DIFFER}
-    # a run under nulls says the next thing among its main findings
-    more = figure_1d(table, results.provenance) if names.nulls_alone(table).empty else ""
+    more = " ".join(figure_1d(table, results.provenance))
     verdict = verdicts.get(point.word, CANNOT_TELL) if point else CANNOT_TELL
     return _conclude("proportion_optimistic", verdict, n_documents=smallest, point=point, more=more)
