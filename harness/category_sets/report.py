@@ -70,8 +70,8 @@ def main_findings(tables: Tables) -> list[str]:
     """Return the few sentences that a run ends with."""
     named = tables.calibration[tables.calibration["kind"] == "disjoint"]
     groups = [(variant.noun, n, near) for variant, n, near in _groups(named) if variant.method == "document"]
-    overall = paragraph(ROOM, "overall", groups=groups)
-    return [overall, *_random(tables.calibration), *table_findings(tables.table3)]
+    overall = paragraphs(ROOM, "overall", groups=groups)
+    return [*overall, *_random(tables.calibration), *table_findings(tables.table3)]
 
 
 def _groups(table: DataFrame) -> Iterator[tuple[Variant, int, DataFrame]]:

@@ -14,7 +14,7 @@ from harness.results.truth_scores import CANNOT_TELL, STATEMENTS, total_scores, 
 from harness.results.verdicts import count_words, size_truth, told_curves
 from harness.run.findings.paper import Conclusion, papers_conclusions
 from harness.writing import report
-from harness.writing.prose import paragraph, sentence
+from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Captioned, Report, Section, bullets, table
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from harness.results.folder import Results
 
 PARTS = {"The paper's conclusions": "spread_conclusions", "Truth rules": "spread_truth_rules"}
-MEANS = [mean_words(word) for word in SINGLE]
-MIXED = "not the same in all runs"
 
 
 def spread_tables(spread: DataFrame) -> list[Captioned]:
@@ -126,42 +124,37 @@ def main_findings(spread: DataFrame) -> list[str]:
     rows = rows[(rows["n_runs"] > 1) & rows["prevalence"].isna()]
     sizes = rows[rows["kind"] == "size"]
     if len(sizes):
-        found.append(_unanimous(sizes, truth))
+        found += _unanimous(sizes, truth)
     for kind in ("size", "power"):
         part = rows[rows["kind"] == kind]
-        found += [_apart(part, kind, truth)] if len(part) else []
+        found += _apart(part, kind, truth) if len(part) else []
     if len(sizes):
         counts = sizes[[f"n_{word}" for word in SINGLE]]
         same = (counts.max(axis=1) == counts.sum(axis=1)).sum()
         both = ((sizes["n_liberal"] > 0) & (sizes["n_holds"] + sizes["n_conservative"] > 0)).sum()
-        found.append(paragraph("collect", "alike", same=same, both=both, n=len(sizes)))
+        found += paragraphs("collect", "alike", same=same, both=both, n=len(sizes))
     return found or ["Cannot tell: no point has a rate in two runs."]
 
 
-def _unanimous(rows: DataFrame, truth: str) -> str:
-    """Return near N = 1000 where each test's mean size lies in all runs, panel by panel."""
-    n_documents, panels = names.reference_size(rows), dict[str, dict[str, list[str]]]()
-    for panel in names.all_panels(rows):
-        by_word: dict[str, list[str]] = {word: [] for word in (*MEANS, MIXED)}
-        for point in names.select_panel(rows, panel, n_documents=n_documents).to_dict("records"):
-            words = [mean_words(word) for word in SINGLE if point[f"n_{word}"]]
-            by_word[words[0] if len(words) == 1 else MIXED].append(test_name(str(point["test"])))
-        told = {word: tests for word, tests in by_word.items() if tests}
-        panels |= {panel.title: told} if told else {}
-    return paragraph(
-        "collect", "unanimous", rule=truth_name(truth), n_documents=n_documents,
-        alpha=names.primary_alpha(rows), panels=panels,
+def _unanimous(rows: DataFrame, truth: str) -> list[str]:
+    """Return near N = 1000 at how many panels and tests the mean size lies alike in all runs."""
+    n_documents = names.reference_size(rows)
+    near = rows[rows["n_documents"] == n_documents]
+    words = (near[[f"n_{word}" for word in SINGLE]] > 0).sum(axis=1)
+    return paragraphs(
+        "collect", "unanimous", rule=truth_name(truth), n_documents=n_documents, same=int((words == 1).sum()),
+        n=len(near),
     )  # fmt: skip
 
 
-def _apart(rows: DataFrame, kind: str, truth: str) -> str:
+def _apart(rows: DataFrame, kind: str, truth: str) -> list[str]:
     """Return how far runs lie apart at the points of one kind, and at which one farthest."""
     widest = rows.iloc[(rows["rate_high"] - rows["rate_low"]).to_numpy().argmax()]
     place = (widest["pair"], widest["balance"])
     panel = next(panel for panel in names.all_panels(rows) if (panel.pair, panel.balance) == place)
-    return paragraph(
-        "collect", "apart", kind=kind, where=_where(truth, kind), alpha=names.primary_alpha(rows), rows=rows,
-        point=widest, test=test_name(widest["test"]), panel=panel.title,
+    return paragraphs(
+        "collect", "apart", kind=kind, where=_where(truth, kind), rows=rows, point=widest,
+        test=test_name(widest["test"]), panel=panel.title,
     )  # fmt: skip
 
 

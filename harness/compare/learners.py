@@ -19,7 +19,7 @@ from harness.compare.figure_algorithms import critical_difference_figure, draw_b
 from harness.compare.learner_tables import DESIGNS, TESTED, join_data_sets, of_data_set
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
-from harness.compare.report_parts import Figures, Part, pick, read_table, records, sections
+from harness.compare.report_parts import Figures, Part, pick, read_table, sections
 from harness.compare.seeds import display_table, seeds_notes, seeds_table
 from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
 from harness.compare.variance_sources import split_variance
@@ -174,23 +174,21 @@ def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[s
     found = []
     for names, part in tables.by_key(rejections, "a", "b"):
         *data, a, b = names.values()
-        shares = [
-            f"{TESTS[row['test']].label} {100 * row['rate']:.1f} % "
-            f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
-            for row in records(part.dropna(subset="rate"))
-        ]
-        told = f"seeds that reject: {', '.join(shares)}; {_verdict(part)}"
-        told = told if shares else "no verdict, every seed failed"
-        found.append(": ".join([*data, f"{a} - {b}", told]))
+        row = pick(part, test="five_by_two_f").iloc[0]
+        told = _verdict(part) if row["rate"] == row["rate"] else "no verdict, every seed failed"
+        share, low, high = (100 * row[name] for name in ("rate", "low", "high"))
+        share = f"5x2cv F rejects on {share:.1f} % [{low:.1f}, {high:.1f}] of the seeds"
+        words = f"{share}: {told}" if row["rate"] == row["rate"] else told
+        found.append(": ".join([*data, f"{a} - {b}", words]))
     few = fewest_discordant(alpha, "corrected")
     cells = pick(verdicts, test="mcnemar").dropna(subset="pvalue")
     if len(cells):
         m = (cells["only_a_wrong"] + cells["only_b_wrong"]).astype(int)
-        found.append(
+        found += [
             f"McNemar's corrected test needs {few} discordant samples to reject; "
-            f"{100 * (m >= few).mean():.1f} % of all hold-outs and pairs have as many, and "
-            f"{100 * (m == 0).mean():.1f} % have none; the median is {m.median():g}"
-        )
+            f"{100 * (m >= few).mean():.1f} % of all hold-outs and pairs have as many",
+            f"{100 * (m == 0).mean():.1f} % of them have no discordant sample, the median is {m.median():g}",
+        ]
     return found
 
 
@@ -199,7 +197,7 @@ def _verdict(part: DataFrame) -> str:
     row = pick(part, test="five_by_two_f").iloc[0]
     if row["n_seeds"] == row["n_missing"]:
         return "5x2cv gave no verdict"
-    return next(words for holds, words in VERDICTS if holds(row["low"], row["high"])) + " (5x2cv F)"
+    return next(words for holds, words in VERDICTS if holds(row["low"], row["high"]))
 
 
 def fewest_discordant(alpha: float, variant: str) -> int:

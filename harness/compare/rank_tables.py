@@ -13,7 +13,7 @@ from harness.compare.seeds import BASELINE, BETTER, OPEN, WORSE
 from harness.compare.trials import ERROR
 from harness.significance.ranks import Friedman, friedman, holm, nemenyi
 from harness.significance.result import check_choice
-from harness.writing.prose import paragraph
+from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def rank_estimators(
         (caption, ranks[list(SHOWN)].rename(columns=SHOWN)),
         ("Friedman's test", friedman_table(tables.friedman)),
     ]
-    return Part({"ranks": shown}, csvs, [_finding(ranks, chosen, words)], warnings)
+    return Part({"ranks": shown}, csvs, _finding(ranks, chosen, words), warnings)
 
 
 def mean_scores(scores: DataFrame) -> tuple[DataFrame, list[str]]:
@@ -204,7 +204,7 @@ def _with_comparisons(tables: RankTables, baseline: str) -> DataFrame:
     return ranks.drop(columns="differs")
 
 
-def _finding(ranks: DataFrame, baseline: str, words: str) -> str:
+def _finding(ranks: DataFrame, baseline: str, words: str) -> list[str]:
     first = ranks.iloc[0]
     places = list(zip(ranks["algorithm"], ranks["average_rank"], strict=True))
     critical, verdicts = first["critical_difference"], zip(ranks["algorithm"], ranks["verdict"], strict=True)
@@ -212,7 +212,7 @@ def _finding(ranks: DataFrame, baseline: str, words: str) -> str:
     apart = [f"{name} is {word}" for name, word in verdicts if word in (BETTER, WORSE)]
     pairs = itertools.combinations(places, 2)
     parted = [f"{a} and {b}" for (a, low), (b, high) in pairs if high - low >= critical]
-    return paragraph(
+    return paragraphs(
         "compare", "ranks_finding", first=first, words=words, verdict=verdict, parted=", ".join(parted),
         places=", ".join(f"{name} {rank:.2f}" for name, rank in places),
         f="infinite" if np.isinf(first["friedman_f"]) else f"{first['friedman_f']:.2f}",

@@ -100,26 +100,41 @@ def wide_table(rows: DataFrame, column: str, head: str) -> DataFrame:
     return wide.rename_axis(columns=None).reset_index()
 
 
+GRAVEST = ("liberal", "undecided", "conservative", "holds")
+
+
 def setting_findings(level: DataFrame) -> list[str]:
-    """Return what each test did in each setting over its points, a sentence a setting and kind."""
+    """Return what the tests did in each setting, a line for each verdict, and the range of their power."""
     lines = []
     for (name, kind), own in level.groupby(["setting", "kind"], sort=False):
-        told = []
-        for test, points in own.groupby("test", sort=False):
-            low, high = f"{points['rate'].min():.3f}", f"{points['rate'].max():.3f}"
-            words = f" ({', '.join(dict.fromkeys(points['verdict']))})" if kind == "size" else ""
-            told.append(f"{TESTS[str(test)].label} {low if low == high else f'{low} to {high}'}{words}")
-        head = "Type I errors" if kind == "size" else "power"
-        sizes = " to ".join(str(n) for n in sorted({own["n_examples"].min(), own["n_examples"].max()}))
-        lines.append(f"{name}, {head} at {main_alpha(own):g}, {sizes} examples: {'; '.join(told)}.")
+        if kind == "size":
+            lines += _verdict_lines(str(name), own)
+        else:
+            last = own[own["n_examples"] == own["n_examples"].max()].sort_values("rate", kind="stable")
+            low, high = last.iloc[0], last.iloc[-1]
+            lines.append(
+                f"{name}, {last['n_examples'].iloc[0]} examples: power from {low['rate']:.3f} "
+                f"({TESTS[low['test']].label}) to {high['rate']:.3f} ({TESTS[high['test']].label})."
+            )
     return lines
+
+
+def _verdict_lines(name: str, own: DataFrame) -> list[str]:
+    """Return which tests have a verdict at some number of examples, the gravest first."""
+    told: dict[str, list[str]] = {word: [] for word in GRAVEST}
+    for test, points in own.groupby("test", sort=False):
+        word = next(word for word in GRAVEST if word in set(points["verdict"]))
+        told[word].append(TESTS[str(test)].label)
+    where = f"{name}, level {main_alpha(own):g}"
+    somewhere = " somewhere" if own["n_examples"].nunique() > 1 else ""
+    heads = {word: word if word == "holds" else word + somewhere for word in GRAVEST}
+    return [f"{where}: {heads[word]}: {', '.join(some)}." for word, some in told.items() if some]
 
 
 def degenerate_finding(level: DataFrame) -> str:
     """Return how often a test had no verdict, at the point where that was most."""
     worst = level.sort_values("degenerate_share", kind="stable").iloc[-1]
     return (
-        "Data sets on which a test has no verdict of its own (counted as not rejected): at most "
-        f"{100 * worst['degenerate_share']:.2g} % of a point's ({TESTS[worst['test']].label}, "
-        f"{worst['n_examples']} examples, {worst['setting']})."
+        f"A test has no verdict of its own on at most {100 * worst['degenerate_share']:.2g} % of the data "
+        f"sets ({TESTS[worst['test']].label}, {worst['n_examples']} examples, {worst['setting']})."
     )

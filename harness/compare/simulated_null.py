@@ -307,13 +307,13 @@ def findings(table: DataFrame, n_examples: int) -> list[str]:
     judged = table[table["reference_met"] != ""]
     if len(judged):
         missed = [
-            f"{TESTS[row['test']].label}, {row['setting']}, {row['method']}, {row['kind']} at level "
-            f"{row['alpha']:g}, {row['n_examples']} examples, true difference {row['difference']:g}: "
+            f"{TESTS[row['test']].label}, {row['setting']}, {row['method']}, {row['kind']} at "
+            f"{row['alpha']:g}, {row['n_examples']} examples, difference {row['difference']:g}: "
             f"{row['rate']:.4f} against {row['reference']:.4f}"
             for row in records(pick(judged, reference_met="no"))
         ]
         text = f"{len(judged) - len(missed)} of {len(judged)} references are met"
-        lines.append(text + ": all but " * bool(missed) + "; ".join(missed) + ".")
+        lines += [text + ".", *(f"Not met: {one}." for one in missed)]
     power = pick(simulated, kind="power")
     if len(power):
         lines.append(_power_finding(power, pick(simulated, kind="size", verdict="liberal")))
@@ -326,10 +326,10 @@ def _power_finding(power: DataFrame, liberal: DataFrame) -> str:
     left_out = sorted(pick(liberal, setting=setting)["test"])
     fair = pick(power, difference=-middle, setting=setting)
     fair = fair[~fair["test"].isin(left_out)].sort_values("rate", ascending=False, kind="stable")
-    told = [f"{TESTS[row['test']].label} {row['rate']:.2f}" for row in records(fair)]
+    best, worst = records(fair)[0], records(fair)[-1]
     return (
-        f"Power where B's error rate is {middle:g} higher ({setting}; liberal tests, "
-        f"{', '.join(TESTS[test].label for test in left_out) or 'none'}, left out): {', '.join(told)}."
+        f"B's error rate {middle:g} higher, {setting}: of tests that are not liberal power is "
+        f"{best['rate']:.2f} ({TESTS[best['test']].label}) down to {worst['rate']:.2f} ({TESTS[worst['test']].label})."
     )
 
 

@@ -56,14 +56,12 @@ def rate_sentences(scores: DataFrame) -> list[str]:
     """Return for each estimator whether the report's error rates lie where nine of ten seeds lie."""
     sentences = []
     for name, rates in ERROR_RATES.items():
-        parts = []
         for (design, label), rate in zip(DESIGNS.items(), rates, strict=True):
             for row in pick(scores, estimator=name, design=design).dropna(subset="q05").to_dict("records"):
                 low, high = row["q05"], row["q95"]
                 where = "within" if low - ROUNDED <= rate <= high + ROUNDED else "outside"
-                parts.append(f"{label} {rate:.3f}, {where} {bounds(low, high)}")
-        if parts:
-            sentences.append(f"{name}, published error rate against 90 % of the seeds: {'; '.join(parts)}")
+                told = f"{where} 90 % of the seeds, {bounds(low, high)}"
+                sentences.append(f"{name}, {label}: the published error rate {rate:.3f} lies {told}")
     return sentences
 
 
