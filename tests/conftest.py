@@ -25,3 +25,16 @@ def data_folder():
     if not folder:
         pytest.skip("HARNESS_DATA does not name the folder of real documents")
     return Path(folder).resolve()
+
+
+@pytest.fixture(scope="module")
+def unpainted():
+    """Figures are laid out but not painted, which is most of a small run; for tests of something else."""
+    from PIL import Image
+
+    def save(figure, target, *, format, **options):  # noqa: A002
+        Image.new("RGB", (30, 20), "white").save(target, format)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.savefig", save)
+        yield

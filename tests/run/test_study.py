@@ -8,14 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from composing import configured
+from composing import tabulated
 from html_page import check_page
 
 from harness.cli import main
-from harness.cli.arguments import run_arguments
-from harness.run.study import tabulate
-from harness.run.training import Job
-from harness.runtime.run_folder import open_run
 
 TINY = [
     "corpus.n_documents=700", "corpus.n_topics=12", "split.n_train=250", "n_meta_categories=4",
@@ -35,13 +31,7 @@ TRAINED = (*TABLES, "models.csv", "categories.csv")
 
 
 def study(out, *overrides):
-    """The tables of a study, without its figures."""
-    given = run_arguments(configured("run", "out=unused", "cache=null", *SMALL, *overrides))
-    evaluation, nulls = given.pop("evaluation"), given.pop("nulls")
-    job = Job(out=out, say=lambda _: None, **given)
-    with open_run(out, job.config, job.say) as run:
-        tabulate(job, evaluation, nulls, run)
-    return out
+    return tabulated(out, *SMALL, *overrides)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import check_folder
 from harness.runtime.store import LOCK, Store, digest, write_atomically
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 SHORT = [*STUDY, "balance=[natural]"]
 ROOM = "once there is room, the same command goes on where it was"
 
