@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from painting import unpainted
 
 # no test depends on a clock, and the same examples are tried everywhere
 settings.register_profile(
@@ -27,14 +28,7 @@ def data_folder():
     return Path(folder).resolve()
 
 
-@pytest.fixture(scope="module")
-def unpainted():
-    """Figures are laid out but not painted, which is most of a small run; for tests of something else."""
-    from PIL import Image
-
-    def save(figure, target, *, format, **options):  # noqa: A002
-        Image.new("RGB", (30, 20), "white").save(target, format)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("matplotlib.figure.Figure.savefig", save)
+@pytest.fixture(name="unpainted")
+def _unpainted():
+    with unpainted():
         yield

@@ -47,7 +47,8 @@ def start(folder: Path, arguments, *, n_jobs=1, backend="loky") -> subprocess.Po
             stdout=out,
             stderr=err,
             start_new_session=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            # figures are files: a backend that does not exist is not asked for
+            env=os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "nosuch"},
         )
 
 

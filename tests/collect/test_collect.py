@@ -221,7 +221,7 @@ def test_values_as_text():
     assert to_text("a,b") == "a,b"
 
 
-def test_real_sweeps(tmp_path, monkeypatch, capfd):
+def test_real_sweeps(tmp_path, monkeypatch, capfd, unpainted):
     """Of `harness compare`, collected with pandas' own reading as the reference."""
     monkeypatch.chdir(tmp_path)
     estimators = "estimator=[decision_tree,naive_bayes]"
