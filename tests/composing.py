@@ -9,11 +9,11 @@ from harness.run.training import Job
 from harness.runtime.run_folder import open_run
 
 
-def configured(command, *overrides):
+def configured(command, *overrides, **options):
     """Return the configuration that a command would have."""
     register_resolvers()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        return compose(command, overrides=list(overrides))
+        return compose(command, overrides=list(overrides), **options)
 
 
 def composed(*overrides):

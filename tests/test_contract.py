@@ -2,19 +2,18 @@
 
 import dataclasses
 import inspect
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hydra import compose, initialize_config_dir
+from composing import configured
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 from scipy import sparse
 
 from harness.balance import Balance
 from harness.cli.arguments import compare_arguments, run_arguments
-from harness.cli.configuration import conf_folder, register_resolvers, try_out
+from harness.cli.configuration import conf_folder, try_out
 from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.evaluation.rejections import Question, decide, families
@@ -31,9 +30,7 @@ def members(group):
 
 
 def configure(*overrides, command="run"):
-    register_resolvers()
-    with warnings.catch_warnings(), initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose(command, overrides=["out=unused", "parallel=sequential", *overrides])
+    return configured(command, "out=unused", "parallel=sequential", *overrides)
 
 
 def arguments(*overrides):

@@ -4,14 +4,13 @@ import copy
 import functools
 import math
 import re
-import warnings
 
 import pytest
-from hydra import compose, initialize_config_dir
+from composing import configured
 from omegaconf import OmegaConf
 
 from harness.cli import configuration
-from harness.cli.configuration import conf_folder, register_resolvers, to_plain
+from harness.cli.configuration import to_plain
 from harness.cli.hydra_internals import check_hydra
 from harness.cli.settings import check_settings
 from harness.cli.targets import check_targets
@@ -32,10 +31,7 @@ def composed(name, *more):
     command = PRESETS[name]
     overrides = [] if name == command else [f"experiment={name}"]
     overrides += ["out=unused", "cache=null"] if command in ("run", "advise", "compare") else []
-    register_resolvers()
-    with warnings.catch_warnings(), initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        overrides += [*GIVEN.get(command, []), *more]
-        return compose(command, overrides=overrides, return_hydra_config=True)
+    return configured(command, *overrides, *GIVEN.get(command, []), *more, return_hydra_config=True)
 
 
 @functools.cache
@@ -135,12 +131,15 @@ REFUSED = [
     ("run", "alphas", LEVEL, [[-0.1], [0], [1.0], [0.05, "text"], [1e-320]]),
     ("run", "alphas", LIST, [0.05, {"a": 0.1}]),
     ("run", "prevalences", LIST, [[]]),
-    ("run", "nulls.h", "numbers from 0 to 1,000,000 are", [[-1]]),
+    ("run", "nulls.h", "numbers from 0 to 1,000,000 are", [[-1], [1e308]]),
+    ("run", "nulls.n_pooled", WHOLE, [0]),
     ("run", "nulls.path_sizes", WHOLE, [[0]]),
+    ("run", "nulls.path_sizes", LIST, [[]]),
     ("run", "nulls.n_sets", SETS, [0]),
-    ("run", "nulls.n_replicate_sets", SETS, [HUGE]),
+    ("run", "nulls.n_replicate_sets", SETS, [1.5, HUGE]),
     ("run", "nulls.replicate_tests", "names are", [[5]]),
-    ("run", "nulls.prevalence_sizes", WHOLE, [["text"]]),
+    ("run", "nulls.replicate_tests", "a list", ["bootstrap_f1"]),
+    ("run", "nulls.prevalence_sizes", WHOLE, [[0], ["text"]]),
     ("run", "nulls.prevalence_sizes", LIST, [[]]),
     ("run", "n_documents", WHOLE, [0, HUGE]),
     ("run", "n_meta_categories", "a whole number from 1 to 10,000 is", [10**6, HUGE]),
@@ -183,10 +182,12 @@ REFUSED = [
     ("advise", "missing", NAME, [[None]]),
     ("compare", "study", "choose one of learners, simulated_null, training_sets", [["learners"], {}, "x"]),
     ("compare", "scorer", "names are", [None]),
-    ("compare", "n_seeds", "a whole number from 1 to 1,000,000 is", [0, HUGE, [1]]),
+    ("compare", "n_seeds", "a whole number from 1 to 1,000,000 is", [0, HUGE, [1], "many"]),
     ("compare", "alpha", LEVEL, [1]),
     ("compare", "test_share", LEVEL, ["text"]),
-    ("compare", "variance.n_splits", "0 or 2 to 1,000,000 are", [1]),
+    ("compare", "variance.n_splits", "0 or 2 to 1,000,000 are", [1, "many"]),
+    ("compare", "variance.n_initialisations", "a whole number from 2 to 1,000,000 is", [1]),
+    ("compare", "variance.n_hyperparameters", "a whole number from 2 to 1,000,000 is", [1]),
     ("compare", "variance.hyperparameters", "input should be a valid dictionary", [{"svm": 5}]),
     ("compare", "variance.hyperparameters", LIST, [{"svm": {"C": []}}]),
     ("dietterich1998", "scorer", "it has no meaning in this study; null is", ["error"]),
@@ -194,8 +195,9 @@ REFUSED = [
     ("dietterich1998", "tests", "names are", [[["a"]]]),
     ("dietterich1998", "alphas", LEVEL, [[2]]),
     ("dietterich1998", "simulated_null.n_examples", "a whole number from 4 to 1,000,000 is", [HUGE]),
-    ("dietterich1998", "simulated_null.n_resamples", "a whole number from 2 to 10,000 is", [HUGE]),
+    ("dietterich1998", "simulated_null.n_resamples", "a whole number from 2 to 10,000 is", [1, HUGE]),
     ("dietterich_rcv1", "training_sets.learner", "choose one of naive_bayes, linear_svm", ["forest"]),
+    ("dietterich_rcv1", "training_sets.kept_terms", "a number from 0 to 1 is", [[2]]),
     ("dietterich_rcv1", "training_sets.topic", "a topic's name or null is", [5]),
     ("rr0434", "category_sets.size", SETS, [0]),
     ("rr0434", "category_sets.n_subsets", "a whole number from 20 to 10,000,000 is", [0, HUGE]),
@@ -375,7 +377,7 @@ SIDE_EFFECTS = [
     "builtins.eval", "hydra.utils.instantiate", "sklearn.externals.joblib.load",
     "xgboost.callback.TrainingCheckPoint", "sklearn.utils.Bunch", "xgboost.Booster", "harness", "",
     "harness..", "harness.significance.bootstrap", "harness.significance._private", "harness.nulls.np.save",
-    5, None, "sklearn.datasets.load_files",
+    5, None, "sklearn.datasets.load_files", "sklearn.datasets.load_iris",
     "${oc.env:HOME}", "harness.significance.mcnemar.mcnemar.__class__",
 ]  # fmt: skip
 GROUPS = ("test", "truth", "balance", "corpus", "features", "model", "parallel", "data", "estimator")
