@@ -126,11 +126,6 @@ BAD = {
     "y_true,a,b\n1,1,0\n0,0,2\n": "column 'b' says '2'",
     "id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n": "items 1 and 3 have the same id",
     "y_true,a,b\n": "it holds no item",
-    "": "it is empty",
-    "y_true,a,b\n1,1,0\n1,1,0,9,9,9\n": "line 3 has 6 fields where the header names 3 columns",
-    "y_true,a,b\n1,1,0,\n0,1,0,\n": "line 2 has 4 fields where the header names 3",
-    "y_true,a,b\n\n1,1,0,0,1\n0,1,0,0,1\n": "line 3 has 5 fields where the header names 3",
-    LONG + "1,x,1,1,0,1\n1,y,0,1,0,1\n": "line 2 has 6 fields where",
     # several categories
     LONG + "1,x,1,1,0\n1,y,0,1,0\n2,x,0,1,0\n": "item '2' has no row for category 'y'",
     LONG + "1,x,1,1,0\n1,x,0,1,0\n": "item '1' has two rows for category 'x'",

@@ -377,7 +377,7 @@ SIDE_EFFECTS = [
     "builtins.eval", "hydra.utils.instantiate", "sklearn.externals.joblib.load",
     "xgboost.callback.TrainingCheckPoint", "sklearn.utils.Bunch", "xgboost.Booster", "harness", "",
     "harness..", "harness.significance.bootstrap", "harness.significance._private", "harness.nulls.np.save",
-    5, None, "sklearn.datasets.load_files", "sklearn.datasets.load_iris",
+    5, None, "sklearn.datasets.load_files", "sklearn.datasets.load_iris", "sklearn.nothing",
     "${oc.env:HOME}", "harness.significance.mcnemar.mcnemar.__class__",
 ]  # fmt: skip
 GROUPS = ("test", "truth", "balance", "corpus", "features", "model", "parallel", "data", "estimator")
