@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from painting import unpainted
 
 # no test depends on a clock, and the same examples are tried everywhere
 settings.register_profile(
@@ -25,3 +26,9 @@ def data_folder():
     if not folder:
         pytest.skip("HARNESS_DATA does not name the folder of real documents")
     return Path(folder).resolve()
+
+
+@pytest.fixture(name="unpainted")
+def _unpainted():
+    with unpainted():
+        yield

@@ -52,7 +52,7 @@ def test_the_commands_of_the_examples_compose(beside, command, capfd):
     assert "command: " in capfd.readouterr().out
 
 
-def test_the_examples_run_together_for_any_number_of_workers(beside):
+def test_the_examples_run_together_for_any_number_of_workers(beside, unpainted):
     """One run with the corpus, the model and the test of one's own, and a classifier of scikit-learn."""
     words = [
         "plugins=[mytests.py,mycorpora.py,mymodels.py]", "corpus=folders", "corpus.path=FOLDER",

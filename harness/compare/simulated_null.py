@@ -326,10 +326,10 @@ def _power_finding(power: DataFrame, liberal: DataFrame) -> str:
     left_out = sorted(pick(liberal, setting=setting)["test"])
     fair = pick(power, difference=-middle, setting=setting)
     fair = fair[~fair["test"].isin(left_out)].sort_values("rate", ascending=False, kind="stable")
-    best, worst = records(fair)[0], records(fair)[-1]
+    best, worst = (f"{row['rate']:.2f} ({TESTS[row['test']].label})" for row in records(fair.iloc[[0, -1]]))
     return (
-        f"B's error rate {middle:g} higher, {setting}: of tests that are not liberal power is "
-        f"{best['rate']:.2f} ({TESTS[best['test']].label}) down to {worst['rate']:.2f} ({TESTS[worst['test']].label})."
+        f"B's error rate {middle:g} higher, {setting}: of tests that are not liberal power is {best} down to "
+        f"{worst}."
     )
 
 

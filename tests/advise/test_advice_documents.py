@@ -482,7 +482,7 @@ def file(tmp_path_factory):
     return written(tmp_path_factory.mktemp("several"), tables(draw(120, 5))["long"])
 
 
-def test_the_command_advises_by_document(file, tmp_path):
+def test_the_command_advises_by_document(file, tmp_path, unpainted):
     asked = ["advise", f"predictions={file}", "difference=0.05", *QUICK]
     out, again = tmp_path / "out", tmp_path / "again"
     assert main([*asked, f"out={out}"]) == 0
@@ -532,7 +532,9 @@ def test_settings_of_several_categories(file, tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_the_command_takes_averages_and_costs(file, tmp_path, arguments, named, measure, average, costs):
+def test_the_command_takes_averages_and_costs(
+    file, tmp_path, unpainted, arguments, named, measure, average, costs
+):
     out = tmp_path / "out"
     assert main(["advise", f"predictions={file}", f"out={out}", *arguments, "difference=0.005", *QUICK]) == 0
     own = pair_of(read_decisions(file, "long"), measure, average, costs)

@@ -30,7 +30,7 @@ def test_digits(tmp_path):
     assert (tmp_path / "digits.csv").read_bytes() == predictions_file("digits").read_bytes()
 
 
-def test_the_readme_shows_what_the_command_prints(tmp_path, monkeypatch, capfd):
+def test_the_readme_shows_what_the_command_prints(tmp_path, monkeypatch, capfd, unpainted):
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     command = re.search(r"^harness advise predictions=digits.*$", text, re.MULTILINE)[0]
     shown = re.search(r"<!-- output -->\n```text\n(.*?)```", text, re.DOTALL)[1]

@@ -43,7 +43,7 @@ def test_it_leaves_tables_figures_and_a_summary(finished):
         assert (finished / name).stat().st_size > 0
     assert "Table 3" in check_page(finished).headings()
     summary = (finished / "summary.md").read_text()
-    for words in ("95.6", "82.5", "0.3996", "+0.56", "Verdicts", "Set X, 5 categories", "p = 0.80"):
+    for words in ("95.6", "82.5", ".400 of their documents", "+0.56", "Verdicts", "Set X, 5 categories", "p = 0.80"):
         assert words in summary
     facts = json.loads((finished / "provenance.json").read_text())
     assert facts["finished"] is True
@@ -58,7 +58,7 @@ def test_it_leaves_tables_figures_and_a_summary(finished):
     assert (outcomes[[f"e{i}" for i in range(1, 9)]].sum(axis=1) == 900).all()
 
 
-def test_two_workers_and_kept_models_give_the_same_bytes(finished, tmp_path):
+def test_two_workers_and_kept_models_give_the_same_bytes(finished, tmp_path, unpainted):
     cache = tmp_path / "cache"
     shutil.copytree(finished.parent / "cache", cache, ignore=shutil.ignore_patterns("category_sets*"))
     assert run(tmp_path / "two", "parallel=loky", "parallel.n_jobs=2", f"cache={cache}") == 0
@@ -91,17 +91,8 @@ def test_too_few_categories_make_smaller_sets():
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        ("split.n_test=0", "split.n_test: 0 is not allowed"),
-        ("category_sets.size=0", "category_sets.size: 0 is not allowed"),
         ("category_sets.size=1000", "category_sets.size: 1000 is not allowed"),
-        ("category_sets.averages=[mean]", "category_sets.averages: 'mean' is not allowed"),
-        ("category_sets.averages=[]", "category_sets.averages: [] is not allowed"),
-        ("category_sets.resampling=[word]", "category_sets.resampling: 'word' is not allowed"),
         ("category_sets.costs.prior=2", "prior: 2 is not allowed"),
-        ("category_sets.costs.prior=x", "category_sets.costs.prior: 'x' is not allowed"),
-        ("category_sets.n_subsets=0", "category_sets.n_subsets: 0 is not allowed"),
-        ("category_sets.calibration.n_draws=1", "category_sets.calibration.n_draws: 1 is not allowed"),
-        ("+category_sets.sizes=3", "category_sets.sizes: there is no such key"),
         ("population=outcomes.csv", "population: a stored outcomes table does not hold single documents"),
         ("pairs=[linear_svm-rbf_svm,rbf_svm-linear_svm]", "pairs: 2 pairs are not allowed"),
         ("balance=[natural,meta]", "balance: natural, meta is not allowed"),

@@ -21,6 +21,7 @@ from bad_input import (
     tree,
     write_stored,
 )
+from painting import unpainted
 
 from harness.cli import main
 
@@ -80,7 +81,8 @@ def finished(tmp_path_factory):
     os.chdir(folder)
     try:
         defaults = ("parallel=sequential", f"out={folder / 'run'}", "cache=null", "population=outcomes.csv")
-        assert main(compose(case, defaults + STORED[1:])) == 0
+        with unpainted():
+            assert main(compose(case, defaults + STORED[1:])) == 0
     finally:
         os.chdir(before)
     return folder / "run"
@@ -191,7 +193,7 @@ def small_disk(tmp_path):
 
 
 @pytest.mark.parametrize("full", ["out", "cache"])
-def test_full_disk(full, small_disk, tmp_path, monkeypatch, capfd):
+def test_full_disk(full, small_disk, tmp_path, monkeypatch, capfd, unpainted):
     """What was written before the disk was full is whole, and the same command goes on from there."""
     work, command = stored(tmp_path)
     monkeypatch.chdir(work)

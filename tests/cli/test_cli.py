@@ -1,7 +1,6 @@
 """The command line: what it prints, what it leaves behind, and what it does when it is given again."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -12,8 +11,6 @@ from html_page import check_page
 from killing import write_table
 
 from harness.cli import main
-from harness.errors import UserError
-from harness.outcomes import read_outcomes
 
 TINY = [
     "sets.n_sets=20", "sets.sizes=[100,300]", "alphas=[0.05]", "n_replicates=200", "sets.n_truth_sets=200",
@@ -82,7 +79,7 @@ def test_a_folder_of_other_files_is_refused_and_kept(arguments, said, capfd, her
     assert {p: p.read_bytes() for p in here.parent.rglob("*") if p.is_file()} == before
 
 
-def test_an_interrupted_run_goes_on(here):
+def test_an_interrupted_run_goes_on(here, unpainted):
     expected = (here / "study" / "size_power.csv").read_bytes()
     provenance = here / "study" / "provenance.json"
     provenance.write_text(json.dumps(json.loads(provenance.read_text()) | {"finished": False}))
@@ -101,26 +98,11 @@ def test_figures_are_redrawn_from_the_tables_alone(capfd, here):
     assert figure.read_bytes() == before
 
 
-def test_the_bootstrap_in_the_limit(here):
+def test_the_bootstrap_in_the_limit(here, unpainted):
     tests = "test=[bootstrap_f1,bootstrap_error_symmetric]"
     assert main([*ARGUMENTS, "n_replicates=null", tests, "out=limit"]) == 0
     assert json.loads((here / "limit" / "provenance.json").read_text())["n_replicates"] is None
     assert "infinitely many replicates" in (here / "limit" / "summary.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("category,pair\nT,a-b\n", "balance"),
-        ("", "broken.csv"),
-        ("category,pair,balance,e1,e2,e3,e4,e5,e6,e7,e8\nT,a-b,natural,1,2,3,4,5,6,7,x\n", "x"),
-        ("category,pair,balance,e1,e2,e3,e4,e5,e6,e7,e8\nT,a-b,natural,1,2,3,4,5,6,7,-8\n", "-8"),
-    ],
-)
-def test_a_broken_outcomes_table(text, said, tmp_path):
-    (tmp_path / "broken.csv").write_text(text)
-    with pytest.raises(UserError, match=said):
-        read_outcomes(tmp_path / "broken.csv")
 
 
 def test_alone_it_prints_the_commands(capfd):
@@ -140,8 +122,8 @@ def test_help_is_quick_to_import_and_tells_the_choices():
     """Torch, scikit-learn, pandas and matplotlib are imported where they are used."""
     program = (
         "import sys; from harness.cli import main\n"
-        "main(['run', '--help'])\n"
-        "heavy = {'torch', 'sklearn', 'pandas', 'matplotlib', 'nltk'} & set(sys.modules)\n"
+        "main(['run', '--help']), main(['compare', '--help'])\n"
+        "heavy = {'torch', 'sklearn', 'pandas', 'matplotlib', 'nltk', 'xgboost'} & set(sys.modules)\n"
         "print('HEAVY', sorted(heavy))"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -168,13 +150,6 @@ def test_standard_output_that_is_full(arguments):
     assert done.returncode == 2
     assert done.stderr.startswith("harness: standard output: No space left on device")
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_backend_of_matplotlib_that_does_not_exist(tmp_path):
-    """Figures are files: what MPLBACKEND names is not asked."""
-    done = harness("figures", "from=absent", env=os.environ | {"MPLBACKEND": "nosuch"}, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("harness figures: from=absent: it holds no size_power.csv")
 
 
 def test_a_library_of_another_distribution_has_a_version():

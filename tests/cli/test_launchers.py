@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from joblib.externals.loky import get_reusable_executor
 from killing import write_table
+from painting import unpainted
 
 from harness.cli import main
 
 QUICK = [
     "sets.n_sets=10", "sets.sizes=[50]", "alphas=[0.05]", "n_replicates=100", "sets.n_truth_sets=100",
-    "test=[mcnemar]", "truth=[exact_zero]", "pairs=[linear_svm-rbf_svm]", "figure=draft",
-    "cache=null", "parallel=sequential",
+    "test=[mcnemar]", "truth=[exact_zero]", "pairs=[linear_svm-rbf_svm]", "balance=[natural]",
+    "figure=draft", "figure.dpi=30", "cache=null", "parallel=sequential",
 ]  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def expected(table, tmp_path_factory):
     """The tables of a sweep whose jobs ran one after the other, by the jobs' folders."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, unpainted():
         patch.chdir(tmp_path_factory.mktemp("basic"))
         return sweep(table, "basic")
 

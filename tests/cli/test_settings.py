@@ -4,15 +4,13 @@ import copy
 import functools
 import math
 import re
-import warnings
 
 import pytest
-from hydra import compose, initialize_config_dir
+from composing import configured
 from omegaconf import OmegaConf
 
 from harness.cli import configuration
-from harness.cli.conf_files import conf_folder
-from harness.cli.configuration import register_resolvers, to_plain
+from harness.cli.configuration import to_plain
 from harness.cli.hydra_internals import check_hydra
 from harness.cli.settings import check_settings
 from harness.cli.targets import check_targets
@@ -33,10 +31,7 @@ def composed(name, *more):
     command = PRESETS[name]
     overrides = [] if name == command else [f"experiment={name}"]
     overrides += ["out=unused", "cache=null"] if command in ("run", "advise", "compare") else []
-    register_resolvers()
-    with warnings.catch_warnings(), initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        overrides += [*GIVEN.get(command, []), *more]
-        return compose(command, overrides=overrides, return_hydra_config=True)
+    return configured(command, *overrides, *GIVEN.get(command, []), *more, return_hydra_config=True)
 
 
 @functools.cache
@@ -136,12 +131,15 @@ REFUSED = [
     ("run", "alphas", LEVEL, [[-0.1], [0], [1.0], [0.05, "text"], [1e-320]]),
     ("run", "alphas", LIST, [0.05, {"a": 0.1}]),
     ("run", "prevalences", LIST, [[]]),
-    ("run", "nulls.h", "numbers from 0 to 1,000,000 are", [[-1]]),
+    ("run", "nulls.h", "numbers from 0 to 1,000,000 are", [[-1], [1e308]]),
+    ("run", "nulls.n_pooled", WHOLE, [0]),
     ("run", "nulls.path_sizes", WHOLE, [[0]]),
+    ("run", "nulls.path_sizes", LIST, [[]]),
     ("run", "nulls.n_sets", SETS, [0]),
-    ("run", "nulls.n_replicate_sets", SETS, [HUGE]),
+    ("run", "nulls.n_replicate_sets", SETS, [1.5, HUGE]),
     ("run", "nulls.replicate_tests", "names are", [[5]]),
-    ("run", "nulls.prevalence_sizes", WHOLE, [["text"]]),
+    ("run", "nulls.replicate_tests", "a list", ["bootstrap_f1"]),
+    ("run", "nulls.prevalence_sizes", WHOLE, [[0], ["text"]]),
     ("run", "nulls.prevalence_sizes", LIST, [[]]),
     ("run", "n_documents", WHOLE, [0, HUGE]),
     ("run", "n_meta_categories", "a whole number from 1 to 10,000 is", [10**6, HUGE]),
@@ -167,10 +165,11 @@ REFUSED = [
     ("advise", "separator", "a text is", ["", None]),
     ("advise", "plan", "its parts are n_sets", [5, None, []]),
     ("advise", "plan.h", "numbers above 0, up to 10, are", [[0]]),
+    ("advise", "plan.h", LIST, [[]]),
     ("advise", "plan.factors", "numbers above 0, up to 100, are", [[1e9]]),
-    ("advise", "plan.n_sets", MANY_SETS, [HUGE]),
-    ("advise", "alpha", LEVEL, [0, 1]),
-    ("advise", "difference", LEVEL, ["large"]),
+    ("advise", "plan.n_sets", MANY_SETS, [3, HUGE]),
+    ("advise", "alpha", LEVEL, [0, 1, 1.5]),
+    ("advise", "difference", LEVEL, [0, "large"]),
     ("advise", "systems", "a list of two or more columns is", [["a"], "a,b"]),
     ("advise", "systems", NAME, [["a", {}]]),
     ("advise", "positive", "a label is", [["1"]]),
@@ -178,15 +177,17 @@ REFUSED = [
     ("advise", "category_column", "a name is, or false", [True]),
     ("advise", "truth_column", NAME, [" "]),
     ("advise", "measure", "choose one of f1, error", ["beauty"]),
-    ("advise", "average", "choose one of micro, macro", [None]),
+    ("advise", "average", "choose one of micro, macro", [None, "mean"]),
     ("advise", "missing", "a list is, as in missing=[...]", ["NA"]),
     ("advise", "missing", NAME, [[None]]),
     ("compare", "study", "choose one of learners, simulated_null, training_sets", [["learners"], {}, "x"]),
     ("compare", "scorer", "names are", [None]),
-    ("compare", "n_seeds", "a whole number from 1 to 1,000,000 is", [0, HUGE, [1]]),
+    ("compare", "n_seeds", "a whole number from 1 to 1,000,000 is", [0, HUGE, [1], "many"]),
     ("compare", "alpha", LEVEL, [1]),
     ("compare", "test_share", LEVEL, ["text"]),
-    ("compare", "variance.n_splits", "0 or 2 to 1,000,000 are", [1]),
+    ("compare", "variance.n_splits", "0 or 2 to 1,000,000 are", [1, "many"]),
+    ("compare", "variance.n_initialisations", "a whole number from 2 to 1,000,000 is", [1]),
+    ("compare", "variance.n_hyperparameters", "a whole number from 2 to 1,000,000 is", [1]),
     ("compare", "variance.hyperparameters", "input should be a valid dictionary", [{"svm": 5}]),
     ("compare", "variance.hyperparameters", LIST, [{"svm": {"C": []}}]),
     ("dietterich1998", "scorer", "it has no meaning in this study; null is", ["error"]),
@@ -194,13 +195,17 @@ REFUSED = [
     ("dietterich1998", "tests", "names are", [[["a"]]]),
     ("dietterich1998", "alphas", LEVEL, [[2]]),
     ("dietterich1998", "simulated_null.n_examples", "a whole number from 4 to 1,000,000 is", [HUGE]),
-    ("dietterich1998", "simulated_null.n_resamples", "a whole number from 2 to 10,000 is", [HUGE]),
+    ("dietterich1998", "simulated_null.n_resamples", "a whole number from 2 to 10,000 is", [1, HUGE]),
     ("dietterich_rcv1", "training_sets.learner", "choose one of naive_bayes, linear_svm", ["forest"]),
+    ("dietterich_rcv1", "training_sets.kept_terms", "a number from 0 to 1 is", [[2]]),
     ("dietterich_rcv1", "training_sets.topic", "a topic's name or null is", [5]),
     ("rr0434", "category_sets.size", SETS, [0]),
-    ("rr0434", "category_sets.n_subsets", "a whole number from 20 to 10,000,000 is", [HUGE]),
-    ("rr0434", "category_sets.costs.prior", "a number from 0 to 1 is", [2]),
+    ("rr0434", "category_sets.n_subsets", "a whole number from 20 to 10,000,000 is", [0, HUGE]),
+    ("rr0434", "category_sets.costs.prior", "a number from 0 to 1 is", [2, "x"]),
     ("rr0434", "category_sets.averages", "choose one of micro, macro", [["none"]]),
+    ("rr0434", "category_sets.averages", LIST, [[]]),
+    ("rr0434", "category_sets.resampling", "choose one of", [["word"]]),
+    ("rr0434", "category_sets.calibration.n_draws", "a whole number from", [1]),
     ("figures", "from", "the folder of a finished run is", [" "]),
     ("collect", "table", "names are", [5]),
     ("cache", "older_than_days", "null or a number of at least 0 is", ["old", -1]),
@@ -372,7 +377,7 @@ SIDE_EFFECTS = [
     "builtins.eval", "hydra.utils.instantiate", "sklearn.externals.joblib.load",
     "xgboost.callback.TrainingCheckPoint", "sklearn.utils.Bunch", "xgboost.Booster", "harness", "",
     "harness..", "harness.significance.bootstrap", "harness.significance._private", "harness.nulls.np.save",
-    5, None, "sklearn.datasets.load_files",
+    5, None, "sklearn.datasets.load_files", "sklearn.datasets.load_iris", "sklearn.nothing",
     "${oc.env:HOME}", "harness.significance.mcnemar.mcnemar.__class__",
 ]  # fmt: skip
 GROUPS = ("test", "truth", "balance", "corpus", "features", "model", "parallel", "data", "estimator")

@@ -269,6 +269,7 @@ def test_names_that_file_names_cannot_tell_apart():
         ("a,b,y\n,2,u\n1,,v\n", r"\(2 values are missing in all\)"),
         ("a,b,y\n1,2,u\n1,nan,v\n", "column 'b' holds 'nan' in row 3; features must be finite numbers"),
         ("a,b,y\n1,2,u\n1,inf,v\n", "'inf' in row 3"),
+        ("a,b,y\n1,2,u\n1,1e400,v\n", "'1e400' in row 3"),
         ("a,b,y\n1,2,u\n1,red,v\n", "column 'b' holds 'red' in row 3"),
         ("a,b,y\n1,2,u\n1,3,u\n", "one class only"),
         ("a,b,y\n", "a header and no row"),

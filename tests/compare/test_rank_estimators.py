@@ -26,7 +26,7 @@ def test_means_that_are_written_alike_tie():
     found = ranked({"a": [0.1 + 1e-13, 0.2, 0.3], "b": [0.1, 0.2, 0.3]})
     assert found.csvs["tables/ranks"]["average_rank"].tolist() == [1.5, 1.5]
     assert (found.csvs["tables/ranks"]["friedman_pvalue"] == 1).all()
-    assert "no difference shown" in found.found[0]
+    assert "no difference shown" in found.found[1]
 
 
 @pytest.mark.parametrize(("scorer", "order"), [("error", ["a", "b"]), ("f1_macro", ["b", "a"])])
@@ -40,9 +40,9 @@ def test_many_data_sets_differ_and_no_warning_is_given():
     means = {f"e{i}": (0.1 * i + 0.01 * generator.random(12)).tolist() for i in range(6)}
     found = ranked(means, baseline="e3")
     assert found.warnings == []
-    assert "the estimators differ" in found.found[0]
-    assert "parts e0 and e3, e0 and e4" in found.found[0]
-    assert "against e3, after Holm, e0 is better" in found.found[0]
+    assert "the estimators differ" in found.found[1]
+    assert "parts e0 and e3, e0 and e4" in found.found[2]
+    assert "Against e3, after Holm, e0 is better" in found.found[3]
     verdicts = found.csvs["tables/ranks"].set_index("algorithm")["verdict"]
     assert (verdicts["e0"], verdicts["e3"]) == ("better", "baseline")
 

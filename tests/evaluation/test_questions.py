@@ -1,6 +1,5 @@
 """Tests of one measure at different costs ask different questions: each has truths and nulls of its own."""
 
-import warnings
 from functools import partial
 from types import SimpleNamespace
 
@@ -8,13 +7,11 @@ import fake_nulls
 import numpy as np
 import pandas as pd
 import pytest
-from hydra import compose, initialize_config_dir
+from composing import configured
 
 from harness import nulls
 from harness.balance import Balance
 from harness.cli.arguments import run_arguments
-from harness.cli.conf_files import conf_folder
-from harness.cli.configuration import register_resolvers
 from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.rejections import Setting, ask
 from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
@@ -34,10 +31,8 @@ DEAR = "test.dcf_eq9.cost_fn=3"
 
 
 def chosen(*names, costs=(DEAR,)):
-    register_resolvers()
-    with warnings.catch_warnings(), initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        overrides = ["out=unused", "parallel=sequential", f"test=[{','.join(names)}]", *costs]
-        return run_arguments(compose("run", overrides=overrides))["evaluation"]["tests"]
+    overrides = ["out=unused", "parallel=sequential", f"test=[{','.join(names)}]", *costs]
+    return run_arguments(configured("run", *overrides))["evaluation"]["tests"]
 
 
 def make_run(stage, *inputs):

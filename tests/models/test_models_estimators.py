@@ -148,7 +148,7 @@ POPULATION = ["population=rcv1-slice", "balance=[natural]", "pairs=[linear_svm-m
               "parallel=sequential", "cache=kept"]  # fmt: skip
 
 
-def test_a_plugin_that_changes_is_run_again(tmp_path, monkeypatch):
+def test_a_plugin_that_changes_is_run_again(tmp_path, monkeypatch, unpainted):
     """What is kept of its first text does not stand in for the second."""
     monkeypatch.chdir(tmp_path)
     rates = []

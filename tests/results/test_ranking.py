@@ -31,7 +31,6 @@ def told(table):
     return null_findings(fake_run.results_of(table, outcomes=fake_run.outcomes()))
 
 
-
 def write_known(out, table=None, **options):
     """A run of nulls with a table of sizes by category whose verdicts are known."""
     table = fake_nulls.size_power() if table is None else table

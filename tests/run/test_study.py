@@ -1,6 +1,7 @@
 """The study end to end on small corpora: the same bytes whatever the workers, and from the stored table."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,14 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from composing import configured
+from composing import tabulated
 from html_page import check_page
 
 from harness.cli import main
-from harness.cli.arguments import run_arguments
-from harness.run.study import tabulate
-from harness.run.training import Job
-from harness.runtime.run_folder import open_run
 
 TINY = [
     "corpus.n_documents=700", "corpus.n_topics=12", "split.n_train=250", "n_meta_categories=4",
@@ -35,13 +32,7 @@ TRAINED = (*TABLES, "models.csv", "categories.csv")
 
 
 def study(out, *overrides):
-    """The tables of a study, without its figures."""
-    given = run_arguments(configured("run", "out=unused", "cache=null", *SMALL, *overrides))
-    evaluation, nulls = given.pop("evaluation"), given.pop("nulls")
-    job = Job(out=out, say=lambda *_: None, **given)
-    with open_run(out, job.config, job.say) as run:
-        tabulate(job, evaluation, nulls, run)
-    return out
+    return tabulated(out, *SMALL, *overrides)
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +116,9 @@ def test_outcomes_are_those_of_the_models(finished):
 
 
 COUNTING = """
-import collections, json, os, sys
+import collections, cProfile, json, os, sys
 from harness.cli import main
+from painting import unpainted
 
 counted = collections.Counter()
 
@@ -134,14 +126,13 @@ def opened(event, arguments):
     if event == "open" and not (arguments[2] or 0) & os.O_ACCMODE:
         counted[os.path.basename(str(arguments[0]))] += 1
 
-def called(frame, event, argument):
-    if event == "call" and "harness" in frame.f_code.co_filename:
-        counted[frame.f_code.co_name] += 1
-
 sys.addaudithook(opened)
-sys.setprofile(called)
-code = main(sys.argv[1:])
-sys.setprofile(None)
+profile = cProfile.Profile(builtins=False)
+with unpainted():
+    code = profile.runcall(main, sys.argv[1:])
+for entry in profile.getstats():
+    if "harness" in entry.code.co_filename:
+        counted[entry.code.co_name] += entry.callcount
 print(json.dumps(counted))
 sys.exit(code)
 """
@@ -155,8 +146,9 @@ def whole(tmp_path_factory):
     options += ["truth=[margin,exact_null]", "test=[mcnemar,bootstrap_f1]", "nulls.n_sets=40"]
     options += ["nulls.n_pooled=20", "pairs=[linear_svm-rbf_svm]"]
     command = [sys.executable, "-c", COUNTING, "run", f"out={out}", "cache=null", *TINY, *options]
-    root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    tests = Path(__file__).resolve().parents[1]
+    places = {"PYTHONPATH": os.pathsep.join(map(str, (tests.parent, tests)))}
+    done = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out, json.loads(done.stdout.splitlines()[-1])
 

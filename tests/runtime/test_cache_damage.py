@@ -8,9 +8,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from killing import STUDY, SVM
+from composing import tabulated
+from killing import STUDY, SVM, tables
 
-from harness.cli import main
 from harness.runtime.store import Store, digest, read_entry
 
 KINDS = {"fit", "decisions", "rejections", "truths", "nulls"}
@@ -21,18 +21,18 @@ GIVEN = [
 
 
 def run(folder, cache):
-    """Run the study in this process and return its CSVs."""
-    with warnings.catch_warnings():
+    """Tabulate the study in this process; return its CSVs and what it warned of."""
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        assert main(["run", f"out={folder}", f"cache={cache}", *GIVEN]) == 0
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.csv")}
+        tabulated(folder / "out", *GIVEN, f"cache={cache}")
+    return tables(folder), [str(one.message) for one in told]
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """The folder of a real run's cache, its entries and its tables."""
     folder = tmp_path_factory.mktemp("damage")
-    expected = run(folder / "first", folder / "cache")
+    expected, _ = run(folder / "first", folder / "cache")
     entries = sorted((folder / "cache").rglob("*.npz"))
     assert {entry.parents[1].name for entry in entries} == KINDS
     return folder, entries, expected
@@ -51,7 +51,7 @@ def flip(content, draw):
     return content[:place] + bytes([content[place] ^ 1 << draw.randrange(8)]) + content[place + 1 :]
 
 
-def test_random_damage_changes_no_table(kept, capfd):
+def test_random_damage_changes_no_table(kept):
     """Every entry is damaged, by turns cut short, with one bit flipped, and with many."""
     folder, entries, expected = kept
     draw, n_noticed = random.Random(0), 0
@@ -66,25 +66,24 @@ def test_random_damage_changes_no_table(kept, capfd):
         n_noticed += is_noticed(entry)  # a bit of the zip's dates and permissions means nothing
     assert len(entries) >= 30
     assert n_noticed > 0.8 * len(entries)
-    capfd.readouterr()
-    assert run(folder / "damaged", folder / "cache") == expected
-    told = [line for line in capfd.readouterr().err.splitlines() if "is damaged" in line]
+    found, told = run(folder / "damaged", folder / "cache")
+    assert found == expected
+    told = [line for line in told if "is damaged" in line]
     assert len(told) == n_noticed
-    assert all(line.startswith("warning: cache entry") and line.endswith("it is made anew") for line in told)
+    assert all(line.startswith("cache entry") and line.endswith("it is made anew") for line in told)
     assert not any(is_noticed(entry) for entry in entries)
 
 
-def test_entries_in_each_others_place_change_no_table(kept, capfd):
+def test_entries_in_each_others_place_change_no_table(kept):
     folder, entries, expected = kept
     for stage in KINDS:
         own = [entry for entry in entries if entry.parents[1].name == stage]
         contents = [entry.read_bytes() for entry in own]
         for entry, content in zip(own, contents[1:] + contents[:1], strict=True):
             entry.write_bytes(content)
-    capfd.readouterr()
-    assert run(folder / "foreign", folder / "cache") == expected
-    told = [line for line in capfd.readouterr().err.splitlines() if "belongs to another unit" in line]
-    assert len(told) == len(entries)
+    found, told = run(folder / "foreign", folder / "cache")
+    assert found == expected
+    assert len([line for line in told if "belongs to another unit" in line]) == len(entries)
 
 
 def header(shape, dtype="<f8"):
@@ -144,12 +143,3 @@ def test_every_kind_of_array_comes_back(tmp_path):
         assert found[name].dtype == array.dtype
         assert found[name].shape == array.shape
         assert (found[name] == array).all()
-
-
-def test_a_cache_that_is_a_file_is_told_of_once(tmp_path, capfd):
-    (tmp_path / "file").write_text("text")
-    assert main(["run", f"out={tmp_path / 'out'}", f"cache={tmp_path / 'file'}", *GIVEN]) == 2
-    said = [line for line in capfd.readouterr().err.splitlines() if not line.startswith("note")]
-    assert len(said) == 1
-    assert "file" in said[0]
-    assert (tmp_path / "file").read_text() == "text"

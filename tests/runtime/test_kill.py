@@ -12,13 +12,16 @@ from killing import STUDY, SVM, check_nobody_left, finish, kill, rounds, start, 
 
 from harness.runtime import interruption
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 SENTENCE = "harness run: interrupted; the same command goes on where it was\n"
 
 
 def survive(tmp_path, arguments, n_rounds, seed):
     """Kill a study `n_rounds` times twice at random moments; return how many kills met it at work."""
     undisturbed = tmp_path / "undisturbed"
-    seconds = finish(undisturbed, arguments)
+    began = time.monotonic()
+    assert start(undisturbed, arguments).wait(timeout=600) == 0
+    seconds = time.monotonic() - began
     expected, n_met = tables(undisturbed), 0
     assert {"size_power.csv", "outcomes.csv", "tables/truth_rules.csv"} <= set(expected)
     for place, moments in enumerate(rounds(seed, n_rounds, seconds)):

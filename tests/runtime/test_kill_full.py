@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from killing import STUDY, finish, start, tables, write_table
+from painting import unpainted
 
 from harness import cli
 from harness.cli import main
@@ -18,6 +19,7 @@ from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import check_folder
 from harness.runtime.store import LOCK, Store, digest, write_atomically
 
+pytestmark = pytest.mark.usefixtures("unpainted")
 SHORT = [*STUDY, "balance=[natural]"]
 ROOM = "once there is room, the same command goes on where it was"
 
@@ -35,7 +37,8 @@ def expected(tmp_path_factory):
     """The tables of a run that nothing disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     table = write_table(folder / "outcomes.csv")
-    assert main(["run", table, *SHORT, "parallel=sequential", f"out={folder / 'out'}", "cache=null"]) == 0
+    with unpainted():
+        assert main(["run", table, *SHORT, "parallel=sequential", f"out={folder / 'out'}", "cache=null"]) == 0
     return tables(folder)
 
 
