@@ -8,8 +8,8 @@ import pytest
 import harness
 
 ORDER = [
-    "harness", "errors", "talk", "seeding", "intervals", "measures", "split", "features",
-    "balance", "corpora", "runtime", "writing", "tables", "models", "nulls", "significance", "outcomes",
+    "harness", "errors", "seeding", "intervals", "measures", "split", "features",
+    "balance", "runtime", "corpora", "writing", "tables", "models", "nulls", "significance", "outcomes",
     "packaged", "evaluation", "results", "drawing", "run", "category_sets", "advise", "compare", "collect",
     "cli", "two_systems", "__main__",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from harness.cli import main
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock
 from harness.runtime.store import Store
-from harness.talk import PLACES, UNITS, progress, say, set_verbosity
+from harness.runtime.talk import PLACES, UNITS, progress, say, set_verbosity
 
 
 @pytest.fixture(autouse=True)

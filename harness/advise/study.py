@@ -23,8 +23,8 @@ from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock, check_finished, read_provenance
 from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store, read_regular
+from harness.runtime.talk import Say, say
 from harness.significance.ranks import holm
-from harness.talk import Say, say
 from harness.writing.report import write_report
 from harness.writing.table_text import from_csv
 

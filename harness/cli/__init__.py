@@ -13,7 +13,7 @@ from harness import __version__
 from harness.cli.help import USAGE, help_of
 from harness.errors import BROKEN, UserError, harmless, instead, sentence
 from harness.runtime.interruption import until_told
-from harness.talk import PLACES, USUAL, is_wanted, say, set_verbosity
+from harness.runtime.talk import PLACES, USUAL, is_wanted, say, set_verbosity
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

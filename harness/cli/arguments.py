@@ -13,7 +13,7 @@ from harness.cli.configuration import build, build_group, build_tests, chosen, i
 from harness.cli.targets import KEEPERS, check_targets
 from harness.errors import UserError, instead
 from harness.packaged import population_file, predictions_file
-from harness.talk import Say, say
+from harness.runtime.talk import Say, say
 
 
 def check(command: str, cfg: DictConfig) -> tuple[Any, dict[str, Any]]:

@@ -26,7 +26,7 @@ from harness.results.headline import headline
 from harness.runtime import jobs as job_files
 from harness.runtime.jobs import Job
 from harness.runtime.provenance import NAME, read_provenance
-from harness.talk import PLACES, progress, say, set_verbosity
+from harness.runtime.talk import PLACES, progress, say, set_verbosity
 
 MOST_JOBS = 100_000
 NO_WORD = "its process ended without a word"

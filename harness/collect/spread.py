@@ -17,7 +17,7 @@ from harness.evaluation.rates import write_table
 from harness.results.selection import Selection
 from harness.runtime.provenance import check_finished, check_folder, read_provenance
 from harness.runtime.run_folder import RunFolder
-from harness.talk import PLACES, Say
+from harness.runtime.talk import PLACES, Say
 from harness.writing.page import NAME as PAGE
 from harness.writing.report import write_report
 

@@ -14,7 +14,7 @@ from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import check_finished, read_provenance
 from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store
-from harness.talk import Say, say
+from harness.runtime.talk import Say, say
 from harness.writing.report import Section, bullets, write_report
 
 # a module has `run_study` (run, stage_run, seed, **options) -> (facts for provenance.json, report), and

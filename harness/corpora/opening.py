@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from harness.errors import UserError
-from harness.talk import bar
+from harness.runtime.talk import bar
 
 MAX_BYTES = 32 * 2**30
 MAX_RATIO = 200

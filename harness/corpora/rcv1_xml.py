@@ -11,7 +11,7 @@ from harness.corpora.corpus import Corpus
 from harness.corpora.opening import Limits, read_files
 from harness.corpora.text import TextCorpus
 from harness.errors import UserError
-from harness.talk import progress
+from harness.runtime.talk import progress
 
 TOPIC_CLASS = "bip:topics:1.0"
 """Class of the ``codes`` element that holds topics; countries and industries have others."""

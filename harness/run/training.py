@@ -18,8 +18,8 @@ from harness.models.fitted import Fitted
 from harness.outcomes import Population, count_outcomes
 from harness.runtime.parallel import Run, Workers, make_run
 from harness.runtime.store import Store
+from harness.runtime.talk import Say, say
 from harness.split import Split
-from harness.talk import Say, say
 
 if TYPE_CHECKING:
     import pandas as pd

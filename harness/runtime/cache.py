@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from harness.errors import UserError
 from harness.runtime.store import WRITING, read_entry
-from harness.talk import PLACES, Say, say
+from harness.runtime.talk import PLACES, Say, say
 
 HEADS = ("stage", "entries", "MiB", "oldest", "newest", "damaged", "leftover", "being written")
 REMOVED = {

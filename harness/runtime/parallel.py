@@ -15,7 +15,7 @@ from harness.errors import UserError
 from harness.runtime.dask import check_dask, close_client, completed_on_dask, open_client
 from harness.runtime.interruption import deaf_to_interrupts, end_with_parent
 from harness.runtime.store import Arrays, Store, digest
-from harness.talk import UNITS, progress, say
+from harness.runtime.talk import UNITS, progress, say
 
 BACKENDS = ("loky", "sequential", "dask")
 MOST_JOBS = 1024

@@ -15,7 +15,7 @@ from harness import __version__
 from harness.errors import UserError
 from harness.runtime.memory import MemoryWatch
 from harness.runtime.store import WRITING, digest, read_regular, remove_leftovers, write_atomically
-from harness.talk import status
+from harness.runtime.talk import status
 
 NAME = "provenance.json"
 LARGEST = 64 * 2**20

@@ -15,7 +15,7 @@ from harness.runtime.provenance import (
     write_provenance,
 )
 from harness.runtime.store import LOCK, digest
-from harness.talk import PLACES, Say
+from harness.runtime.talk import PLACES, Say
 
 
 class RunFolder:

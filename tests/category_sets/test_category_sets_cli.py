@@ -43,7 +43,9 @@ def test_it_leaves_tables_figures_and_a_summary(finished):
         assert (finished / name).stat().st_size > 0
     assert "Table 3" in check_page(finished).headings()
     summary = (finished / "summary.md").read_text()
-    for words in ("95.6", "82.5", ".400 of their documents", "+0.56", "Verdicts", "Set X, 5 categories", "p = 0.80"):
+    for words in (
+        "95.6", "82.5", ".400 of their documents", "+0.56", "Verdicts", "Set X, 5 categories", "p = 0.80"
+    ):  # fmt: skip
         assert words in summary
     facts = json.loads((finished / "provenance.json").read_text())
     assert facts["finished"] is True
