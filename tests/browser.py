@@ -1,7 +1,6 @@
 """A page in headless Chromium, spoken to over its debugging protocol: any width, and no network."""
 
 import asyncio
-import base64
 import json
 import subprocess
 import time
@@ -17,6 +16,7 @@ FLAGS = (
 COMPLAINTS = (
     "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded", "Network.loadingFailed",
 )  # fmt: skip
+KEYS = {"Tab": {"windowsVirtualKeyCode": 9}, "Enter": {"windowsVirtualKeyCode": 13, "text": "\r"}}
 
 
 @contextmanager
@@ -43,15 +43,15 @@ def _wait_for(file, process, patience=30):
     raise AssertionError("Chromium did not open its port")
 
 
-def look(address, path, width, script="null", *, height=900, picture=None, whole=False):
+def look(address, path, width, script="null", *, dark=False, first="null", keys=()):
     """Load a file `width` pixels wide and return (what `script` gives, what Chromium complained of).
 
-    `picture` is a file for a screenshot, of the whole page where `whole` is set.
+    Before that runs the script `first`, and `keys` are pressed.
     """
-    return asyncio.run(_look(address, Path(path).resolve().as_uri(), width, height, script, picture, whole))
+    return asyncio.run(_look(address, Path(path).resolve().as_uri(), width, script, dark, first, keys))
 
 
-async def _look(address, url, width, height, script, picture, whole):
+async def _look(address, url, width, script, dark, first, keys):
     from tornado.websocket import websocket_connect
 
     socket = await websocket_connect(address, max_message_size=1 << 28)
@@ -72,23 +72,20 @@ async def _look(address, url, width, height, script, picture, whole):
         await ask(f"{domain}.enable")
     offline = {"latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
     await ask("Network.emulateNetworkConditions", offline=True, **offline)
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     await ask("Emulation.setDeviceMetricsOverride", **size)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    await ask("Emulation.setEmulatedMedia", features=[scheme])
     del events[:]
     await ask("Page.navigate", url=url)
     while not any(event["method"] == "Page.loadEventFired" for event in events):
         events.append(json.loads(await asyncio.wait_for(socket.read_message(), 60)))
+    await ask("Runtime.evaluate", expression=first)
+    for key in keys:
+        for kind in ("keyDown", "keyUp"):
+            await ask("Input.dispatchKeyEvent", type=kind, key=key, **KEYS.get(key, {}))
     found = await ask("Runtime.evaluate", expression=script, returnByValue=True)
-    if picture:
-        shot = await ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        Path(picture).write_bytes(base64.b64decode(shot["data"]))
     socket.close()
     while await asyncio.wait_for(socket.read_message(), 60) is not None:
         pass
-    complaints = (
-        "Runtime.exceptionThrown",
-        "Runtime.consoleAPICalled",
-        "Log.entryAdded",
-        "Network.loadingFailed",
-    )
-    return found["result"].get("value"), [event for event in events if event["method"] in complaints]
+    return found["result"].get("value"), [event for event in events if event["method"] in COMPLAINTS]

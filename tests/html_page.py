@@ -48,7 +48,9 @@ def check_page(folder, limit=5_000_000):
     data = path.read_bytes()
     assert len(data) < limit
     page = Page(data.decode())
-    assert len(page.all("h1")) == 1
+    for tag in ("h1", "header", "nav", "main"):
+        assert len(page.all(tag)) == 1
+    assert page.all("a")[0]["attributes"]["href"] == f"#{page.all('main')[0]['attributes']['id']}"
     headings = page.headings()
     assert headings[0] in ("Main findings", "Findings")
     drawn = ["Figures"] if any((Path(folder) / "figures").glob("*.png")) else []

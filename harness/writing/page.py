@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import harmless
 from harness.runtime.store import read_regular, write_atomically
-from harness.writing.captions import read_captions
+from harness.writing.captions import ALL, read_captions
 from harness.writing.citations import bibtex, reference, version_of, works_of
 from harness.writing.prose import render
 from harness.writing.report import RERUN, Report
@@ -41,8 +41,10 @@ FIRST = (
 )  # fmt: skip
 SHOWN = 4
 """Up to as many figures are open; of more, those of `FIRST`, or the first ones."""
-BEGINNING, LONGEST_TITLE = 120, 160
-"""Characters of a caption that are shown at least, the rest being folded, and of a figure's name at most."""
+LONGEST_TITLE = 160
+"""Characters of a caption that stand for an image where it is not seen."""
+PAGE = re.compile(r" \(Page (\d+) of \d+\.\)$")
+"""What the caption of a figure on more than one page ends with."""
 
 
 def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
@@ -63,7 +65,7 @@ def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
     headings = [one.heading for one in front] + ["Figures"] * ("<h2" in figures)
     headings += [one.heading for one in rest] + ["More tables"] * bool(more or too_long)
     style, script = (files(__package__).joinpath("templates", name).read_text("utf-8") for name in
-                     ("style.css", "sort.js"))  # fmt: skip
+                     ("style.css", "tables.js"))  # fmt: skip
     text = render(
         "report.html.j2", title=report.title, command=" ".join(str(facts.get("command") or "").split()),
         headings=[*headings, "How to cite", RERUN, "Files"], style=style, script=script, front=front,
@@ -135,39 +137,36 @@ FILTERS = {"anchor": _anchor, "digest": _digest, "kinds": _kinds}
 def figures_html(out: Path) -> str:
     """Return the figures in ``figures/`` in the order of their captions; those that stand back are folded."""
     captions = read_captions(out / "figures")
+    notes = captions.pop(ALL, "")
     paths = {path.stem: path for path in sorted((out / "figures").glob("*.png"))}
     stems = [stem for stem in captions if stem in paths] + [stem for stem in paths if stem not in captions]
     images = embed([paths[stem] for stem in stems])
-    front = stems
-    if len(stems) > SHOWN:
-        front = [stem for stem in FIRST if stem in stems] or stems[:SHOWN]
-    figures = [
-        _figure(stem, images[stem], captions.get(stem, "")) | {"open": stem in front} for stem in stems
-    ]
+    figures: dict[str, dict[str, Any]] = {}
+    for stem in stems:
+        caption = captions.get(stem, "")
+        place = PAGE.search(caption)
+        name = stem.removesuffix(f"_{place[1]}") if place else stem
+        figure = figures.setdefault(name, {"caption": PAGE.sub("", caption), "pages": []})
+        figure["pages"].append(_image(stem, images[stem], caption))
+    front = list(figures)
+    if len(figures) > SHOWN:
+        front = [name for name in FIRST if name in figures] or front[:SHOWN]
     drawn = sorted(path.name for path in (out / "figures").glob("*.pdf"))
-    return render("figures.html.j2", figures=figures, files=drawn)
+    return render("figures.html.j2", figures=figures, front=front, notes=notes, files=drawn)
 
 
-def _figure(stem: str, data: bytes | None, caption: str) -> dict[str, Any]:
-    title = caption
-    if len(caption) > LONGEST_TITLE:
-        title = caption[:LONGEST_TITLE].rpartition(" ")[0].rstrip(",;:") + " ..."
-    beginning, more = split_caption(caption)
+def _image(stem: str, data: bytes | None, caption: str) -> dict[str, Any]:
+    page = PAGE.search(caption)
+    title = PAGE.sub("", caption)
+    if len(title) > LONGEST_TITLE:
+        title = title[:LONGEST_TITLE].rpartition(" ")[0].rstrip(",;:") + " ..."
+    if page:
+        title = f"{page[0].strip(' (.)')}. {title}"
     size = [int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)]
     return {
-        "stem": stem, "title": f"{stem}: {title}" if title else stem, "beginning": beginning, "more": more,
+        "stem": stem, "title": f"{stem}: {title}" if title else stem,
         "source": base64.b64encode(data).decode() if data else "", "width": size[0], "height": size[1],
     }  # fmt: skip
-
-
-def split_caption(words: str) -> tuple[str, str]:
-    """Return what a caption begins with, whole sentences, and the rest.
-
-    >>> split_caption("Figure 1. Rates.")
-    ('Figure 1. Rates.', '')
-    """
-    end = words.find(". ", BEGINNING)
-    return (words, "") if end < 0 else (words[: end + 1], words[end + 2 :])
 
 
 def embed(paths: Sequence[Path]) -> dict[str, bytes | None]:

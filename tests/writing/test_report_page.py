@@ -13,6 +13,7 @@ from html_page import check_page
 from PIL import Image
 
 from harness.writing import citations
+from harness.writing import page as page_module
 from harness.writing.captions import read_captions, write_captions
 from harness.writing.page import BUDGET, LONGEST_TABLE, embed, reduce_colours, refresh_page
 from harness.writing.report import Report, Section, bullets, table, write_report
@@ -137,8 +138,12 @@ def test_numbers_stand_to_the_right_and_short_cells_are_not_broken(tmp_path):
         {"test": ["5x2cv t", ""], "n": ["1,200", "+.5 %"], "rate": [0.5, None], "words": ["w " * 99, ""]}
     )
     make_report(tmp_path / "run", tables={"other": [("Other", shown)]})
-    kinds = re.findall(r"<th scope=\"col\"([^>]*)>", (tmp_path / "run" / "report.html").read_text())
-    assert [kind.split('"')[1] for kind in kinds[-6:-2]] == ["short", "number short", "number short", "long"]
+    page = check_page(tmp_path / "run")
+    (row,) = [place for place, cell in enumerate(page.all("td")) if cell["text"] == "5x2cv t"]
+    kinds = [cell["attributes"]["class"] for cell in page.all("td")[row : row + 4]]
+    assert kinds == ["short", "number short", "number short", "long"]
+    heads = [head["attributes"].get("class") for head in page.all("th") if head["text"] in ("n", "words")]
+    assert heads[-2:] == ["number brief", "brief"]
 
 
 def test_the_summary_holds_the_same(tmp_path):
@@ -155,6 +160,79 @@ def test_of_many_figures_the_papers_are_open(tmp_path):
     opened = [image["attributes"]["alt"][:7] for image in page.all("img") if "details" not in image["inside"]]
     assert opened == ["figure1", "figure2"]
     assert len(page.all("img")) == 5
+
+
+def test_captions_stand_once_and_the_pages_of_a_figure_together(tmp_path):
+    out = make_report(tmp_path / "run")
+    captions = {"figure1": "Rates. " * 60 + "The end.", "figure2": "First. (Page 1 of 2.)",
+                "figure2_2": "First. (Page 2 of 2.)"}  # fmt: skip
+    (out / "figures" / "figure2_2.png").write_bytes(png())
+    write_captions(out / "figures", captions, ["Seed 3 throughout."])
+    refresh_page(out)
+    page = check_page(out)
+    assert [caption["text"] for caption in page.all("figcaption")] == [
+        f"figure1 {captions['figure1']}",
+        "figure2 First.",
+    ]
+    alts = [image["attributes"]["alt"] for image in page.all("img")]
+    assert alts[1:] == ["figure2: Page 1 of 2. First.", "figure2_2: Page 2 of 2. First."]
+    assert max(map(len, alts)) < len(captions["figure1"])
+    text = page.all("main")[0]["text"]
+    assert text.count("The end.") == text.count("First.") == text.count("Seed 3 throughout.") == 1
+    assert text.index("First.") < text.index("All figures Seed 3 throughout.")
+
+
+def test_a_folded_figure_is_named_and_its_caption_stands_once(tmp_path):
+    out = make_report(tmp_path / "run", stems=("figure1", "a", "b", "c", "d"))
+    write_captions(out / "figures", {"a": "What a shows."})
+    refresh_page(out)
+    page = check_page(out)
+    assert "a" in [summary["text"] for summary in page.all("summary")]
+    assert page.all("main")[0]["text"].count("What a shows.") == 1
+
+
+def test_of_many_warnings_the_first_are_open(tmp_path):
+    out = make_report(tmp_path / "run", names=[f"name {place}" for place in range(9)])
+    page = check_page(out)
+    folded = [item["text"] for item in page.all("li") if "details" in item["inside"]]
+    assert folded == [f"name {place} is rejected" for place in (6, 7, 8)]
+    assert "3 more warnings" in [summary["text"] for summary in page.all("summary")]
+
+
+def schemes():
+    """The colours of the light and of the dark scheme, and the style without them."""
+    style = (Path(page_module.__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+    blocks = re.findall(r":root {(.*?)}", style, re.DOTALL)
+    light, dark = (dict(re.findall(r"--([\w-]+): (#\w+);", block)) for block in blocks)
+    return [light, light | dark], re.sub(r":root {.*?}", "", style, flags=re.DOTALL)
+
+
+def luminance(colour):
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_stand_out_from_every_paper_in_both_schemes():
+    papers = ("paper", "soft", "finding", "warning")
+    both, rest = schemes()
+    assert contrast("#fff", "#000") == pytest.approx(21)
+    assert not re.search(r"#[0-9a-f]{3}", rest)
+    used = set(re.findall(r"[ {]color: var\(--([\w-]+)\)", rest))
+    assert used == {"ink", "quiet", "accent", "on-card"}
+    assert set(re.findall(r"background: var\(--([\w-]+)\)", rest)) == {*papers, "card"}
+    for colours in both:
+        for paper in papers:
+            assert min(contrast(colours[ink], colours[paper]) for ink in used - {"on-card"}) >= 4.5
+        assert contrast(colours["on-card"], colours["card"]) >= 4.5
+    assert both[0]["paper"] != both[1]["paper"]
+    assert both[0]["card"] == both[1]["card"] == "#fff"
 
 
 def test_figures_that_are_too_large_are_made_smaller_or_left_out(tmp_path):
