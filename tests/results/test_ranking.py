@@ -203,7 +203,7 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
     text = (out / "summary.md").read_text()
     for part in (
         "1. ΔF1: ", "holds by category", " % positives, N = 300: ", "ΔF1, linear SVM vs MLP, ",
-        "are dead at N = 100", "Figure 1(d)", "## Tests where H0 holds exactly", "L2 L2 L2 L2",
+        "categories dead at N = 100", "Figure 1(d)", "## Tests where H0 holds exactly", "L2 L2 L2 L2",
         "none of 4 tests", "1 of 20 categories have no exact null for ΔCerr", "Power, dissimilar",
         "## Size and power at N = 1000",
     ):  # fmt: skip
@@ -269,7 +269,7 @@ def test_dead_categories_are_counted_from_the_live_ones():
     table = fake_nulls.with_categories(fake_nulls.size_power())
     found = [t for t in told(table) if "dead" in t]
     assert [text[:3] for text in found] == ["(b)", "(d)"]  # the two natural panels alone
-    assert all(text.endswith("unbalanced: of 20 3 are dead at N = 100, 3 at N = 3000.") for text in found)
+    assert all(text.endswith("unbalanced: 3 of 20 categories dead at N = 100, 3 at N = 3000.") for text in found)
 
 
 def test_the_joined_table_is_read_from_both_files(tmp_path):
