@@ -53,7 +53,7 @@ class _Guarded(io.RawIOBase):
         """Fill the buffer; return how many bytes there were."""
         try:
             data = self._stream.read(len(buffer))
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:
             raise UserError(f"{self._path}: cannot be read, is truncated or damaged ({error})") from error
         self._n_read += len(data)
         if self._n_read > self._limit:
@@ -96,7 +96,8 @@ def open_checked(
 def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """Yield a file's lines with their numbers, from 1; one beyond `MAX_LINE_BYTES` is refused."""
     path = Path(path)
-    with closing(open_checked(path)) as stream, _bar_of(path) as shown:
+    opened = _only_member(path) if path.suffix == ".zip" else open_checked(path)
+    with closing(opened) as stream, _bar_of(path) as shown:
         number = 0
         while line := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
@@ -106,9 +107,26 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
+def _only_member(path: Path) -> io.BufferedReader:
+    """Open the one file of a zip, which may expand as far as other packed files may."""
+    try:
+        archive = zipfile.ZipFile(path)
+        infos = [info for info in archive.infolist() if not info.is_dir()]
+        if len(infos) != 1:
+            raise UserError(f"{path}: holds {len(infos)} files; a zip of one file is needed")
+        if infos[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise UserError(f"{path}: is packed in another way than deflate; pack it again")
+        stream = archive.open(infos[0])
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        raise UserError(f"{path}: cannot be opened as a zip ({error})") from error
+    limit = min(MAX_BYTES, path.stat().st_size * MAX_RATIO + SLACK_BYTES)
+    guarded = _Guarded(path, cast(BinaryIO, stream), limit, f"{MAX_RATIO:g} times its size")
+    return io.BufferedReader(guarded, 2**20)
+
+
 def _bar_of(path: Path) -> Any:
     """Return the bar of a file's bytes; how many a packed one holds is not known."""
-    packed = path.suffix in [*filter(None, _KINDS)]
+    packed = path.suffix in [*filter(None, _KINDS), ".zip"]
     size = None if packed else path.stat().st_size
     return bar(f"reading {path.name}", total=size, unit="B", unit_scale=True, delay=2)
 

@@ -55,7 +55,7 @@ def load_rcv1_xml(path: str | Path | None = None, stop_words: str = "sklearn") -
         item = parse_newsitem(member.data, member.where)
         # itemid has at most 10 digits: one integer orders by date, then itemid
         time = item.date.toordinal() << 34 | item.item_id
-        texts.add(item.item_id, time, item.text, item.topics, member.where)
+        texts.add(str(item.item_id), time, item.text, item.topics, member.where)
     if texts.n_documents == 0:
         raise UserError(f"{path}: no NewsML file (*.xml) in it, nor in zips below it")
     notes = ["Topics as on the CDs (RCV1-v1): ancestors not added, RCV1-v2's corrections not applied."]

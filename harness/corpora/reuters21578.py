@@ -80,7 +80,7 @@ def load_reuters21578(
     for where, story in _nltk_stories() if path is None else _read_stories(path, complete):
         if split == "modapte" and story.part == "unused":
             continue
-        texts.add(story.number, story.number, story.text, story.topics, where)
+        texts.add(str(story.number), story.number, story.text, story.topics, where)
         parts[story.part] += 1
         n_bodiless += not story.has_body
     require(parts.total(), f"{path}: no document of split={split} in it; at least one is needed", UserError)

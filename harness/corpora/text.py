@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from harness.corpora.corpus import Corpus, check_choice, ids_as_text, note_empty
+from harness.corpora.corpus import Corpus, check_choice, note_empty
 from harness.corpora.rows import SparseRows, Vocabulary
 from harness.errors import UserError
 
@@ -114,20 +114,18 @@ class TextCorpus:
         self._term_columns = _TermColumns(stop_words)
         self._topic_columns = Vocabulary()
         self._terms, self._topics = SparseRows("f"), SparseRows("B")
-        self._ids, self._times = array("q"), array("q")
-        self._seen: set[int] = set()
+        self._ids, self._times = dict[str, None](), array("q")
 
     @property
     def n_documents(self) -> int:
         """Number of documents added so far."""
         return len(self._ids)
 
-    def add(self, number: int, time: int, text: str, topics: Iterable[str], where: str) -> None:
-        """Add a document: its number (the id, not met before), its place in time, text, topics and file."""
-        if number in self._seen:
-            raise UserError(f"{where}: document {number} occurs a second time in the collection")
-        self._seen.add(number)
-        self._ids.append(number)
+    def add(self, name: str, time: int, text: str, topics: Iterable[str], where: str) -> None:
+        """Add a document: its id, not met before, its place in time, text, topics and file."""
+        if name in self._ids:
+            raise UserError(f"{where}: document {name} occurs a second time in the collection")
+        self._ids[name] = None
         self._times.append(time)
         counts = Counter(map(self._term_columns.__getitem__, tokenise(text)))
         counts.pop(-1, None)
@@ -136,15 +134,15 @@ class TextCorpus:
         self._topics.append(columns, (1 for _ in columns))
 
     def finish(self, notes: tuple[str, ...]) -> Corpus:
-        """Return the documents in the order of time; nothing can be added afterwards."""
+        """Return the documents in the order of time, then of their ids; nothing can be added afterwards."""
         term_names = self._term_columns.stems.sort(self._terms.columns)
         topic_names = self._topic_columns.sort(self._topics.columns)
         terms, topics = self._terms.matrix(len(term_names)), self._topics.matrix(len(topic_names))
-        numbers, times = np.asarray(memoryview(self._ids)), np.asarray(memoryview(self._times))
-        order = np.lexsort((numbers, times))
+        ids, times = np.array([*self._ids], dtype=np.str_), np.asarray(memoryview(self._times))
+        order = np.lexsort((ids, times))
         if (np.diff(order) != 1).any():  # moving rows costs a second copy of the counts
-            terms, topics, numbers = terms[order], topics[order], numbers[order]
-        ids, names = ids_as_text(numbers), np.array(term_names, dtype=np.str_)
+            terms, topics, ids = terms[order], topics[order], ids[order]
+        names = np.array(term_names, dtype=np.str_)
         notes = (*notes, *note_empty(terms, topics))
         return Corpus(
             self.name, terms, topics, ids, names, tuple(topic_names), chronological=True, notes=notes

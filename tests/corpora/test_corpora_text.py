@@ -63,8 +63,8 @@ def test_stems_do_not_fail_on_hostile_tokens():
 
 def test_counts_merge_words_of_one_stem_and_are_canonical():
     texts = text.TextCorpus("c", "sklearn")
-    texts.add(3, 0, "Zinc trading: the traders traded zinc", ["b", "a", "b"], "f")
-    texts.add(12, 0, "the and of", [], "f")
+    texts.add("3", 0, "Zinc trading: the traders traded zinc", ["b", "a", "b"], "f")
+    texts.add("12", 1, "the and of", [], "f")
     corpus = texts.finish(notes=("note.",))
     assert corpus.term_names.tolist() == ["trade", "trader", "zinc"]
     assert corpus.terms.toarray().tolist() == [[2, 1, 2], [0, 0, 0]]
@@ -88,7 +88,7 @@ def test_order_is_that_of_time_then_number_whatever_the_order_of_files():
     for order in (stories, stories[::-1]):
         texts = text.TextCorpus("c", "none")
         for number, time, words in order:
-            texts.add(number, time, words, ["t"], "f")
+            texts.add(str(number), time, words, ["t"], "f")
         corpora.append(texts.finish(notes=()))
     assert corpora[0].document_ids.tolist() == ["2", "1", "5"]
     assert corpora[0].fingerprint() == corpora[1].fingerprint()
@@ -100,6 +100,6 @@ def test_a_number_twice_and_nothing_at_all():
     with pytest.raises(UserError, match="0 documents"):
         texts.finish(notes=())
     texts = text.TextCorpus("c", "none")
-    texts.add(1, 1, "gold", ["t"], "a.xml")
+    texts.add("1", 1, "gold", ["t"], "a.xml")
     with pytest.raises(UserError, match=r"b\.xml: document 1 occurs a second time"):
-        texts.add(1, 2, "gold", ["t"], "b.xml")
+        texts.add("1", 2, "gold", ["t"], "b.xml")

@@ -269,7 +269,8 @@ def test_dead_categories_are_counted_from_the_live_ones():
     table = fake_nulls.with_categories(fake_nulls.size_power())
     found = [t for t in told(table) if "dead" in t]
     assert [text[:3] for text in found] == ["(b)", "(d)"]  # the two natural panels alone
-    assert all(text.endswith("unbalanced: 3 of 20 categories dead at N = 100, 3 at N = 3000.") for text in found)
+    words = "unbalanced: 3 of 20 categories dead at N = 100, 3 at N = 3000."
+    assert all(text.endswith(words) for text in found)
 
 
 def test_the_joined_table_is_read_from_both_files(tmp_path):
