@@ -128,7 +128,7 @@ def _launch(command: str, overrides: list[str]) -> int:
 
 def _run_job(command: str, cfg: Any) -> None:
     """Do the command's work for one configuration, in whichever process a launcher put it."""
-    from harness.cli.configuration import register_resolvers, use_plugins
+    from harness.cli.configuration import keeps_a_run, register_resolvers, use_plugins
     from harness.runtime.lock import hold_folder
 
     warnings.showwarning = _warn
@@ -140,7 +140,7 @@ def _run_job(command: str, cfg: Any) -> None:
         _listen_to(cfg)
         if list(cfg.get("plugins") or ()) != loaded:
             raise UserError("plugins: a preset cannot name them, only the command line, plugins=[FILE.py]")
-        if "out" not in cfg:
+        if not keeps_a_run(cfg):
             COMMANDS[command](cfg)
             return
         with hold_folder(_output_folder()):

@@ -33,6 +33,11 @@ PLACES = (*sweep_jobs.PLACES, "hydra")
 logging.getLogger("hydra.utils").disabled = True  # what it has to say reaches the user as a sentence
 
 
+def keeps_a_run(cfg: Any) -> bool:
+    """Return whether a command leaves a run in its `out`: those that compute, and so have a seed."""
+    return "seed" in cfg
+
+
 def register_resolvers() -> None:
     """Teach OmegaConf the name of a folder that is made from a configuration."""
     OmegaConf.register_new_resolver("run_folder", _run_folder, replace=True)

@@ -19,7 +19,7 @@ from hydra.plugins.sweeper import Sweeper
 from omegaconf import DictConfig, OmegaConf
 
 from harness.cli.conf_files import conf_folder
-from harness.cli.configuration import CONFIG_ERRORS, run_name
+from harness.cli.configuration import CONFIG_ERRORS, keeps_a_run, run_name
 from harness.cli.hydra_internals import BASIC_LAUNCHER
 from harness.errors import BROKEN, UserError, sentence
 from harness.results.headline import headline
@@ -71,7 +71,7 @@ class Sweep(Sweeper):
         """Return the folder of a sweep that has no `out`; more values of its keys do not change it."""
         if any(text.startswith("hydra.sweep.dir=") for text in config.hydra.overrides.hydra):
             return None
-        if "out" not in config:  # the command keeps nothing: only the files on how its jobs stand
+        if not keeps_a_run(config):  # only the files on how its jobs stand
             self.temporary = tempfile.mkdtemp(prefix="harness-sweep-")
             return self.temporary
         if any(override.get_key_element().lstrip("+") == "out" for override in parsed):
@@ -262,7 +262,7 @@ def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:
             state |= {"state": "finished before" if before else "finished"}
             set_verbosity(cfg.get("verbose"))
             seconds = None if before else time.perf_counter() - start
-            say(job_files.tell_end(state, seconds, out if "out" in cfg else None))
+            say(job_files.tell_end(state, seconds, out if keeps_a_run(cfg) else None))
         job_files.write_state(out, state)
 
 

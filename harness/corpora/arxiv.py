@@ -32,8 +32,8 @@ def load_arxiv(path: str | Path | None = None, stop_words: str = "sklearn") -> C
 
     `path` is a file of JSON lines (plain, .gz, .bz2, .xz, or a .zip that holds it alone) in the fields of
     arXiv's metadata snapshot: `id`, `title`, `abstract`, `categories`, and `versions` or `update_date` for
-    the date; others are ignored. Mathematics between dollar signs is dropped. A paper carries its categories and
-    their archives (``cs.LG`` and ``cs``), as RCV1's documents carry the ancestors of their topics.
+    the date; others are ignored. Mathematics between dollar signs is dropped. A paper carries its categories
+    and their archives (``cs.LG`` and ``cs``), as RCV1's documents carry the ancestors of their topics.
 
     References
     ----------

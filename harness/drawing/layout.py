@@ -213,8 +213,8 @@ class Axis:
 def even_numbers(low: float, high: float) -> list[float]:
     """Return about five round numbers at equal distances within [low, high].
 
-    >>> even_numbers(0, 1)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    >>> even_numbers(0, 4)
+    [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     from matplotlib.ticker import MaxNLocator
 

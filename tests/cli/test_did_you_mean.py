@@ -38,7 +38,7 @@ def test_the_nearest_names_are_told(line, said, capfd, tmp_path, monkeypatch):
     ("line", "said"),
     [
         ("zzz", "choose one of run, compare, advise, figures, collect, cache, completion"),
-        ("run corpus=zzz", "corpus: there is no 'zzz'; choose one of lyrl, rcv1, rcv1_xml, "),
+        ("run truth=[zzz]", "truth: there is no 'zzz'; choose one of exact_null, exact_zero, "),
         ("run xyz=3", "xyz: there is no such setting; `harness run --cfg job` prints those there are"),
         ("run sets.qqqqqqqq=3", "`harness run --cfg job` prints those there are"),
         ("run device=gpu", "device: 'gpu' is not allowed; choose one of auto, cpu, cuda"),

@@ -164,7 +164,7 @@ def test_what_the_summary_of_several_data_sets_says(runs):
     for words in (
         "Average ranks over 3 data sets (mean error rate in 5x2cv): ",
         "3 data sets and 3 estimators are few",
-        "breast_cancer: decision_tree - naive_bayes: seeds that reject",
+        "breast_cancer: decision_tree - naive_bayes: 5x2cv F rejects on",
         "120 samples to train and 30 to test on (iris)",
         "baseline naive_bayes.",
         "wine: naive_bayes: of the variance on the hold-out split 100 %",

@@ -6,8 +6,8 @@ import sys
 import pytest
 from killing import write_table
 
-from harness import talk
 from harness.cli import main
+from harness.runtime import talk
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock
 from harness.runtime.store import Store
