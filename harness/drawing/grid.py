@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 LEFT, GAP, RIGHT = 5.2, 1.3, 0.9  # of the font size: before, between and after the panels of a row
-NARROWEST = 12.0  # panel
+NARROWEST, SHORTEST = 12.0, 5.0  # panel
 AXIS, XLABEL, STRIP, AIR = 1.7, 1.3, 3.2, 0.6
 
 
@@ -132,6 +132,9 @@ class _Layout:
             for place, row in enumerate(titles)
         ]
         self.first = MARGIN * em + self.top.height + 0.5 * em
+        if not grid.names:  # a single row fits the tallest page, if it can be read then
+            around = max(self.above(place) + self.below(place) for place in range(len(grid.rows)))
+            self.high = max(min(self.high, look.height - self.first - around), SHORTEST * em)
 
     def above(self, place: int) -> float:
         """Return the height of heading, legend and titles of a row."""

@@ -23,7 +23,7 @@ LINES = [
     bad("run nonsense=1", "nonsense"),
     bad("run ~seed", "seed"),
     bad("run +corpus.topic_names={1:a,b:c}", "corpus.topic_names", "keys of one kind"),
-    bad("run corpus=null", "corpus: null is not allowed; choose from lyrl, rcv1"),
+    bad("run corpus=null", "corpus: null is not allowed; choose"),
     bad("run test=[mcnemar2]", "mcnemar2"),
     bad("run test=[]", "test: none is chosen"),
     bad("run experiment=nips2006", "nips2006"),
