@@ -62,6 +62,10 @@ def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
     return frame.to_dict("records")  # type: ignore[return-value]
 
 
+ANSWERS = ("Use ", "Every test ", "No test has any power")
+"""What the sentences of a recommendation's reason begin with that stand among the findings."""
+
+
 def findings(
     tables: Tables, systems: Iterable[str], difference: float, n_items: int, alpha: float, measure: str
 ) -> list[str]:
@@ -76,8 +80,7 @@ def findings(
         (own,) = _rows(tables["verdicts"], pair=pair, recommended=True)
         seen = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8)
         told = [
-            row["reason"].partition(". ")[0],
-            *([] if row["keeps_level"] else ["Every test may reject too often here"]),
+            *(line for line in row["reason"].split(". ") if line.startswith(ANSWERS)),
             _seen(seen, n_items),
             *_needed(tables["needed"], pair, difference, n_items),
             *_at_other_numbers(tables, row, alpha),
@@ -124,28 +127,29 @@ def _verdict(
     d, low, high, p, adjusted = (own[key] for key in ("difference", "low", "high", "pvalue", "pvalue_holm"))
     pvalues = f"p = {p:.2g}" + (f", Holm {adjusted:.2g}" if n_pairs > 1 else "")
     if p > alpha:
-        told = f"No difference is shown between {names[0]} and {names[1]}: {name} {d:+.3g}"
-        return f"{told} [{low:+.2g}, {high:+.2g}], {pvalues}"
+        told = f"No difference is shown: {name} of {names[0]} minus that of {names[1]} {d:+.3g}"
+        return f"{told}, 95 % interval {low:+.2g} to {high:+.2g}, {pvalues}"
     better = int((d > 0) == lower_is_better)
     if liberal:
         answer = f"{names[better]} looks better than {names[1 - better]}, by a test that rejects too often"
     elif adjusted > alpha:
-        answer = f"{names[better]} beats {names[1 - better]} taken alone, not among {n_pairs} pairs"
+        answer = f"{names[better]} is better than {names[1 - better]} alone, not among {n_pairs} pairs"
     else:
         answer = f"{names[better]} is better than {names[1 - better]}"
     if d < 0:
         low, high = -high, -low
     direction = "lower" if lower_is_better else "higher"
-    return f"{answer}: {name} {abs(d):.3g} {direction} [{low:.2g}, {high:.2g}], {pvalues}"
+    return f"{answer}: {name} {abs(d):.3g} {direction}, 95 % interval {low:.2g} to {high:.2g}, {pvalues}"
 
 
 def _seen(rows: Sequence[Row], n_items: int) -> str:
     seen = rows[0]["difference"] if rows else float("nan")
     if seen != seen:
-        return f"{n_items:,} items show no difference that was tried with a power of 80 %"
+        return f"With {n_items:,} items no difference that was tried is found with a power of 80 %"
     low, high = rows[0]["low"], rows[0]["high"]
     ends = f" ({two_figures(low)} to {two_figures(high)})" if low == low else ""
-    return f"{n_items:,} items show a true difference of {two_figures(seen)}{ends} with a power of 80 %"
+    told = f"a true difference of {two_figures(seen)}{ends}"
+    return f"With {n_items:,} items {told} is found with a power of 80 %"
 
 
 def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) -> list[str]:
@@ -153,7 +157,7 @@ def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) ->
     if all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
         return [f"No population like this one differs by as much as {difference:g}"]
     return [
-        f"A true difference of {difference:g} takes {_say_items(row)} for a power of {power:.0f} %"
+        f"To find a true difference of {difference:g} with a power of {power:.0f} % takes {_say_items(row)}"
         for row, power in ((row, 100 * row["power_wanted"]) for row in rows)
     ]
 

@@ -136,7 +136,7 @@ def bias_figure(table: DataFrame, setting: Sequence[str], look: Look) -> tuple[l
     table = table.reset_index(drop=True)
     rows = [named_row(cells, names)]
     grid = Grid(
-        table, Axis("", ""), rows, "", draw, _bias_handles(table), names=names, line=3.2, caption=caption
+        table, Axis("", ""), rows, "", draw, _bias_handles(table), names=names, line=2.4, caption=caption
     )
     return grid.pages(look), caption
 
@@ -153,8 +153,9 @@ def _limits(table: DataFrame, column: str) -> tuple[float, float]:
 
 
 def _draw_line(axes: Any, rows: DataFrame, space: Space, line: int) -> None:
-    """Draw the sets of one variant."""
+    """Draw the sets of one variant; values beyond the frame are written at its edge, set by set."""
     column, ends = space.x.column, space.x.limits()
+    beyond: dict[float, list[str]] = {}
     for row in records(rows[rows["kind"] == "disjoint"]):
         value, low, high = (float(getattr(row, f"{column}{end}")) for end in ("", "_low", "_high"))
         color, marker, place = SETS[row.set]
@@ -164,14 +165,16 @@ def _draw_line(axes: Any, rows: DataFrame, space: Space, line: int) -> None:
         axes.plot([low, high], [y, y], color=color, linewidth=1)
         axes.plot([shown], [y], linestyle="none", clip_on=False, gid=f"points:{row.set}", **look)
         if shown != value:
-            side, room = ("right", -0.02) if value > ends[1] else ("left", 0.02)
-            at = shown + room * (ends[1] - ends[0])
-            axes.text(at, y, f"{value:.1f}", ha=side, va="center", fontsize=space.look.small, color=color)
+            beyond.setdefault(shown, []).append(f"{value:.1f}")
+    for edge, values in beyond.items():
+        side, room = ("right", -0.03) if edge == ends[1] else ("left", 0.03)
+        at = edge + room * (ends[1] - ends[0])
+        axes.text(at, line, told(", ".join(values)), ha=side, va="center", fontsize=space.look.small)
     others = rows[rows["kind"] == "random"]
     for far, marker, size, face in ((False, "|", 5, RANDOM_COLOR), (True, ".", 3.5, "none")):
-        values = others.loc[(others["verdict"] == "apart") == far, column].clip(*ends)
+        drawn = others.loc[(others["verdict"] == "apart") == far, column].clip(*ends)
         axes.plot(
-            values, [line + RANDOM_PLACE] * len(values), linestyle="none", marker=marker, markersize=size,
+            drawn, [line + RANDOM_PLACE] * len(drawn), linestyle="none", marker=marker, markersize=size,
             markerfacecolor=face, markeredgecolor=RANDOM_COLOR, markeredgewidth=0.7,
         )  # fmt: skip
 

@@ -38,6 +38,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "split": checked.split.given(),
     }
     tests = build_tests(cfg, checked.degenerate)
+    _check_figure(checked, {test.measure for test in tests})
     configuration.check_names("nulls.replicate_tests", checked.nulls.replicate_tests, tests)
     truths, balances = build_group(cfg, "truth"), build_group(cfg, "balance")
     for name, truth in truths.items():
@@ -57,6 +58,15 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "figure": plain["figure"],
         **_shell(checked, cfg),
     }
+
+
+def _check_figure(checked: Any, measures: set[str]) -> None:
+    """Refuse, before any work, a choice of measures or panels that no figure of the run could show."""
+    panels = [*"abcd", *(f"{pair}/{balance}" for pair in checked.pairs for balance in checked.balance or ())]
+    for key, known in (("measures", sorted(measures)), ("panels", panels)):
+        for wanted in getattr(checked.figure, key) or ():
+            if wanted not in known:
+                raise UserError(f"figure.{key}: {wanted} is not allowed; {instead(wanted, known)}")
 
 
 def _shell(checked: settings.Kept, cfg: DictConfig) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Figures over many runs: the spread of rates from run to run, and rates against a setting that was swept."""
+"""Figures of the spread of rates from run to run."""
 
 from __future__ import annotations
 
@@ -54,8 +54,7 @@ def spread_figure(
         truth=[captions.ON_REAL_PAIRS] if real else captions.truth_sentences(truth), few=FEW_CATEGORIES,
         rows=rows[rows["n_runs"] > 1],
     )  # fmt: skip
-    counts = count_handles(list(rows["measure"].unique()))[:-1]
-    handles = [*(level_handles(alpha) if is_size else []), *counts]
+    handles = [*(level_handles(alpha) if is_size else []), *count_handles(rows, dead=False)]
     grid = Grid(
         rows, study.sizes(), made, study.label(kind), draw_curves, handles, count_categories, caption=caption
     )

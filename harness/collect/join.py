@@ -64,8 +64,7 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
     to = to or folder / f"collected_{name}.csv"
     _check_target(to, set(headers[0]).intersection(*headers))
     n_rows = _write(to, _join(runs, f"{name}.csv", headers))
-    own = setting_columns(runs, headers)[1:]
-    return Collected(to, own, len(runs), n_rows, left_out)
+    return Collected(to, joined_settings(runs, name), len(runs), n_rows, left_out)
 
 
 def runs_with(folder: Path, name: str) -> tuple[list[Run], list[str]]:
@@ -208,6 +207,11 @@ def _join(runs: Sequence[Run], name: str, headers: Sequence[Sequence[str]]) -> I
             if number > 1:
                 values = dict(zip(header, row, strict=True))
                 yield front + [values.get(column, "") for column in columns]
+
+
+def joined_settings(runs: Sequence[Run], name: str) -> list[str]:
+    """Return the columns of a joined table that hold what differs between the runs."""
+    return setting_columns(runs, [_read_header(run.folder / f"{name}.csv") for run in runs])[1:]
 
 
 def setting_columns(runs: Sequence[Run], headers: Sequence[Sequence[str]]) -> list[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.collect.figures import notes, plan_spread_figures
-from harness.collect.join import SPREAD, Run, collect, runs_with
+from harness.collect.join import SPREAD, Run, collect, joined_settings, runs_with
 from harness.collect.spread_report import main_findings, make_report
 from harness.collect.spread_table import read_runs, read_spread, tabulate_spread
-from harness.collect.swept import Sweep, draw_sweep
+from harness.collect.swept import Sweep, check_sweep, draw_sweep
 from harness.drawing.save import draw
 from harness.drawing.style import Look
 from harness.evaluation.rates import write_table
@@ -45,8 +45,10 @@ def collect_runs(
     Where `over` is named, write the spread over it as well; where `sweep` is given, draw its figure.
     """
     say(f"reading the runs in {folder}")
-    found = []
-    if over is not None:  # before the table, so that nothing is written where it cannot be made
+    found = []  # first what may be refused, so that nothing is written where it cannot be made
+    if sweep is not None:
+        check_sweep(joined_settings(runs_with(folder, "size_power")[0], "size_power"), sweep)
+    if over is not None:
         found = write_spread(*runs_with(folder, "size_power"), over, spread_to, figure)
     joined = collect(folder, table=table, to=to)
     for line in joined.left_out:

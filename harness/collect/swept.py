@@ -60,7 +60,6 @@ def draw_sweep(
     `settings` are the columns in which the runs differ.
     """
     table = names.read_table(path, names.COLUMNS)
-    check_sweep(table, settings, sweep)
     chosen = Selection.of(figure)
     chosen.check(table)
     rows = usual(chosen.keep(table), sweep, figure)
@@ -70,12 +69,12 @@ def draw_sweep(
     return draw(folder / "figures", {sweep.stem: build}, Look.of(figure))
 
 
-def check_sweep(table: DataFrame, settings: Sequence[str], sweep: Sweep) -> None:
+def check_sweep(settings: Sequence[str], sweep: Sweep) -> None:
     """Raise UserError unless every name is known, and every setting that differs has a place."""
     used, allowed = sweep.used(), [*settings, *PLACES]
     named = [*used.items(), *(("over", column) for column in sweep.over)]
     for key, column in named:
-        if column not in allowed or column not in table:
+        if column not in allowed:
             raise UserError(f"{key}: {column!r} is not allowed; {instead(column, allowed)}")
     if len({column for _, column in named}) < len(named):
         raise UserError("x, hue, panel and over: each may name a setting once; two name the same")
@@ -92,13 +91,18 @@ def check_sweep(table: DataFrame, settings: Sequence[str], sweep: Sweep) -> None
 def usual(table: DataFrame, sweep: Sweep, figure: Mapping[str, Any]) -> DataFrame:
     """Return the rows that are shown where nothing else is asked for: one level, truth and N."""
     shown = set(sweep.used().values())
-    if not shown & {"prevalence", "balance"}:
-        table = table[table["balance"] != REWEIGHTED]
+    rescaled = table["balance"] == REWEIGHTED
+    if "prevalence" in shown:
+        table = table[rescaled]
+    elif "balance" not in shown:
+        table = table[~rescaled]
+    if table.empty:
+        return table
     if "alpha" not in shown and figure.get("alphas") is None:
         table = table[table["alpha"] == names.primary_alpha(table)]
-    if "n_documents" not in shown and figure.get("sizes") is None and len(table):
+    if "n_documents" not in shown and figure.get("sizes") is None:
         table = table[table["n_documents"] == names.reference_size(table)]
-    if "truth" not in shown and len(table):
+    if "truth" not in shown:
         null = next((name for name in NULL_TRUTHS if (table["truth"] == name).any()), None)
         wanted = figure.get("truth") or null or names.primary_truth(table)
         table = table[table["truth"] == names.primary_truth(table, wanted)]
@@ -115,7 +119,7 @@ def average(rows: DataFrame, settings: Sequence[str], sweep: Sweep) -> DataFrame
     found = groups.agg(
         rate=("rate", "mean"), category_low=("rate", "min"), category_high=("rate", "max"),
         mc_low=("mc_low", "min"), mc_high=("mc_high", "max"), n_categories=("n_categories", "min"),
-        n_dead=("n_dead", "max"), n_runs=("run", "nunique"),
+        n_dead=("n_dead", "max"), n_runs=("rate", "count"),
     ).reset_index()  # fmt: skip
     if sweep.over:
         return found.assign(mc_low=np.nan, mc_high=np.nan)
@@ -126,10 +130,9 @@ def sweep_figure(table: DataFrame, sweep: Sweep, look: Look) -> tuple[list[Any],
     """Return rates against a setting: rows by what differs besides, columns by panel, and the caption."""
     axis, table = _axis(table, sweep.x)
     made = list(_rows(table, sweep))
-    measures = list(table["measure"].unique())
     band = [patch("range over " + " and ".join(sweep.over), "0.45", alpha=0.25)] if sweep.over else []
     levels = [row.level for row in made if row.level is not None]
-    handles = [*(level_handles(levels[0]) if levels else []), *band, *count_handles(measures)]
+    handles = [*(level_handles(levels[0]) if levels else []), *band, *count_handles(table)]
     caption = paragraph(
         "collect", "sweep_caption", x=sweep.x, over=sweep.over, n_runs=int(table["n_runs"].max()),
         truths=[truth_name(str(name)) for name in table["truth"].unique()],
@@ -172,7 +175,7 @@ def _rows(table: DataFrame, sweep: Sweep) -> list[Row]:
             part = part[part[name] == value] if value == value else part[part[name].isna()]
         kind, alpha = str(part["kind"].iloc[0]), float(part["alpha"].iloc[0])
         own = [cell._replace(where={**cell.where, **where}) for cell in cells]
-        for heading, lines in _curves(part, sweep.hue or "test"):
+        for heading, lines in _curves(part, table, sweep.hue or "test"):
             title = ", ".join(filter(None, [_said(where, table), heading]))
             made.append(rate_row(part, own, lines, kind, alpha, title))
     return made
@@ -189,15 +192,17 @@ def _values(table: DataFrame, by: Sequence[str]) -> list[tuple[Any, ...]]:
     return [*found.itertuples(index=False, name=None)]
 
 
-def _curves(part: DataFrame, hue: str) -> list[tuple[str, list[Line]]]:
-    """Return the curves of a row: the tests by family, or six values of another column at a time."""
+def _curves(part: DataFrame, table: DataFrame, hue: str) -> list[tuple[str, list[Line]]]:
+    """Return the curves of a row, `part` of the table: the tests by family, or six values of a column."""
     if hue == "test":
-        found = families(part)
+        found = [(head, [line._replace(band=True) for line in some]) for head, some in families(part)]
         lines = [line for _, some in found for line in some]
         return [("", lines)] if len(lines) <= MOST_CURVES else found
+    run = set(part[hue])
     lines = [
         Line(f"{hue}={value}", _word(hue, value), numbered_style(place), {hue: value})
-        for place, (value,) in enumerate(_values(part, [hue]))
+        for place, (value,) in enumerate(_values(table, [hue]))
+        if value in run
     ]
     return [("", some) for some in batches(lines, MOST_CURVES)]
 
@@ -214,8 +219,8 @@ def _said(where: Mapping[str, Any], table: DataFrame) -> str:
 def _word(name: str, value: Any) -> str:
     """Return a value as a heading has it."""
     known: dict[str, Callable[[str], str]] = {
-        "pair": names.pair_name, "truth": truth_name, "test": lambda test: names.test_name(test),
-        "measure": lambda measure: names.measure_name(measure),
+        "pair": names.pair_name, "truth": truth_name, "test": names.test_name,
+        "measure": names.measure_name,
     }  # fmt: skip
     if name in known:
         return known[name](str(value))

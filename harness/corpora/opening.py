@@ -109,19 +109,17 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 def _only_member(path: Path) -> io.BufferedReader:
     """Open the one file of a zip, which may expand as far as other packed files may."""
+    limits = Limits(MAX_BYTES, MAX_BYTES, MAX_RATIO)
     try:
         archive = zipfile.ZipFile(path)
-        infos = [info for info in archive.infolist() if not info.is_dir()]
-        if len(infos) != 1:
-            raise UserError(f"{path}: holds {len(infos)} files; a zip of one file is needed")
-        if infos[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise UserError(f"{path}: is packed in another way than deflate; pack it again")
-        stream = archive.open(infos[0])
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        entries = [_zip_entry(archive, info, limits) for info in archive.infolist() if not info.is_dir()]
+        if len(entries) != 1:
+            raise UserError(f"{path}: holds {len(entries)} files; a zip of one file is needed")
+        _check_entry(path, entries[0], 1, limits)
+        stream = entries[0].open()
+    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
         raise UserError(f"{path}: cannot be opened as a zip ({error})") from error
-    limit = min(MAX_BYTES, path.stat().st_size * MAX_RATIO + SLACK_BYTES)
-    guarded = _Guarded(path, cast(BinaryIO, stream), limit, f"{MAX_RATIO:g} times its size")
-    return io.BufferedReader(guarded, 2**20)
+    return io.BufferedReader(_Guarded(path, stream, MAX_BYTES, f"{MAX_BYTES:,} bytes"), 2**20)
 
 
 def _bar_of(path: Path) -> Any:
@@ -298,14 +296,18 @@ def _zip_entries(path: Path, limits: Limits) -> Iterator[_Entry]:
         if total > limits.total_bytes:
             raise UserError(f"{path}: expands to {total:,} bytes; at most {limits.total_bytes:,} are allowed")
         for info in sorted(infos, key=lambda info: natural_key(info.filename)):
-            wrong = ""
-            if stat.S_ISLNK(info.external_attr >> 16):
-                wrong = "is a link"
-            elif info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                wrong = "is encrypted or packed in another way than deflate"
-            elif info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
-                wrong = f"expands more than {limits.ratio:g} times"
-            yield _Entry(info.filename, info.file_size, info.is_dir(), wrong, partial(archive.open, info))
+            yield _zip_entry(archive, info, limits)
+
+
+def _zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Limits) -> _Entry:
+    wrong = ""
+    if stat.S_ISLNK(info.external_attr >> 16):
+        wrong = "is a link"
+    elif info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        wrong = "is encrypted or packed in another way than deflate"
+    elif info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
+        wrong = f"expands more than {limits.ratio:g} times"
+    return _Entry(info.filename, info.file_size, info.is_dir(), wrong, partial(archive.open, info))
 
 
 def _tar_entries(path: Path, limits: Limits) -> Iterator[_Entry]:

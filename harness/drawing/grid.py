@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from harness.drawing.layout import LINE_HEIGHT, MARGIN, Axis, Legend, Page, text_width, wrap
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 LEFT, GAP, RIGHT = 5.2, 1.3, 0.9  # of the font size: before, between and after the panels of a row
-NARROWEST, SHORTEST = 12.0, 5.0  # panel
+NARROWEST, SHORTEST, CLOSEST = 12.0, 5.0, 1.3  # panel, and its lines with names
 AXIS, XLABEL, STRIP, AIR = 1.7, 1.3, 3.2, 0.6
 
 
@@ -83,7 +83,6 @@ class Grid:
     caption: str = ""
     names: Sequence[str] = ()
     line: float = 1.75
-    strip: float = field(default=STRIP, kw_only=True)
 
     def pages(self, look: Look) -> list[Any]:
         """Return the figure's pages: columns that the width has room for, rows that the height has."""
@@ -132,9 +131,10 @@ class _Layout:
             for place, row in enumerate(titles)
         ]
         self.first = MARGIN * em + self.top.height + 0.5 * em
-        if not grid.names:  # a single row fits the tallest page, if it can be read then
-            around = max(self.above(place) + self.below(place) for place in range(len(grid.rows)))
-            self.high = max(min(self.high, look.height - self.first - around), SHORTEST * em)
+        # a single row fits the tallest page, if it can be read then
+        around = max(self.above(place) + self.below(place) for place in range(len(grid.rows)))
+        least = CLOSEST * em * len(grid.names) or SHORTEST * em
+        self.high = max(min(self.high, look.height - self.first - around), least)
 
     def above(self, place: int) -> float:
         """Return the height of heading, legend and titles of a row."""
@@ -148,7 +148,7 @@ class _Layout:
         each = self.grid.under is not None and not self.once
         last = place == len(self.grid.rows) - 1
         labels = AXIS + XLABEL if last or each or self.own_axes(place) else 0.0
-        return (labels + self.grid.strip * (each or last) * bool(self.grid.under) + AIR) * self.look.em
+        return (labels + STRIP * (each or last) * bool(self.grid.under) + AIR) * self.look.em
 
     def own_axes(self, place: int) -> bool:
         """Return whether a row has axes of x that the row below does not repeat."""
@@ -205,7 +205,7 @@ class _Layout:
         elif column == 0:
             axes.set_ylabel(told(grid.y_label), labelpad=0.4 * self.look.font_size)
         if strip and grid.under is not None:
-            below = page.axes(left, top + self.high + 0.6 * em, self.wide, (grid.strip - 0.6) * em)
+            below = page.axes(left, top + self.high + 0.6 * em, self.wide, (STRIP - 0.6) * em)
             space.x.put(below, self.wide, self.look.small, labels=labels)
             grid.under(below, matching(grid.table, cell.where), row, space)
             axes = below
@@ -224,8 +224,6 @@ class _Layout:
             axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         if not grid.names:
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_xscale(space.x.scale)
-        axes.set_xlim(*space.x.limits())
         if row.level is not None:
             draw_level(axes, row.level)
         grid.draw(axes, matching(grid.table, cell.where), row, space)
@@ -256,9 +254,9 @@ def matching(table: DataFrame, where: Mapping[str, Any]) -> DataFrame:
     return table[keep]
 
 
-def named_row(cells: Sequence[Cell], names: Sequence[str], title: str = "") -> Row:
+def named_row(cells: Sequence[Cell], names: Sequence[str]) -> Row:
     """Return a row of panels whose y axis has a line for each name."""
-    return Row(cells, (), -0.6, title, len(names) - 0.4)
+    return Row(cells, (), -0.6, bottom=len(names) - 0.4)
 
 
 def left_of(names: Sequence[str], look: Look) -> float:

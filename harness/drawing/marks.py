@@ -76,7 +76,11 @@ def count_categories(axes: Any, rows: DataFrame, row: Row, space: Space) -> None
         live = some["n_categories"] - some["n_dead"]
         axes.vlines(some.index, 0, some["n_categories"], color=pale, gid=f"n_categories:{measure}", **look)
         axes.vlines(some.index, 0, live, color=dark, gid=f"n_live:{measure}", **look)
-    frame_counts(axes, most)
+    axes.set_ylim(0, 2.1 * most)  # room for what the tallest bar stands for
+    axes.set_yticks([])
+    at: dict[str, Any] = {"transform": axes.transAxes, "va": "top", "fontsize": space.look.small}
+    axes.text(0, 1, told(f"tallest: {most:,}"), gid="tallest", **at)
+    axes.spines["left"].set_visible(False)
 
 
 def bar_width(x: Any, space: Space) -> float:
@@ -84,26 +88,13 @@ def bar_width(x: Any, space: Space) -> float:
     return float(0.8 * 72 * min([0.14, *np.diff(sorted(space.x.inches(list(x), space.width)))]))
 
 
-def frame_counts(axes: Any, most: int) -> None:
-    """Say what the tallest bar of a strip stands for, above the bars."""
-    axes.set_ylim(0, 2.1 * most)
-    axes.set_yticks([])
-    size = axes.xaxis.get_ticklabels()[0].get_fontsize()
-    place = {"transform": axes.transAxes, "va": "top", "fontsize": size, "gid": "tallest"}
-    axes.text(0, 1, told(f"tallest: {most:,}"), **place)
-    axes.spines["left"].set_visible(False)
-
-
-def count_handles(measures: Sequence[str], noun: str = "categories") -> list[Any]:
+def count_handles(rows: DataFrame, dead: bool = True) -> list[Any]:
     """Return what stands for the bars of counts in a legend."""
-    found = [
-        patch(f"{noun}, {measure_name(name)}", COUNTED[name][0])
-        for name in COUNTED
-        if name in measures
-    ]
-    if len(measures) == 1 or not found:
-        found = [patch(noun, COUNTED[measures[0]][0] if found else OTHERS[0])]
-    return [*found, patch("of them dead", "0.8")]
+    run = list(rows["measure"].unique())
+    found = [patch(f"categories, {measure_name(name)}", COUNTED[name][0]) for name in COUNTED if name in run]
+    if len(run) == 1 or not found:
+        found = [patch("categories", COUNTED.get(run[0], OTHERS)[0])]
+    return [*found, *[patch("of them dead", OTHERS[1])] * dead]
 
 
 def aside(axes: Any, points: float) -> Any:
@@ -114,6 +105,6 @@ def aside(axes: Any, points: float) -> Any:
 
 
 def top_of(rows: DataFrame, least: float, columns: Sequence[str] = ("rate", "mc_high")) -> float:
-    """Return the upper end of an axis of rates: what `rows` need, at least `least`, at most 1."""
+    """Return the upper end of an axis for `columns` of `rows`: at least `least`, at most 1."""
     peak = float(rows[list(columns)].max().max())
     return min(round_top(max(peak, least) if peak == peak else least), 1.0)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import shutil
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.errors import UserError, harmless
+from harness.errors import UserError, harmless, instead
 from harness.results.names import MEASURE_WORDS
 from harness.runtime.store import write_atomically
 from harness.writing.table_text import escape_latex
@@ -53,6 +54,8 @@ class Look:
             raise UserError("figure.usetex: LaTeX is not installed here; false is possible")
         if "pgf" in self.formats and shutil.which("xelatex") is None:
             raise UserError("figure.formats: pgf needs XeLaTeX, which is not installed; pdf, svg, png do not")
+        if self.font is not None:
+            _check_font(self.font)
 
     @classmethod
     def of(cls, figure: Mapping[str, Any]) -> Look:
@@ -105,6 +108,16 @@ class Look:
             "pgf.rcfonts": False,
             "savefig.facecolor": "white",
         }
+
+
+def _check_font(font: str) -> None:
+    """Refuse a family that matplotlib does not find, for which it would take another."""
+    from matplotlib.font_manager import fontManager
+
+    known = sorted(set(fontManager.get_font_names()))
+    if font not in known:
+        said = instead(font, known, "`fc-list : family` lists those that are")
+        raise UserError(f"figure.font: {font!r} is not installed; {said}")
 
 
 class Style(NamedTuple):
@@ -175,12 +188,12 @@ MARKERS = "osD^vP*X<>"
 
 
 def numbered_style(place: int) -> Style:
-    """Return the style of the n-th curve that stands for no test; 30 differ."""
+    """Return the style of the n-th curve that stands for no test; 30 in turn differ."""
     return Style(COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
 
 
-def style_of(test: str, place: int = 0) -> Style:
-    """Return the style of a test, the same in every figure; of one that is not ours, the n-th.
+def style_of(test: str) -> Style:
+    """Return the style of a test, the same in every figure; that of one that is not ours comes from its name.
 
     Examples
     --------
@@ -188,7 +201,9 @@ def style_of(test: str, place: int = 0) -> Style:
     (True, False)
     """
     stem = "_".join(word for word in test.split("_") if word not in MEASURE_WORDS)
-    return STYLES.get(test) or STYLES.get(stem) or numbered_style(place)
+    mixed = zlib.crc32(test.encode())
+    own = Style(COLORS[mixed % 6], MARKERS[mixed // 6 % 10], DASHES[mixed // 60 % 5])
+    return STYLES.get(test) or STYLES.get(stem) or own
 
 
 def told(text: str) -> str:
@@ -219,7 +234,12 @@ def level_handles(alpha: float, tolerance: bool = True) -> list[Any]:
 
     line = {"color": GREY, "linewidth": 0.8, "linestyle": NOMINAL_LINE}
     nominal = Line2D([], [], label=told(f"nominal level {alpha:g}"), **line)  # type: ignore[arg-type]
-    return [nominal, patch(".8 to 1.2 of the level", TOLERANCE)] if tolerance else [nominal]
+    return [nominal, tolerance_handle()] if tolerance else [nominal]
+
+
+def tolerance_handle() -> Any:
+    """Return what stands for the band about a level in a legend."""
+    return patch(".8 to 1.2 of the level", TOLERANCE)
 
 
 def draw_level(axes: Any, alpha: float, *, along: str = "y", tolerance: bool = True) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.results.folder import Results
 from harness.results.names import FEW_CATEGORIES, LEGEND, NULL_TRUTHS, primary_alpha
+from harness.writing.prose import rate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -41,7 +41,7 @@ def _worst_median(sizes: DataFrame, alpha: float) -> dict[str, str]:
     if known.empty:
         return {}
     worst = known.sort_values("median", kind="stable").iloc[-1]
-    told = {"alpha": f"{alpha:g}", "worst median": _rate(worst["median"]), "of": str(worst["test"])}
+    told = {"alpha": f"{alpha:g}", "worst median": rate(worst["median"]), "of": str(worst["test"])}
     return told | {"N": f"{worst['n_documents']:.0f}", "balance": worst["balance"], "pair": worst["pair"]}
 
 
@@ -49,16 +49,5 @@ def _of_papers(sizes: DataFrame, alpha: float) -> dict[str, str]:
     n = sizes["n_documents"].max()
     rates = dict(sizes[sizes["n_documents"] == n].groupby("test")["rate"].max())
     ours = [next((test for test in names if test in rates), None) for _, names in LEGEND]
-    found = {test: _rate(rates[test]) for test in ours if test is not None}
+    found = {test: rate(rates[test]) for test in ours if test is not None}
     return {"alpha": f"{alpha:g}", "N": f"{n:.0f}", **found} if found else {}
-
-
-def _rate(rate: float) -> str:
-    """Return a rate as papers write it.
-
-    Examples
-    --------
-    >>> _rate(0.05), _rate(1.0), _rate(float("nan"))
-    ('.050', '1.000', '-')
-    """
-    return "-" if math.isnan(rate) else f"{rate:.3f}".removeprefix("0")

@@ -27,10 +27,10 @@ def number(value: object) -> str:
 def rate(value: float) -> str:
     """Return a rate in three decimals without the 0 in front.
 
-    >>> rate(0.0504), rate(1.0)
-    ('.050', '1.000')
+    >>> rate(0.0504), rate(1.0), rate(float("nan"))
+    ('.050', '1.000', '-')
     """
-    return f"{value:.3f}".removeprefix("0")
+    return f"{value:.3f}".removeprefix("0") if value == value else "-"
 
 
 def sentence(text: str) -> str:

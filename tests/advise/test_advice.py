@@ -20,7 +20,7 @@ from harness.advise.needed import MOST_ITEMS, deviations, needed_between, needed
 from harness.advise.points import Plan, Question, measure_pair, place_points, plan_at
 from harness.advise.rates import detectable, needed_h, power_table, range_of_sizes, size_table
 from harness.advise.recommend import choose_tests, recommend
-from harness.advise.report import describe, findings, two_figures
+from harness.advise.report import ANSWERS, describe, findings, two_figures
 from harness.advise.study import measure_tables
 from harness.evaluation.rates import verdict
 from harness.evaluation.rejections import Test
@@ -476,6 +476,23 @@ def found_at(n_other, keeps, size, powers, measure="error", **changes):
     return findings(tables, "pq", n_items=100, difference=0.01, alpha=0.05, measure=measure)
 
 
+def test_findings_hold_what_a_reason_answers_and_nothing_that_it_does_not_say():
+    sizes = pd.DataFrame({
+        "test": ["a", "b"], "size": [0.055, 0.02], "range_low": [0.045, 0.01], "range_high": [0.06, 0.03],
+        "low": [0.04, 0.01], "high": [0.063, 0.03], "verdict": ["undecided", "conservative"],
+    })  # fmt: skip
+    power = pd.DataFrame({"test": ["a", "b"], "power": [0.6, 0.3]})
+    chosen = recommend(sizes, power, ["a", "b"], 0.05)
+    assert chosen.test == "a"
+    assert not chosen.keeps_level  # though b surely does
+    answers = [line for line in chosen.reason.split(". ") if line.startswith(ANSWERS)]
+    assert answers == ["Use a: its size is 0.055 [0.040, 0.063] here, so it may reject too often (undecided)"]
+    both = sizes.assign(low=0.07, size=0.08, range_high=0.09, high=[0.1, 0.09], verdict="liberal")
+    answers = [x for x in recommend(both, power, ["a", "b"], 0.05).reason.split(". ") if x.startswith(ANSWERS)]
+    assert len(answers) == 2
+    assert answers[1].startswith("Every test rejects too often here")
+
+
 def test_another_test_is_named_only_where_it_would_surely_be_better():
     words = "Better at other numbers of items: 200 items: new"
     assert words in found_at(200, True, 0.04, [0.5, 0.6])[-1]
@@ -488,9 +505,9 @@ def test_another_test_is_named_only_where_it_would_surely_be_better():
 def test_items_needed_are_told_apart_where_there_is_no_number():
     assert found_at(200, True, 0.04, [0.5, 0.5])[1:5] == [
         "Use old: it holds",
-        "100 items show a true difference of 0.051 (0.043 to 0.069) with a power of 80 %",
-        "A true difference of 0.01 takes about 15,000 items (more than 6,200) for a power of 80 %",
-        "A true difference of 0.01 takes more than 9,500 items for a power of 95 %",
+        "With 100 items a true difference of 0.051 (0.043 to 0.069) is found with a power of 80 %",
+        "To find a true difference of 0.01 with a power of 80 % takes about 15,000 items (more than 6,200)",
+        "To find a true difference of 0.01 with a power of 95 % takes more than 9,500 items",
     ]
     found = found_at(200, True, 0.04, [0.5, 0.5], needed={"n_items": None, "power": np.nan})
     assert "No population like this one differs by as much as 0.01" in found
@@ -504,20 +521,20 @@ CLEAR = {"pvalue": 0.015, "pvalue_holm": 0.015, "difference": -0.0284, "low": -0
     [
         (
             "error", {},
-            "No difference is shown between p and q: error +0.01 [-0.01, +0.03], p = 0.2",
+            "No difference is shown: error of p minus that of q +0.01, 95 % interval -0.01 to +0.03, p = 0.2",
         ),
         (
             "error", {"own": CLEAR},
-            "p is better than q: error 0.0284 lower [0.0061, 0.049], p = 0.015",
+            "p is better than q: error 0.0284 lower, 95 % interval 0.0061 to 0.049, p = 0.015",
         ),
         (
             "f1", {"own": CLEAR},
-            "q is better than p: F1 0.0284 higher [0.0061, 0.049], p = 0.015",
+            "q is better than p: F1 0.0284 higher, 95 % interval 0.0061 to 0.049, p = 0.015",
         ),
         (
             "macro dcf", {"own": CLEAR | {"pvalue": 0.03, "pvalue_holm": 0.06}, "pairs": ["p-q", "p-r"]},
-            "p beats q taken alone, not among 2 pairs: macro DCF 0.0284 lower [0.0061, 0.049], p = 0.03, "
-            "Holm 0.06",
+            "p is better than q alone, not among 2 pairs: macro DCF 0.0284 lower, 95 % interval 0.0061 to "
+            "0.049, p = 0.03, Holm 0.06",
         ),
     ],
 )  # fmt: skip
@@ -589,7 +606,7 @@ def test_text_and_tables_say_the_same(seed):
     lines = findings(made, "pq", n_items=outcomes.n_total, difference=0.05, alpha=0.05, measure=measure)
     assert all(len(line.split()) <= 25 for line in lines)
     verdict_line, why = lines[:2]
-    seen = next(line for line in lines if " show " in line)
+    seen = next(line for line in lines if line.startswith("With "))
 
     chosen = made["recommendations"].iloc[0]
     own = made["sizes"].set_index("test").loc[chosen["test"]]
@@ -616,7 +633,7 @@ def test_text_and_tables_say_the_same(seed):
         assert row["low"] <= row["difference"] <= row["high"]
         ends = f"of {two_figures(row['difference'])} ({two_figures(row['low'])} to"
         assert ends in seen
-    needed = " ".join(line for line in lines if " takes " in line)
+    needed = " ".join(line for line in lines if line.startswith("To find "))
     for _, row in made["needed"].dropna(subset="n_items").iterrows():
         assert row["low"] <= row["n_items"]
         assert not row["high"] < row["n_items"]

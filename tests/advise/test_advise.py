@@ -85,7 +85,8 @@ def test_advice_is_whole(advised):
     assert provenance["predictions"]["n_items"] == 300
     check_page(advised)
     summary = (advised / "summary.md").read_text()
-    for words in ("a-b: Use ", "a-b: A true difference of 0.01 takes about ", "Holm"):
+    needed = "a-b: To find a true difference of 0.01 with a power of 80 % takes about "
+    for words in ("a-b: Use ", needed, "Holm"):
         assert words in summary
 
 

@@ -52,8 +52,42 @@ def test_rates_are_means_and_bands_are_ranges_over_what_is_averaged(table):
     band = by_gid(axes, "band:mcnemar").get_paths()[0].vertices[:, 1]
     np.testing.assert_allclose([band.min(), band.max()], [rows["rate"].min(), rows["rate"].max()])
     assert axes.get_xscale() == "linear"  # 1000 is less than 20 times 100
-    assert "2 runs a point" in caption
+    assert "up to 2 runs a point" in caption
     assert [fault for page in pages for fault in faults(page, Look())] == []
+
+
+def test_every_curve_has_its_band_and_a_missing_rate_is_no_run(table):
+    less = table.copy()
+    less.loc[(less["seed"] == 1) & (less["n_documents"] == 1000), "rate"] = np.nan
+    sweep = Sweep("n_replicates", over=["seed"], panel="split.order")
+    pages, caption = figure(table, sweep, panels=["a"])
+    axes = panels(pages[0])["split.order = random"]
+    assert {gid.partition(":")[2] for gid in gids(axes, "band:")} == {
+        gid.partition(":")[2] for gid in gids(axes, "line:")
+    }
+    assert "(up to 2 runs a point" in caption
+    assert "(up to 1 runs a point" in figure(less, sweep, panels=["a"])[1]
+
+
+def test_prevalence_along_x_takes_the_rescaled_populations_alone(table):
+    rescaled = fake_run.table(**FEW, balances=("natural",), prevalences=(0.01, 0.1, 0.5))
+    rescaled = rescaled.assign(run="r", seed=0, n_replicates=100, **{"split.order": "random"})
+    sweep = Sweep("prevalence", hue="n_replicates", over=["seed", "split.order"])
+    rows = usual(pd.concat([table, rescaled]), sweep, {})
+    assert set(rows["balance"]) == {"reweighted"}
+    pages, _ = figure(pd.concat([table, rescaled], ignore_index=True), sweep, tests=["mcnemar"])
+    labels = [label.get_text() for label in pages[-1].axes[-1].get_xticklabels()]
+    assert labels == ["0.01", "0.1", "0.5"]
+
+
+def test_a_value_has_one_style_in_every_row(table):
+    some = table[(table["measure"] == "f1") | (table["n_replicates"] == 1000)]
+    pages, _ = figure(some, Sweep("seed", hue="n_replicates", over=["split.order"]), panels=["a"])
+    colors = {
+        line.get_color() for page in pages for axes in page.axes for line in axes.lines
+        if line.get_gid() == "line:n_replicates=1000"
+    }  # fmt: skip
+    assert len(colors) == 1
 
 
 def test_words_stand_in_the_order_of_their_runs(table):
@@ -71,7 +105,7 @@ def test_a_column_may_stand_along_x(table):
     shown = panels(pages[0])
     assert list(shown)[0] == "Bootstrap test ΔF1"
     assert by_gid(pages[0].axes[0], "line:n_replicates=100").get_xdata().size == 2
-    assert "4 runs a point" in caption
+    assert "up to 4 runs a point" in caption
 
 
 def test_without_anything_averaged_a_point_has_its_own_interval(table):
@@ -79,7 +113,7 @@ def test_without_anything_averaged_a_point_has_its_own_interval(table):
     rows = average(one, SETTINGS, Sweep("n_replicates", panel="split.order"))
     assert rows["mc_low"].notna().any()
     assert rows["category_low"].isna().all()
-    assert set(rows["n_runs"]) == {1}
+    assert set(rows.loc[rows["rate"].notna(), "n_runs"]) == {1}
 
 
 def test_the_exact_null_one_level_and_one_n_are_usual(table):
@@ -104,9 +138,9 @@ def test_the_exact_null_one_level_and_one_n_are_usual(table):
         (Sweep("seed", over=["split.order"]), "x: the runs differ in n_replicates too; over=n_replicates"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn_is_told(table, sweep, words):
+def test_what_cannot_be_drawn_is_told(sweep, words):
     with pytest.raises(UserError, match=words):
-        check_sweep(table, SETTINGS, sweep)
+        check_sweep(SETTINGS, sweep)
 
 
 @pytest.fixture
@@ -143,3 +177,5 @@ def test_wrong_input_ends_in_one_sentence(sweep, capfd, arguments, words):
     assert err.startswith(f"harness collect: {words}")
     assert len(err.splitlines()) == 1
     assert not (sweep / "figures").exists()
+    if arguments.startswith("x=nope"):
+        assert not (sweep / "collected_size_power.csv").exists()  # refused before anything is written

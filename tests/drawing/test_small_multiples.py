@@ -1,5 +1,6 @@
 """The engine of small multiples: what stands where, in every preset, and that nothing collides."""
 
+import importlib
 import itertools
 import shutil
 from pathlib import Path
@@ -14,7 +15,11 @@ from drawn import by_gid, drawn, faults, gids
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cli import REDRAW
 from harness.cli.configuration import conf_folder
+from harness.compare.figure_algorithms import critical_difference_figure, seeds_figure
+from harness.compare.rank_tables import rank_tables
+from harness.compare.seeds import tidy_scores
 from harness.drawing.grid import Cell, Grid, Line, Row, in_rows, named_row
 from harness.drawing.layout import Axis, stand_apart, text_width
 from harness.drawing.marks import draw_curves
@@ -24,6 +29,7 @@ from harness.errors import UserError
 from harness.results import names
 from harness.results.folder import Results
 from harness.run.figures import plan
+from harness.runtime.provenance import read_provenance
 
 PRESETS = ["screen", "paper_column", "paper_wide", "slide"]
 TESTS = sorted(path.stem for path in (conf_folder() / "test").glob("*.yaml"))
@@ -75,6 +81,45 @@ def test_no_text_is_small_or_touches_another(runs, preset):
             assert [fault for page in pages for fault in faults(page, look)] == [], stem
             kinds.add(stem.removesuffix("_f1").removesuffix("_error"))
     assert len(kinds) == 13
+
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+OTHER_KINDS = [
+    "advise-digits", "advise-reuters-topics-macro", "dietterich1998", "dietterich_rcv1", "nips2005-draws",
+    "rr0434-slice", "wine",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("name", OTHER_KINDS)
+def test_the_figures_of_other_commands_have_no_such_fault_either(preset, name, tmp_path, monkeypatch):
+    """Those of advice, comparisons, category sets and a spread, laid out from the committed tables."""
+    found, seen = [], []
+
+    def look_at(figure, folder, stem, look):
+        seen.append(stem)
+        found.extend(f"{stem}: {fault}" for fault in faults(figure, look))
+        assert figure.get_figheight() <= look.height + 0.2
+        return []
+
+    monkeypatch.setattr("harness.drawing.save.save_figure", look_at)
+    facts = read_provenance(RESULTS / name)
+    module = next(module for key, module in REDRAW.items() if key in facts)
+    figure = {**configured("run", "out=unused", f"figure={preset}").figure, "formats": ["png"]}
+    importlib.import_module(module).redraw(RESULTS / name, figure, tmp_path)
+    assert seen
+    assert found == []
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_ranks_and_seeds_have_no_such_fault_either(preset):
+    look, generator = look_of(preset), np.random.default_rng(0)
+    algorithms = [f"algorithm {place} of a longer name" for place in range(5)]
+    scores = pd.DataFrame(generator.normal(size=(12, 5)), columns=algorithms)
+    with figure_style(look):
+        ranks, _ = critical_difference_figure(rank_tables(scores).ranks, look)
+    seeds, _ = seeds_figure(tidy_scores(scores), algorithms[0], look=look)
+    assert faults(ranks, look) == faults(seeds, look) == []
 
 
 def test_what_a_referee_would_see_is_seen():
@@ -187,6 +232,14 @@ def test_every_format_is_the_same_twice(tmp_path):
         assert b"<dc:date>" not in first
 
 
+def test_a_font_that_is_not_installed_is_refused_and_one_that_is_is_used(tmp_path):
+    with pytest.raises(UserError, match="'DejaVu Srif' is not installed; did you mean DejaVu Serif"):
+        Look(font="DejaVu Srif")
+    look = Look(font="DejaVu Serif", formats=["svg"])
+    draw(tmp_path, {"one": lambda look: (grid().pages(look), "x.")}, look)
+    assert "DejaVu Serif" in (tmp_path / "one.svg").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("change", "words"), [({"usetex": True}, "LaTeX"), ({"formats": ["pgf"]}, "XeLaTeX")]
 )
@@ -210,7 +263,9 @@ def test_latex_sets_the_text(tmp_path):
 
 def test_a_test_looks_the_same_everywhere_and_like_no_other():
     assert style_of("wald_f1") == style_of("wald_error") == style_of("wald_recall")
-    assert {name for name in TESTS if style_of(name) is style_of(name, 1)} == set(TESTS)  # a style of its own
+    known = {id(style) for style in STYLES.values()}
+    assert [name for name in TESTS if id(style_of(name)) not in known] == []
+    assert style_of("mine") == style_of("mine") != style_of("yours")
     shown = [style[:4] for style in STYLES.values()]
     assert len(shown) == len(set(shown))
     assert len({numbered_style(place) for place in range(30)}) == 30

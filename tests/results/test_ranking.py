@@ -208,7 +208,7 @@ def test_the_report_of_a_run_of_nulls_alone(tmp_path):
         "## Size and power at N = 1000",
     ):  # fmt: skip
         assert part in text, part
-    assert "By rule" not in text
+    assert "mean sizes" not in text
     names = {path.name for path in (out / "tables").iterdir()}
     assert {"ranking.csv", "ranking.md", "ranking.tex"} <= names
     assert "truth_rules.csv" not in names
@@ -223,7 +223,7 @@ def test_a_run_of_rules_and_nulls_has_both_kinds_of_findings(tmp_path):
     findings = main_findings(Results(out))
     assert findings[0].startswith("ΔF1: ")
     assert all(len(text.split()) <= 25 for text in findings)
-    starts = ["ΔF1: ", "By rule R3", "Power, ", "From balanced"]
+    starts = ["ΔF1: ", "Rule R3", "Power, ", "From balanced"]
     first = [next(i for i, text in enumerate(findings) if text.startswith(start)) for start in starts]
     assert first == sorted(first)
     assert "the median size falls for 0, the worst rises for 0 of 8" in findings[-2]

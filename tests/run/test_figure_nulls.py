@@ -107,14 +107,25 @@ def test_size_and_power_are_drawn_from_the_rows(table, truth, kind):
 def test_calibration_shows_every_level(table):
     plain = rates.of_measure(table[table["balance"] != "reweighted"], "error")
     exact = papers.select(plain, truth="exact_null")
-    (page,), caption = drawn(partial(rates.calibration_figure, exact, rates.panels_of(exact)))
-    axes = page.axes[0]
+    pages, caption = drawn(partial(rates.calibration_figure, exact, rates.panels_of(exact)))
+    axes = pages[0].axes[0]
+    n_panels = sum(bool(gids(one, "nominal")) for page in pages for one in page.axes)
+    assert n_panels == 4 * len(rates.families(exact))
     assert axes.get_xscale() == axes.get_yscale() == "log"
     line = by_gid(axes, "line:mcnemar")
     np.testing.assert_allclose(line.get_xdata(), fake_nulls.LEVELS, rtol=0.1)  # moved a little to the side
     np.testing.assert_allclose(line.get_ydata(), 0.7 * np.array(fake_nulls.LEVELS))
     assert len(by_gid(axes, "line:bootstrap_error").get_xdata()) == 5  # .01 and above
     assert "At 0.05 it runs from 0.10 to 1.10 times the level" in caption
+
+
+def test_calibration_is_shown_near_1000_and_near_3000():
+    few = fake_nulls.size_power(sizes=[100, 1000, 3000], balances=("natural",), prevalences=())
+    exact = papers.select(rates.of_measure(few, "f1"), truth="exact_null")
+    pages, _ = drawn(partial(rates.calibration_figure, exact, rates.panels_of(exact)))
+    headings = {text.get_text() for page in pages for text in page.texts}
+    assert {f"{rates.PAPERS}, N = {n}" for n in (1000, 3000)} <= headings
+    assert f"{rates.PAPERS}, N = 100" not in headings
 
 
 def test_the_path_starts_at_the_size(table):
@@ -225,7 +236,7 @@ def test_sizes_over_categories_are_the_tables(folder, table, shown):
     bounds = [segment[:, 1].tolist() for segment in by_gid(axes, "bound:wald_f1").get_segments()]
     np.testing.assert_allclose(bounds, rows[["worst_low", "worst"]])
     assert axes.get_ylim()[1] > rows["worst"].max()
-    assert "10000 sets a category" in caption
+    assert "10,000 sets a category" in caption
 
 
 def test_rows_share_a_scale_and_all_sizes_of_sets_are_labelled(shown):
@@ -237,8 +248,8 @@ def test_rows_share_a_scale_and_all_sizes_of_sets_are_labelled(shown):
 
 def test_bars_hold_the_live_categories(shown):
     pages, _ = shown["figure_size_by_category_f1"]
-    strips = [axes for axes in pages[-1].axes if gids(axes, "live")]
-    live = [[segment[1, 1] for segment in by_gid(axes, "live").get_segments()] for axes in strips]
+    strips = [axes for axes in pages[-1].axes if gids(axes, "n_live:f1")]
+    live = [[segment[1, 1] for segment in by_gid(axes, "n_live:f1").get_segments()] for axes in strips]
     assert live == [[20, 20], [17, 17], [20, 20], [17, 17]]
     assert [by_gid(axes, "tallest").get_text() for axes in strips] == ["tallest: 20"] * 4
 
@@ -333,3 +344,7 @@ def test_liberal_categories_are_drawn_by_their_verdict(folder, shown):
             np.testing.assert_allclose(line.get_ydata(), some["rate"])
             assert line.get_ydata().max() < line.axes.get_ylim()[1]
     assert "The liberal points (10 to 90 % of them) have" in caption
+    for axes in page.axes[-3:]:
+        labels = [label.get_text() for label in axes.get_xticklabels()]
+        assert len(labels) > 2
+        assert all(len(label.strip("0").lstrip(".")) <= 2 for label in labels)  # round numbers

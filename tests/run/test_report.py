@@ -41,8 +41,8 @@ def conclusion(table, words):
 def test_the_first_finding_counts_the_sizes(rate, counts):
     first, _, highest, lowest, *_ = findings(narrow(rate))
     assert first == (
-        "By rule R3 sampling interval at N = 1000, {} of 16 mean sizes lie within .8 to 1.2 alpha, {} above, "
-        "{} below.".format(*counts)
+        "Rule R3 sampling interval, N = 1000: of 16 mean sizes {} lie within .8 to 1.2 alpha, {} above, "
+        "{} below, 0 undecided.".format(*counts)
     )
     for line, word in ((highest, "Highest"), (lowest, "Lowest")):
         assert line.startswith(f"{word} mean: .{1000 * rate:03.0f} [.{1000 * rate - 1:03.0f}, ")
@@ -77,7 +77,23 @@ def test_the_power_finding_follows_the_data():
     told = " ".join(findings(table))
     assert "Power, dissimilar pair linear SVM vs MLP, natural, N = 1000: .600" in told
     assert "Power, close pair linear SVM vs RBF SVM, natural, N = 1000: .200" in told
-    assert "power falls for 4 of 4 tests and rises for 0" in told
+    assert "From linear SVM vs MLP to linear SVM vs RBF SVM power falls for 4 of 4 tests" in told
+    close = (table["kind"] == "power") & (table["pair"] == "linear_svm-rbf_svm")
+    table.loc[close & (table["n_documents"] == 1000), "n_categories"] = 2  # told at another N: not compared
+    told = " ".join(findings(table))
+    assert "close pair linear SVM vs RBF SVM, natural, N = 6000: .200" in told
+    assert "power falls" not in told
+
+
+def test_under_the_joint_null_alone_the_words_are_on_categories():
+    counts = {"n_liberal_holm": 0, "n_live": 40, "n_liberal": 0, "n_holds": 40, "n_conservative": 0}
+    counts |= {"n_undecided": 0, "worst": 0.06, "worst_again": 0.05, "median": 0.05}
+    table = narrow(0.2, truths=["joint_null"]).assign(**counts, worst_category="C31")
+    first = findings(table)[0]
+    assert first == (
+        "Joint null, N = 1000: of 16 (test, panel) 16 hold by category, 0 are liberal, 0 conservative, "
+        "0 undecided."
+    )
 
 
 def test_the_balance_finding_follows_the_data():
@@ -89,7 +105,7 @@ def test_the_balance_finding_follows_the_data():
 def test_sizes_are_told_under_the_exact_null_first_where_it_was_run():
     told = findings(fake_run.table(**(SMALL | {"truths": ["sampling_interval", "exact_null"]})))
     assert told[0] == "ΔF1: cannot tell by category (no size_by_category.csv has sizes of this test)."
-    assert any(line.startswith("By rule R3") for line in told)
+    assert any(line.startswith("Rule R3") for line in told)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +194,7 @@ def test_the_summary_leads_with_the_findings_holds_every_part_and_is_the_same_tw
     text = (out / "summary.md").read_text()
     assert text.index("## Main findings") < text.index("## What was run")
     for part in (
-        "1. By rule R3", "above .05", "GMIL, E_61", "fewer folds for lack of positives: 1.", "is not a size",
+        "1. Rule R3", "above .05", "GMIL, E_61", "fewer folds for lack of positives: 1.", "is not a size",
         "floor near one half", "relatively reliable", "(footnote)", "R3 sampling interval",
         "harness figures from=", "A minus B", "harness run experiment=nips2005 corpus=synthetic",
         "over-sampled", "categories qualify", "of them dead",

@@ -545,7 +545,7 @@ def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys, unpa
     printed = [line for line in capsys.readouterr().out.splitlines() if line]
     findings = printed[printed.index(told) :]
     summary = (out / "summary.md").read_text()
-    assert findings[1].startswith("No difference is shown between a and b")
+    assert findings[1].startswith("No difference is shown: error of a minus that of b")
     assert "mcnemar_midp" in findings[1] + findings[2]
     assert summary.splitlines()[4] == f"- {told}."
     assert "accuracy is 1 - error" in summary

@@ -10,7 +10,7 @@ import numpy as np
 from harness import measures
 from harness.drawing.grid import Cell, Grid, Row, Space
 from harness.drawing.layout import Axis
-from harness.drawing.marks import aside, bar_width, frame_counts, top_of
+from harness.drawing.marks import aside, bar_width, count_categories, count_handles, top_of
 from harness.drawing.style import GREY, Look, level_handles, patch, style_of
 from harness.evaluation.rates import verdict
 from harness.results.names import (
@@ -93,6 +93,7 @@ def size_figure(rows: DataFrame, table: DataFrame, look: Look, *, x_axis: str) -
     alpha, truth, measure = rows["alpha"].iloc[0], rows["truth"].iloc[0], str(rows["measure"].iloc[0])
     means = select(table, measure=measure, kind="size", alpha=alpha, truth=truth)
     rows = rows.merge(means[[*POINT, "rate"]].rename(columns={"rate": "mean"}), how="left", on=POINT)
+    rows = rows.assign(n_dead=rows["n_categories"] - rows["n_live"])
     drawn = rows.loc[rows["median"].notna(), "test"].unique()
     tests = [line.name for _, lines in families(rows) for line in lines if line.name in drawn]
     panels = panels_of(rows)
@@ -106,8 +107,9 @@ def size_figure(rows: DataFrame, table: DataFrame, look: Look, *, x_axis: str) -
         n_sets=rows.loc[rows["test"].isin(tests), "n_sets"], left_out=left_out,
     )  # fmt: skip
     grid = Grid(
-        rows, Study(rows, "", x_axis).sizes(), made, "size", draw_spread, _size_handles(alpha), draw_live,
-        shape=0.5, empty="no live category", caption=caption,
+        rows, Study(rows, "", x_axis).sizes(), made, "size", draw_spread,
+        [*_size_handles(alpha), *count_handles(rows)], count_categories, shape=0.5, empty="no live category",
+        caption=caption,
     )  # fmt: skip
     return grid.pages(look), caption
 
@@ -141,15 +143,6 @@ def draw_spread(axes: Any, points: DataFrame, row: Row, space: Space) -> None:
     axes.plot(n, values["worst_again"], color=color, **AGAIN, zorder=3, gid=f"again:{name}", transform=right)
 
 
-def draw_live(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
-    """Draw a bar for each N: the live categories within all that have a null."""
-    found = rows.groupby("n_documents")[["n_live", "n_categories"]].max()
-    thick = bar_width(found.index, space)
-    for counts, color, gid in ((found["n_categories"], "0.8", "all"), (found["n_live"], "0.25", "live")):
-        axes.vlines(found.index, 0, counts, color=color, linewidth=thick, gid=gid)
-    frame_counts(axes, max(int(found["n_categories"].max()), 1))
-
-
 def _size_handles(alpha: float) -> list[Any]:
     from matplotlib.lines import Line2D
 
@@ -159,8 +152,7 @@ def _size_handles(alpha: float) -> list[Any]:
     return [
         line("median category", marker="o"), patch("10 to 90 % of live categories", GREY, alpha=0.2),
         line("mean over all", **MEAN), line("worst category", **WORST),
-        line("worst, measured again", **AGAIN), *level_handles(alpha), patch("live categories", "0.25"),
-        patch("dead categories", "0.8"),
+        line("worst, measured again", **AGAIN), *level_handles(alpha),
     ]  # fmt: skip
 
 
@@ -195,10 +187,11 @@ def liberal_figure(points: DataFrame, look: Look) -> tuple[list[Any], str]:
     tests = shown_tests(points)
     points = points[points["test"].isin(tests)].reset_index(drop=True)
     alpha = float(points["alpha"].iloc[0])
-    ends = [points["expected"].min(), points["expected"].max()]
-    quarters = [0, 0.25, 0.5, 0.75, 1]
-    axes = [Axis("expected", PROPERTIES["expected"], ends)]
-    axes += [Axis(name, PROPERTIES[name], quarters, "linear") for name in ("positive", "f1")]
+    low, high = points["expected"].min() / 1.15, points["expected"].max() * 1.15
+    axes = [Axis("expected", PROPERTIES["expected"], ends=(low, high))]
+    axes += [
+        Axis(name, PROPERTIES[name], scale="linear", ends=(-0.03, 1.03)) for name in ("positive", "f1")
+    ]
     made = []
     for test in tests:
         part = points[points["test"] == test]

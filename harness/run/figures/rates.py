@@ -19,9 +19,10 @@ from harness.drawing.style import (
     numbered_style,
     patch,
     style_of,
+    tolerance_handle,
 )
 from harness.results import captions, names
-from harness.results.names import REWEIGHTED, Curve, Panel, select
+from harness.results.names import FEW_CATEGORIES, REWEIGHTED, Curve, Panel, select
 from harness.results.truth_scores import truth_name
 from harness.writing.prose import paragraph
 
@@ -102,14 +103,8 @@ def panels_of(table: DataFrame) -> list[Panel]:
 def lines_of(some: Sequence[Curve]) -> list[Line]:
     """Return curves with the style that their test has everywhere."""
     return [
-        Line(
-            curve.test,
-            curve.label,
-            style_of(curve.test, place),
-            {"test": curve.test},
-            not curve.companion,
-        )
-        for place, curve in enumerate(some)
+        Line(curve.test, curve.label, style_of(curve.test), {"test": curve.test}, not curve.companion)
+        for curve in some
     ]
 
 
@@ -154,19 +149,20 @@ def rate_row(
     rows: DataFrame, cells: Sequence[Cell], lines: Sequence[Line], kind: str, alpha: float, title: str = ""
 ) -> Row:
     """Return a row of rates with an axis as high as its curves need; sizes stand over the level."""
-    import pandas as pd
-
-    drawn = pd.concat([matching(rows, line.where) for line in lines])
-    if kind == "power":
-        return Row(cells, lines, top_of(drawn, 0.2), title)
-    return Row(cells, lines, top_of(drawn, 1.6 * alpha), title, level=alpha)
+    tops = [0.2 if kind == "power" else 1.6 * alpha]
+    for line in lines:
+        points = matching(rows, line.where)
+        tops.append(top_of(points, 0.0))
+        if line.band:
+            tops.append(top_of(points[points["n_categories"] >= FEW_CATEGORIES], 0.0, ["category_high"]))
+    return Row(cells, lines, max(tops), title, level=alpha if kind == "size" else None)
 
 
 def rate_handles(rows: DataFrame, kind: str, alpha: float) -> list[Any]:
     """Return what stands in a legend beside the tests."""
     band = patch("band over categories", "0.45", alpha=0.25)
     level = level_handles(alpha) if kind == "size" else []
-    return [*level, band, *count_handles(list(rows["measure"].unique()))]
+    return [*level, band, *count_handles(rows)]
 
 
 def panel_figure(
@@ -226,9 +222,13 @@ def _caption(name: str, study: Study, kind: str, alpha: float, rows: DataFrame, 
 
 
 def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pages:
-    """Return the actual rate against the nominal level under ``exact_null`` near N = 1000, on log axes."""
-    n_documents = names.reference_size(table)
-    rows = select(table, kind="size", n_documents=n_documents)
+    """Return the actual rate against the nominal level under ``exact_null``, on log axes.
+
+    A row for each family of tests at the N nearest to 1000 and to 3000.
+    """
+    sizes = sorted({names.reference_size(table), names.reference_size(table, 3000)})
+    rows = select(table, kind="size")
+    rows = rows[rows["n_documents"].isin(sizes)]
     rows = rows.assign(rate=rows["rate"].where(rows["rate"] > 0))
     levels = _values(rows["alpha"])
     ends = np.array([levels[0] / 1.15, levels[-1] * 1.15])
@@ -239,25 +239,27 @@ def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pag
         axes.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="nominal")
         draw_curves(axes, part, row, space)
 
-    made = [
-        Row([Cell(panel.title, where(panel)) for panel in panels], _without_bands(lines),
-            min(1.0, levels[-1] * 2), heading, levels[0] / 3)
-        for heading, lines in families(rows)
-    ]  # fmt: skip
+    made = _by_size(rows, panels, min(1.0, levels[-1] * 2), levels[0] / 3)
     caption = paragraph(
-        ROOM, "calibration", n_documents=n_documents, rows=rows[rows["rate"].notna()],
-        reading=captions.truth_sentences("exact_null"), alpha=names.primary_alpha(rows),
+        ROOM, "calibration", rows=rows[rows["rate"].notna()], alpha=names.primary_alpha(rows),
+        reading=captions.truth_sentences("exact_null"),
     )  # fmt: skip
-    line = level_handles(0.05)[1:]
+    axis, handles = Axis("alpha", "nominal level", levels), [tolerance_handle()]
     grid = Grid(
-        rows, Axis("alpha", "nominal level", levels), made, "actual rate", draw, line, y_log=True,
-        empty="no rate above 0", caption=caption,
-    )  # fmt: skip
+        rows, axis, made, "actual rate", draw, handles, y_log=True, empty="no rate above 0", caption=caption
+    )
     return grid.pages(look), caption
 
 
-def _without_bands(lines: Sequence[Line]) -> list[Line]:
-    return [line._replace(band=False) for line in lines]
+def _by_size(rows: DataFrame, panels: list[Panel], top: float, bottom: float = 0.0) -> list[Row]:
+    """Return a row for each N and family of tests, without bands."""
+    made = []
+    for n_documents in _values(rows["n_documents"]):
+        cells = [Cell(panel.title, where(panel) | {"n_documents": n_documents}) for panel in panels]
+        for heading, lines in families(rows[rows["n_documents"] == n_documents]):
+            bare = [line._replace(band=False) for line in lines]
+            made.append(Row(cells, bare, top, f"{heading}, N = {n_documents:g}", bottom))
+    return made
 
 
 def path_figure(path: DataFrame, panels: list[Panel], look: Look) -> Pages:
@@ -276,17 +278,9 @@ def path_figure(path: DataFrame, panels: list[Panel], look: Look) -> Pages:
         axes.plot(h, ideal, color="0.75", linewidth=2.2, zorder=0, gid="ideal")
         draw_curves(axes, part, row, space)
 
-    made = []
-    for n_documents in _values(rows["n_documents"]):
-        part = rows[rows["n_documents"] == n_documents]
-        cells = [Cell(panel.title, where(panel) | {"n_documents": n_documents}) for panel in panels]
-        made += [
-            Row(cells, _without_bands(lines), 1.0, f"{heading}, N = {n_documents:g}")
-            for heading, lines in families(part)
-        ]
+    made = _by_size(rows, panels, 1.0)
     caption = paragraph(ROOM, "path", alpha=alpha, far=rows[rows["h"] == max(axis.values)])
-    counts = count_handles(list(rows["measure"].unique()))[:-1]
-    handles = [patch("z test with known variance", "0.75"), *counts]
+    handles = [patch("z test with known variance", "0.75"), *count_handles(rows, dead=False)]
     grid = Grid(rows, axis, made, "power", draw, handles, count_categories, caption=caption)
     return grid.pages(look), caption
 

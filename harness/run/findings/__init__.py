@@ -34,11 +34,10 @@ def size_findings(results: Results) -> list[str]:
     """Return how many mean sizes near N = 1000 lie about the level, the highest and the lowest."""
     points = judge(results.table, "size", results.truth)
     told = [point for point in points if point.told]
-    said = [point.word for point in told]
     return paragraphs(
         "run", "size_finding", n_documents=names.reference_size(results.table), truth=results.truth,
-        rule=truth_name(results.truth), told=told, n_within=said.count("holds"),
-        n_above=said.count("liberal"), n_below=said.count("conservative"),
+        rule=truth_name(results.truth), told=told, words=[point.word for point in told],
+        by_category=any(point.by_category for point in told),
         n_dead=sum(2 * point.point["n_dead"] > point.n_categories for point in told),
     )  # fmt: skip
 
@@ -53,12 +52,12 @@ def power_findings(results: Results, pairs: list[Closeness]) -> list[str]:
             told = [point for point in points if point.told]
             if told:
                 break
-        name = f"{word} {names.pair_name(panel.pair)}, {panel.balance}"
+        name = names.pair_name(panel.pair)
         most = max((point.n_categories for point in points), default=0)
-        found.append({"name": name, "told": told, "most": most})
+        found.append({"word": word, "name": name, "balance": panel.balance, "told": told, "most": most})
         groups += [told] if told else []
     directions = []
-    if len(groups) > 1:
+    if len(groups) > 1 and groups[0][0].n_documents == groups[1][0].n_documents:
         second = {point.curve.test: point for point in groups[1]}
         both = [(point, second.get(point.curve.test)) for point in groups[0]]
         directions = [point.compare(other) for point, other in both if other]
