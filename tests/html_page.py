@@ -1,5 +1,6 @@
 """A parsed ``report.html``, and what must hold of every one of them."""
 
+import html
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -58,6 +59,10 @@ def check_page(folder, limit=5_000_000):
         assert wanted in headings
     assert "Warnings" in headings or "Notes" in headings
     assert len({entry["attributes"]["id"] for entry in page.all("h2")}) == len(headings)
+    findings = re.search(r'class="findings"(.*?)</section>', data.decode(), re.DOTALL)
+    lines = [html.unescape(line) for line in re.findall(r"<li>(.*?)</li>", findings[1], re.DOTALL)]
+    assert lines
+    assert "\n".join(line for line in lines if len(line.split()) > 25) == ""
     images = page.all("img")
     for image in images:
         assert image["attributes"]["src"].startswith("data:image/png;base64,")

@@ -52,7 +52,7 @@ VERDICTS: tuple[tuple[Callable[[float, float], bool], str], ...] = (
     (lambda low, high: high < 0.1, "hardly any seed shows a difference"),
     (lambda low, high: low > 0.5, "most seeds show a difference, not all"),
     (lambda low, high: high < 0.5, "most seeds show none, not all"),
-    (lambda low, high: high - low > 0.4, "too few seeds to tell how much the verdict hangs on them"),
+    (lambda low, high: high - low > 0.4, "too few seeds to tell"),
     (lambda low, high: True, "the verdict hangs on the seed"),
 )
 

@@ -120,7 +120,7 @@ def setting_findings(level: DataFrame) -> list[str]:
 
 
 def _verdict_lines(name: str, own: DataFrame) -> list[str]:
-    """Return which tests have a verdict at some number of examples, the gravest first."""
+    """Return which tests have a verdict somewhere, the gravest first; more than six are counted."""
     told: dict[str, list[str]] = {word: [] for word in GRAVEST}
     for test, points in own.groupby("test", sort=False):
         word = next(word for word in GRAVEST if word in set(points["verdict"]))
@@ -128,7 +128,12 @@ def _verdict_lines(name: str, own: DataFrame) -> list[str]:
     where = f"{name}, level {main_alpha(own):g}"
     somewhere = " somewhere" if own["n_examples"].nunique() > 1 else ""
     heads = {word: word if word == "holds" else word + somewhere for word in GRAVEST}
-    return [f"{where}: {heads[word]}: {', '.join(some)}." for word, some in told.items() if some]
+    n_tests = sum(len(some) for some in told.values())
+    names = {
+        word: "; ".join(some) if len(some) <= 6 else f"{len(some)} of {n_tests} tests"
+        for word, some in told.items()
+    }
+    return [f"{where}: {heads[word]}: {some}." for word, some in names.items() if some]
 
 
 def degenerate_finding(level: DataFrame) -> str:

@@ -281,9 +281,11 @@ def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
 
 
 def _shares(table: DataFrame) -> str:
+    """Return the three largest shares of the variance; the table has all."""
     if table["share"].isna().all():
         return "all scores are the same"
-    pairs = zip(table["source"], table["share"], strict=True)
+    largest = table.sort_values("share", ascending=False, kind="stable").head(3)
+    pairs = zip(largest["source"], largest["share"], strict=True)
     shares = ", ".join(f"{source} {100 * share:.0f} %" for source, share in pairs)
     return f"of the variance on the hold-out {shares}"
 
@@ -293,7 +295,7 @@ def _idle(part: DataFrame, estimator: Any) -> str:
     if part.groupby(["split", "hyperparameters"])["score"].nunique().max() > 1:
         return ""
     if not open_random_states(estimator):
-        return "; it has no random_state to set, so that the initialisation changes nothing"
+        return "; it has no random_state to set"
     return "; its scores did not change with the random_state"
 
 

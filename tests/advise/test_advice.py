@@ -479,16 +479,17 @@ def found_at(n_other, keeps, size, powers, measure="error", **changes):
 def test_findings_hold_what_a_reason_answers_and_nothing_that_it_does_not_say():
     sizes = pd.DataFrame({
         "test": ["a", "b"], "size": [0.055, 0.02], "range_low": [0.045, 0.01], "range_high": [0.06, 0.03],
-        "low": [0.04, 0.01], "high": [0.063, 0.03], "verdict": ["undecided", "conservative"],
+        "low": [0.041, 0.01], "high": [0.063, 0.03], "verdict": ["undecided", "conservative"],
     })  # fmt: skip
     power = pd.DataFrame({"test": ["a", "b"], "power": [0.6, 0.3]})
     chosen = recommend(sizes, power, ["a", "b"], 0.05)
     assert chosen.test == "a"
     assert not chosen.keeps_level  # though b surely does
     answers = [line for line in chosen.reason.split(". ") if line.startswith(ANSWERS)]
-    assert answers == ["Use a: its size is 0.055 [0.040, 0.063] here, so it may reject too often (undecided)"]
+    assert answers == ["Use a: its size is 0.055 [0.041, 0.063] here, so it may reject too often (undecided)"]
     both = sizes.assign(low=0.07, size=0.08, range_high=0.09, high=[0.1, 0.09], verdict="liberal")
-    answers = [x for x in recommend(both, power, ["a", "b"], 0.05).reason.split(". ") if x.startswith(ANSWERS)]
+    reason = recommend(both, power, ["a", "b"], 0.05).reason
+    answers = [line for line in reason.split(". ") if line.startswith(ANSWERS)]
     assert len(answers) == 2
     assert answers[1].startswith("Every test rejects too often here")
 

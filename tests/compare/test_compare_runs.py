@@ -168,7 +168,7 @@ def test_what_the_summary_of_several_data_sets_says(runs):
         "120 samples to train and 30 to test on (iris)",
         "baseline naive_bayes.",
         "wine: naive_bayes: of the variance on the hold-out split 100 %",
-        "it has no random_state to set, so that the initialisation changes nothing",
+        "it has no random_state to set",
         "3 hold-outs, each with 2 random states; settings drawn for decision_tree: max_depth=",
     ):
         assert words in said
