@@ -170,7 +170,7 @@ def make(where: str, node: Any, *, convert: str = "none", **options: Any) -> Any
         raise UserError(f"{where}.{key}: it is missing; give it, as in {where}.{key}=...")
     try:
         plain = _tuples(OmegaConf.to_container(node, resolve=True, throw_on_missing=True))
-        return instantiate(plain, **options, _convert_=convert)
+        made = instantiate(plain, **options, _convert_=convert)
     except InstantiationException as error:
         cause = error.__cause__
         said = str(cause or error)
@@ -178,6 +178,9 @@ def make(where: str, node: Any, *, convert: str = "none", **options: Any) -> Any
             said = f"one of its values is of the wrong type ({said})"
         named = said.startswith(where.split(".")[0]) and not isinstance(cause, TypeError)
         raise UserError(said if named else f"{where}: {said}") from error
+    if isinstance(made, functools.partial):  # without Hydra's checks at every call
+        return functools.partial(made.func, *made.args, **made.keywords)
+    return made
 
 
 def _tuples(node: Any) -> Any:
@@ -197,8 +200,7 @@ def _build_test(name: str, node: Any, degenerate: str) -> "Test":
     parameters = inspect.signature(target).parameters
     given = _among({"measure": measure, "degenerate": degenerate}, parameters)
     options = {key: value for key, value in node.items() if key != "measure"}
-    made = make(f"test.{name}", OmegaConf.create(options | {"_partial_": True}), **given)
-    pvalue = functools.partial(made.func, **made.keywords)  # without Hydra's checks at every call
+    pvalue = make(f"test.{name}", OmegaConf.create(options | {"_partial_": True}), **given)
     unknown = sorted(set(pvalue.keywords) - set(parameters))
     if unknown:
         known = list(parameters)[1:]
@@ -216,7 +218,7 @@ def _build_test(name: str, node: Any, degenerate: str) -> "Test":
             pvalue=pvalue,
             random="rng" in parameters,
             stratified="stratified" in parameters,
-            **{key: _partial(getattr(module, function), made.keywords) for key, function in early.items()},
+            **{key: _partial(getattr(module, function), pvalue.keywords) for key, function in early.items()},
         )
     except ValueError as error:
         raise UserError(f"test.{name}: {error}") from error

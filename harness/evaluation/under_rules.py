@@ -165,6 +165,7 @@ def judge_truth(
     for s, n_documents in enumerate(sizes):
         generator = rng(seed, "truth", *names, n_documents)
         draws = draw(cells, n_documents, n_draws, generator, replacement=replacement)[None]
+        differences = [_remembering(question.difference, draws) for question in questions]
         for r, rule in enumerate(rules.values()):
             looks_at = inspect.signature(rule).parameters
             offered = {"draws": draws, "n_documents": n_documents}
@@ -177,10 +178,24 @@ def judge_truth(
                 known = at_size | {key: value for key, value in asked.items() if key in looks_at}
                 if "alpha" in looks_at:
                     for a, alpha in enumerate(alphas):
-                        holds[r, q, a, s] = rule(truth[None], question.difference, alpha=alpha, **known)[0]
+                        holds[r, q, a, s] = rule(truth[None], differences[q], alpha=alpha, **known)[0]
                 else:
-                    holds[r, q, :, s] = rule(truth[None], question.difference, **known)[0]
+                    holds[r, q, :, s] = rule(truth[None], differences[q], **known)[0]
     return {"holds": holds}
+
+
+def _remembering(difference: Callable[..., NDArray[Any]], draws: NDArray[Any]) -> Callable[..., NDArray[Any]]:
+    """Return a difference that is worked out once for draws that several rules and levels ask for."""
+    found: list[NDArray[Any]] = []
+
+    def remembered(cells: NDArray[Any]) -> NDArray[Any]:
+        if cells is not draws:
+            return difference(cells)
+        if not found:
+            found.append(difference(draws))
+        return found[0]
+
+    return remembered
 
 
 def fewest_to_reject(

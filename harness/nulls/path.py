@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 _LARGEST_FACTOR = 100.0
 _SCAN = 400
-_BISECTIONS = 60
+_REFINEMENTS = 5
 
 
 class NoAlternative(ValueError):
@@ -126,12 +126,12 @@ def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, *
         f"h = {h:g}, before a cell has changed by a factor of {_LARGEST_FACTOR:g}",
         NoAlternative,
     )
-    low, high = at[max(beyond[0] - 1, 0)], at[beyond[0]]
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        reached = sign * _signed(path(p0, p, middle), n_documents, measure, **costs) >= h
-        low, high = (low, middle) if reached else (middle, high)
-    return path(p0, p, high)
+    first = beyond[0]
+    for _ in range(_REFINEMENTS):  # each by a factor of _SCAN
+        at = np.linspace(at[max(first - 1, 0)], at[first], _SCAN + 1)
+        reached = sign * _signed(path(p0, p, at), n_documents, measure, **costs) >= h
+        first = reached.argmax() if reached.any() else _SCAN
+    return path(p0, p, at[first])
 
 
 def _signed(shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:

@@ -119,7 +119,8 @@ def reject(
         if measure in TWO_CELLS:
             return _beta_pvalues(sets, measure, prior)[:, None] <= levels
         shapes, sign = gamma_shapes(sets, measure, prior), sign_function(measure, options)
-        rejected, settled = settled_at_once(forecast(shapes, measure, options), levels, n_replicates, 2)
+        known = forecast(shapes, measure, options)
+        rejected, settled = settled_at_once(known, levels, n_replicates, 2, keys)
         for i in np.flatnonzero(~settled.all(axis=1)):
             drawn = settle(stages(shapes[i], sign, n_replicates, keys[i]), levels, n_replicates)
             rejected[i] = np.where(settled[i], rejected[i], drawn)

@@ -153,8 +153,9 @@ def forecast(groups: Ints, tails: list[int]) -> list[Forecast]:
             twice, positive = 2 * np.rint(cumulants[0]), cumulants[0] > 0
             low = np.where(positive, below + 1 - up_to(twice + 0.5), above + up_to(twice - 0.5))
             high = np.where(positive, below + 1 - up_to(twice - 0.5), above + up_to(twice + 0.5))
-        known = Forecast.around(low, high, factor, SLACK, usable)
-        known.low[~usable], known.high[~usable] = _exact_shares(groups[~usable], n_tails)
+        known = Forecast.around(low, high, factor, SLACK, usable, np.zeros_like(usable))
+        known.low[~usable], known.high[~usable] = exact = _exact_shares(groups[~usable], n_tails)
+        known.share[~usable], known.known[~usable] = exact[0], exact[0] == exact[1]
         made.append(known)
     return made
 

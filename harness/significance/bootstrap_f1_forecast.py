@@ -23,6 +23,12 @@ skewness (how far it was wrong: `tests/significance/test_bootstrap_early.py`).""
 FEW_MARGIN = (0.05, 4.0)
 """And with fewer discordant documents by 1 + .05 or, for the symmetric interval, by 4 mean*^2 more."""
 
+FOUND = 30
+"""With fewer discordant documents it is used where A or B find so many positives."""
+
+ROUGH_COUNT = 3
+"""With fewer documents the approximation tells nothing."""
+
 SLACK = 2e-4
 """And by this in addition, far in the tail."""
 
@@ -58,7 +64,7 @@ def few(cells: Ints) -> Bools:
     """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`."""
     discordant = cells[:, [1, 2, 5, 6]].sum(axis=1)
     some = (discordant > 0) & (discordant < LEAST_COUNT)
-    return np.asarray(some & (cells[:, :3].sum(axis=1) >= LEAST_COUNT))
+    return np.asarray(some & (cells[:, :3].sum(axis=1) >= FOUND))
 
 
 def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
@@ -68,7 +74,8 @@ def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Foreca
 
 def _bounds(cells: Ints, stratified: bool, tails: list[Tails]) -> list[Forecast]:
     least = least_pvalue(cells, stratified)
-    return [Forecast.around(tail, tail, factor, SLACK, usable, least) for tail, factor, usable in tails]
+    rough = np.minimum(cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1)) >= ROUGH_COUNT
+    return [Forecast.around(tail, tail, factor, SLACK, usable, rough, least) for tail, factor, usable in tails]
 
 
 def least_pvalue(cells: Ints, stratified: bool) -> Floats:

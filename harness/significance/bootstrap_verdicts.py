@@ -53,9 +53,11 @@ Verdicts = tuple[Bools, Bools]
 """Which verdicts are rejections and which are settled, both (n_sets, n_intervals, n_levels)."""
 
 
-def _settled(forecasts: list[Forecast], tails: list[int], levels: Floats, n_replicates: int) -> Verdicts:
+def _settled(
+    forecasts: list[Forecast], tails: list[int], levels: Floats, n_replicates: int, keys: Keys
+) -> Verdicts:
     found = [
-        settled_at_once(known, levels, n_replicates, n_tails)
+        settled_at_once(known, levels, n_replicates, n_tails, keys)
         for known, n_tails in zip(forecasts, tails, strict=True)
     ]
     rejected, settled = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
@@ -71,7 +73,7 @@ def error_verdicts(
     if n_replicates is None:
         rejected, settled = _settled_in_the_limit(forecasts, tails, levels)
     else:
-        rejected, settled = _settled(forecasts, tails, levels, n_replicates)
+        rejected, settled = _settled(forecasts, tails, levels, n_replicates, keys)
     for i, j in np.argwhere(~settled.all(axis=2)):
         pvalue = _error_pvalue(groups[i], n_replicates, tails[j], keys[i])
         rejected[i, j] = np.where(settled[i, j], rejected[i, j], pvalue <= levels)
@@ -95,10 +97,10 @@ def f1_verdicts(
     if n_replicates is None:
         return _f1_limits(sets, keys, levels, tails, stratified)
     forecasts = bootstrap_f1_forecast.forecast(sets, stratified, tails)
-    rejected, settled = _settled(forecasts, tails, levels, n_replicates)
+    rejected, settled = _settled(forecasts, tails, levels, n_replicates, keys)
     few = np.flatnonzero(~settled.all(axis=(1, 2)) & bootstrap_f1_forecast.few(sets))
     of_few = bootstrap_f1_forecast.few_forecast(sets[few], stratified, tails)
-    rejected_few, settled_few = _settled(of_few, tails, levels, n_replicates)
+    rejected_few, settled_few = _settled(of_few, tails, levels, n_replicates, keys[few])
     rejected[few] = np.where(settled[few], rejected[few], rejected_few)
     settled[few] |= settled_few
     for known, better in zip(forecasts, of_few, strict=True):

@@ -37,6 +37,9 @@ MARGIN = (0.03, 6.0, 1.0)
 """They may be wrong by a factor 1 + .03 + 6 / n^1.5 + g^2, n the smaller of the two sums above and g the
 skewness (how far they were wrong: `tests/significance/test_bayes.py`)."""
 
+ROUGH_SHAPE = 3
+"""With smaller shapes they tell nothing; nor, for the precision, where they are not used."""
+
 SLACK = 2e-4
 """And by this in addition, far in the tail."""
 
@@ -149,7 +152,8 @@ def forecast(shapes: Floats, measure: str, costs: Mapping[str, float]) -> Foreca
     tail = np.minimum(tail, 1 - tail)
     fewest = _fewest(shapes, measure)
     usable = (fewest >= LEAST_SHAPE) & (np.abs(skewness) <= LARGEST_SKEWNESS)
-    return Forecast.around(tail, tail, error_factor(MARGIN, fewest, skewness), SLACK, usable)
+    rough = (fewest >= ROUGH_SHAPE) & (measure != "precision")
+    return Forecast.around(tail, tail, error_factor(MARGIN, fewest, skewness), SLACK, usable, rough)
 
 
 def _fewest(shapes: Floats, measure: str) -> Floats:

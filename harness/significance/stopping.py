@@ -1,18 +1,21 @@
-"""When the verdict of a test with replicates is known before all of them are drawn.
+"""When the verdict of a test with replicates is known before they are drawn, or before all of them are.
 
-Three ways, each with a bound on the probability that all replicates would have said otherwise: bounds
-from the counts alone, an approximation of the p-value from moments where the counts are large (both in
-a `Forecast`), and, for the rest, predictions from the replicates drawn so far.
+Where the share of hits among all possible replicates is known well, it is a matter of one draw how many
+of B replicates are hits: their number is binomial. Where it is known to lie within bounds (from the
+counts alone, or from moments with a margin), verdicts far from the level are settled by them. For the rest
+replicates are drawn, and predictions from those so far bound what all would say.
 """
 
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import bdtr, bdtrc, betainccinv, betaincinv, gammainc, gammaincc, ndtr
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, bdtrc, betainc, betainccinv, betaincinv, gammainc, gammaincc, ndtr, ndtri
 
 from harness.measures import Bools, Floats
+
+Keys = NDArray[np.uint64]
 
 TURNED = 1e-4
 """Bound on the probability that the replicates not drawn turn a verdict, or take a count past a bound."""
@@ -20,6 +23,17 @@ TURNED = 1e-4
 MEAN_NOISE = 0.6
 """What part of the replicates counts in the symmetric test, whose threshold moves with their mean: the
 variance at alpha = .1 is larger by 1 + 4 phi(1.645)^2 / (.1 x .9) = 1.47, by less at smaller alpha."""
+
+WELL_KNOWN = 1.08
+"""A share that may be wrong by at most this factor is taken for known: it is wrong by .2 % on average then, by
+half a per cent as a rule (`tests/significance/test_known_shares.py`), far less than what B replicates tell."""
+
+KNOWN_LEVELS = (0.005, 0.5)
+"""Levels between these: far in the tail a share is known less well, and beyond one half both tails matter."""
+
+ROUGH, LEAST_ROUGH = 2.0, 0.2
+"""Where the counts are too small for the moments, a share of at least .2 by them is not less than half of that:
+enough to accept (`tests/significance/test_known_shares.py`)."""
 
 
 @lru_cache(maxsize=100_000)
@@ -66,6 +80,9 @@ class Forecast(NamedTuple):
     low: Floats
     high: Floats
     """Bounds from the moments, with their margin; 0 and 1 where the counts are too small for them."""
+    share: Floats
+    known: Bools
+    """The share itself, and where it is known so well that hits may be drawn from it."""
 
     @classmethod
     def around(
@@ -75,12 +92,16 @@ class Forecast(NamedTuple):
         factor: Floats,
         slack: float,
         usable: Bools,
+        rough: Bools,
         least: Floats | None = None,
     ) -> "Forecast":
-        """Return bounds that are wider by a factor and a slack, where they are usable at all."""
-        low, high = np.clip(low / factor - slack, 0, 1), np.clip(high * factor + slack, 0, 1)
+        """Return bounds that are wider by a factor and a slack, where they are usable at all, or roughly."""
+        known = usable & (factor <= WELL_KNOWN) & (low == high)
+        lowest, highest = np.clip(low / factor - slack, 0, 1), np.clip(high * factor + slack, 0, 1)
         least = np.zeros(len(low)) if least is None else least
-        return cls(least, np.where(usable, low, 0.0), np.where(usable, high, 1.0))
+        half = np.where(rough & (low >= LEAST_ROUGH), low / ROUGH, 0.0)
+        bounds = np.where(usable, lowest, half), np.where(usable, highest, 1.0)
+        return cls(least, *bounds, np.clip(low, 0, 1), known)
 
 
 def error_factor(margin: tuple[float, float, float], n: Floats, skewness: Floats) -> Floats:
@@ -133,10 +154,13 @@ def rejects(limit: ArrayLike, n_replicates: int, most: ArrayLike) -> Bools:
     return np.asarray(bdtrc(np.floor(limit), n_replicates, most) <= TURNED)
 
 
-def settled_at_once(known: Forecast, levels: Floats, n_replicates: int, tails: int) -> tuple[Bools, Bools]:
+def settled_at_once(
+    known: Forecast, levels: Floats, n_replicates: int, tails: int, keys: Keys
+) -> tuple[Bools, Bools]:
     """Return which verdicts are rejections, and which are settled, both (n_sets, n_levels).
 
-    `tails` is 1 for the symmetric interval, 2 for the equal-tailed one.
+    `tails` is 1 for the symmetric interval, 2 for the equal-tailed one. `keys`, (n_sets, n_words), are the
+    sets' own random words: the same word draws the hits of a set at every level and for every interval.
     """
     limits = [largest_rejecting(alpha, n_replicates, tails) for alpha in levels.tolist()]
     at = np.array(limits, dtype=float)
@@ -146,7 +170,26 @@ def settled_at_once(known: Forecast, levels: Floats, n_replicates: int, tails: i
     accepted = accepts(reachable, n_replicates, known.least[:, None]) | (at < 0)
     accepted |= accepts(bar, weighed, known.low[:, None])
     rejected = rejects(bar, weighed, known.high[:, None]) & ~accepted
-    return rejected, accepted | rejected
+    by_share = known.known[:, None] & (levels >= KNOWN_LEVELS[0]) & (levels <= KNOWN_LEVELS[1])
+    few = _share_of_few_hits(known.share[:, None], levels, reachable, n_replicates, tails) * (at >= 0)
+    drawn = (keys[:, 0] >> np.uint64(11)) * 2.0**-53
+    return np.where(by_share, drawn[:, None] < few, rejected), by_share | accepted | rejected
+
+
+def _share_of_few_hits(
+    share: Floats, levels: Floats, limits: Floats, n_replicates: int, tails: int
+) -> Floats:
+    """Return the probability of at most `limits` hits among replicates that are hits with probability `share`.
+
+    A binomial tail; the symmetric count, whose threshold moves with the mean of the replicates, varies as that of
+    fewer replicates does, see ``MEAN_NOISE``.
+    """
+    worth = np.ones(len(levels))
+    if tails == 1:
+        density = np.exp(-(ndtri(levels / 2) ** 2) / 2) / np.sqrt(2 * np.pi)
+        worth = 1 / (1 + 4 * density**2 / (levels * (1 - levels)))
+    at = worth * (limits + 0.5) - 0.5
+    return np.asarray(betainc(worth * n_replicates - at, at + 1, 1 - share))
 
 
 def verdict_so_far(
