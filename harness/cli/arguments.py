@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 from harness.cli import configuration, settings
 from harness.cli.configuration import build, build_group, build_tests, chosen, is_rule, to_plain
 from harness.cli.targets import KEEPERS, check_targets
+from harness.corpora.kept import load_kept
 from harness.errors import UserError, instead
 from harness.packaged import population_file, predictions_file
 from harness.runtime.talk import Say, say
@@ -32,7 +33,9 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
 
         resolve_device("cuda")  # before any work is done
     training = {
-        "load_corpus": functools.partial(build, cfg, "corpus"),
+        "load_corpus": functools.partial(
+            load_kept, functools.partial(build, cfg, "corpus"), plain["corpus"], _cache(checked)
+        ),
         "features": build(cfg, "features"),
         "models": configuration.build_models(cfg),
         "split": checked.split.given(),
@@ -69,11 +72,15 @@ def _check_figure(checked: Any, measures: set[str]) -> None:
                 raise UserError(f"figure.{key}: {wanted} is not allowed; {instead(wanted, known)}")
 
 
+def _cache(checked: settings.Kept) -> Path | None:
+    return None if checked.cache is None else Path(checked.cache)
+
+
 def _shell(checked: settings.Kept, cfg: DictConfig) -> dict[str, Any]:
     """Return the arguments of every command that computes and keeps."""
     return {
         "seed": checked.seed,
-        "cache": None if checked.cache is None else Path(checked.cache),
+        "cache": _cache(checked),
         "workers": build(cfg, "parallel"),
         "config": configuration.identity(cfg),
     }

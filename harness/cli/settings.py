@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -142,10 +143,20 @@ class Part(BaseModel):
         return self.model_dump(exclude_unset=True, by_alias=True)
 
 
+def _is_day(value: Any) -> bool:
+    try:
+        return value is None or str(date.fromisoformat(value)) == value
+    except (TypeError, ValueError):
+        return False
+
+
 class Split(Part):
     n_train: Annotated[int, whole(2)]
     n_test: Annotated[int, whole(0)]
     order: Annotated[str, one_of("random", "chronological")]
+    n_draws: Annotated[int, whole(1, 1000)] = 1
+    draw: Annotated[int, whole(0, 999)] = 0
+    before: Annotated[str | None, that(_is_day, "a date such as 2010-01-01, or null, is")] = None
 
 
 class Tune(Part):

@@ -46,7 +46,7 @@ def load_arxiv(path: str | Path | None = None, stop_words: str = "sklearn") -> C
         texts.add(paper.name, paper.day, paper.text, paper.labels, where)
     if texts.n_documents == 0:
         raise UserError(f"{path}: no paper in it; a JSON object a line is needed")
-    return texts.finish(notes=("Papers carry their categories and the archives of these.",))
+    return texts.finish(notes=("Papers carry their categories and the archives of these.",), dated=True)
 
 
 def read_papers(path: str | Path) -> Iterator[tuple[str, Paper]]:

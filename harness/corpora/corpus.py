@@ -30,6 +30,8 @@ class Corpus:
         True where the documents' order is their order in time.
     notes : tuple of str
         What a reader of results must know of this corpus, one sentence each.
+    days : int array, shape (n_documents,), optional
+        When each document was written, as ordinal numbers of days, where the corpus tells.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Corpus:
     values: str = "counts"
     chronological: bool = False
     notes: tuple[str, ...] = field(default=())
+    days: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         """Prove that the parts fit together; UserError names the first that does not."""

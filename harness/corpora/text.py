@@ -133,8 +133,11 @@ class TextCorpus:
         columns = {self._topic_columns[topic] for topic in topics}
         self._topics.append(columns, (1 for _ in columns))
 
-    def finish(self, notes: tuple[str, ...]) -> Corpus:
-        """Return the documents in the order of time, then of their ids; nothing can be added afterwards."""
+    def finish(self, notes: tuple[str, ...], *, dated: bool = False) -> Corpus:
+        """Return the documents in the order of time, then of their ids; nothing can be added afterwards.
+
+        Under `dated` their places in time are days.
+        """
         term_names = self._term_columns.stems.sort(self._terms.columns)
         topic_names = self._topic_columns.sort(self._topics.columns)
         terms, topics = self._terms.matrix(len(term_names)), self._topics.matrix(len(topic_names))
@@ -144,6 +147,8 @@ class TextCorpus:
             terms, topics, ids = terms[order], topics[order], ids[order]
         names = np.array(term_names, dtype=np.str_)
         notes = (*notes, *note_empty(terms, topics))
+        days = times[order] if dated else None
         return Corpus(
-            self.name, terms, topics, ids, names, tuple(topic_names), chronological=True, notes=notes
-        )
+            self.name, terms, topics, ids, names, tuple(topic_names), chronological=True, days=days,
+            notes=notes,
+        )  # fmt: skip

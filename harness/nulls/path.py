@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from harness.errors import require
 from harness.measures import difference, standard_deviation
@@ -13,7 +14,6 @@ Floats = NDArray[np.float64]
 
 _LARGEST_FACTOR = 100.0
 _SCAN = 400
-_REFINEMENTS = 5
 
 
 class NoAlternative(ValueError):
@@ -126,12 +126,14 @@ def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, *
         f"h = {h:g}, before a cell has changed by a factor of {_LARGEST_FACTOR:g}",
         NoAlternative,
     )
-    first = beyond[0]
-    for _ in range(_REFINEMENTS):  # each by a factor of _SCAN
-        at = np.linspace(at[max(first - 1, 0)], at[first], _SCAN + 1)
-        reached = sign * _signed(path(p0, p, at), n_documents, measure, **costs) >= h
-        first = reached.argmax() if reached.any() else _SCAN
-    return path(p0, p, at[first])
+    low, high = at[max(beyond[0] - 1, 0)], at[beyond[0]]
+    if distances[beyond[0]] == h or low == high:
+        return path(p0, p, high)
+
+    def beyond_it(t: float) -> float:
+        return float(sign * _signed(path(p0, p, t), n_documents, measure, **costs) - h)
+
+    return path(p0, p, brentq(beyond_it, low, high, xtol=1e-15))
 
 
 def _signed(shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:

@@ -87,7 +87,8 @@ def prepare(job: Job, *, keep_test: bool = False) -> Source:
     With `keep_test` the documents of D_te stand behind those of D_true.
     """
     corpus, split = job.training["load_corpus"](), job.training["split"]
-    parts = split_documents(corpus.n_documents, seed=job.seed, chronological=corpus.chronological, **split)
+    known = {"chronological": corpus.chronological, "days": corpus.days}
+    parts = split_documents(corpus.n_documents, seed=job.seed, **known, **split)
     fingerprint = corpus.fingerprint()
     kept = ["D_true, D_te"] if keep_test else []
     key = digest(fingerprint, dict(split), job.seed, job.config["features"], *kept)

@@ -96,16 +96,18 @@ def reject(
     stratified: bool = False,
     degenerate: str = "accept",
 ) -> Bools:
-    """Return ``bootstrap_percentile(...).pvalue <= alpha`` at several levels, stopping early.
+    """Return verdicts ``p <= alpha`` of :func:`bootstrap_percentile` at several levels, many times faster.
 
-    The replicates of a set are drawn in stages, the first ones the same as in
-    :func:`bootstrap_percentile` with a generator in the same state, and stop once the verdict at every
-    level is settled. A verdict is settled (see :mod:`harness.significance.stopping`)
+    A verdict comes (see :mod:`harness.significance.stopping`)
 
-    - by the smallest p-value that the counts allow, where few documents are discordant;
-    - by the p-value from the moments of the replicates, where many are and it is far from the level;
-    - by the replicates so far: an acceptance that no further one can undo, or either verdict when the
-      other has a predictive probability of at most 1e-4.
+    - from one draw: where the share of all possible replicates that are hits is known well, their number
+      among `n_replicates` is binomial. For the equal-tailed interval of the error the share is exact; for F1
+      it comes from the moments of the replicates, or from the lattice of the discordant documents, and is
+      wrong by .2 % on average;
+    - from bounds: the smallest p-value that the counts allow, and the moments with a margin, where either is
+      far from the level;
+    - else from replicates, in stages, the first ones the same as in :func:`bootstrap_percentile` with a
+      generator in the same state, until the other verdict has a probability of at most 1e-4.
 
     `alphas` are levels between 0 and 1. Several intervals are judged on the same replicates, each with the
     verdicts that it has alone with a generator in the same state, at little more than the cost of one.

@@ -75,7 +75,9 @@ def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Foreca
 def _bounds(cells: Ints, stratified: bool, tails: list[Tails]) -> list[Forecast]:
     least = least_pvalue(cells, stratified)
     rough = np.minimum(cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1)) >= ROUGH_COUNT
-    return [Forecast.around(tail, tail, factor, SLACK, usable, rough, least) for tail, factor, usable in tails]
+    return [
+        Forecast.around(tail, tail, factor, SLACK, usable, rough, least) for tail, factor, usable in tails
+    ]
 
 
 def least_pvalue(cells: Ints, stratified: bool) -> Floats:
