@@ -26,7 +26,7 @@ FEW_MARGIN = (0.05, 4.0)
 FOUND = 30
 """With fewer discordant documents it is used where A or B find so many positives."""
 
-ROUGH_COUNT = 3
+ROUGH_COUNT = 5
 """With fewer documents the approximation tells nothing."""
 
 SLACK = 2e-4

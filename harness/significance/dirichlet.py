@@ -37,7 +37,7 @@ MARGIN = (0.03, 6.0, 1.0)
 """They may be wrong by a factor 1 + .03 + 6 / n^1.5 + g^2, n the smaller of the two sums above and g the
 skewness (how far they were wrong: `tests/significance/test_bayes.py`)."""
 
-ROUGH_SHAPE = 3
+ROUGH_SHAPE = 4
 """With smaller shapes they tell nothing; nor, for the precision, where they are not used."""
 
 SLACK = 2e-4

@@ -31,8 +31,8 @@ as a rule by .5 % (`tests/significance/test_known_shares.py`), where 5,000 repli
 KNOWN_LEVELS = (0.005, 0.5)
 """Levels between these: far in the tail a share is known less well, and beyond one half both tails matter."""
 
-ROUGH, LEAST_ROUGH = 2.0, 0.2
-"""Where the counts are too small for the moments, a share of at least .2 by them is not less than half of
+ROUGH, LEAST_ROUGH = 2.0, 0.25
+"""Where the counts are too small for the moments, a share of at least .25 by them is not less than half of
 that, which is enough to accept (`tests/significance/test_known_shares.py`)."""
 
 
