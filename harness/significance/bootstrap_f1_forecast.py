@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.measures import A, B, Bools, Floats, Ints, Y
 from harness.significance.bootstrap_f1_lattice import lower_tails
-from harness.significance.stopping import LEAST_ROUGH, Forecast, below_zero, error_factor
+from harness.significance.stopping import Forecast, below_zero, error_factor
 
 LEAST_COUNT, LARGEST_SKEWNESS = 10, 1.0
 """The approximation is used where so many documents are discordant, and found by A or B."""
@@ -60,15 +60,6 @@ def forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
     ]
 
 
-def near_zero(cells: Ints, stratified: bool) -> Bools:
-    """Return which sets, none of them degenerate, no bootstrap interval rejects at a level up to .2.
-
-    Their equal-tailed p-value is .5 or more by the moments, and that of no other interval is below .25 then.
-    """
-    (known,) = forecast(cells, stratified, [2])
-    return np.asarray((known.share >= LEAST_ROUGH) & (_fewest(cells) >= ROUGH_COUNT))
-
-
 def few(cells: Ints) -> Bools:
     """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`."""
     discordant = cells[:, [1, 2, 5, 6]].sum(axis=1)
@@ -83,15 +74,10 @@ def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Foreca
 
 def _bounds(cells: Ints, stratified: bool, tails: list[Tails]) -> list[Forecast]:
     least = least_pvalue(cells, stratified)
-    rough = _fewest(cells) >= ROUGH_COUNT
+    rough = np.minimum(cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1)) >= ROUGH_COUNT
     return [
         Forecast.around(tail, tail, factor, SLACK, usable, rough, least) for tail, factor, usable in tails
     ]
-
-
-def _fewest(cells: Ints) -> Ints:
-    """Return the smaller number of the documents that are discordant and of those that are found."""
-    return np.asarray(np.minimum(cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1)))
 
 
 def least_pvalue(cells: Ints, stratified: bool) -> Floats:
@@ -150,7 +136,7 @@ def moment_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]
     """
     x = cells.astype(float)
     groups = [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)]
-    fewest = _fewest(cells).astype(float)
+    fewest = np.minimum(x[:, [1, 2, 5, 6]].sum(axis=1), x[:, :3].sum(axis=1))
     zero, zero_skew = _lower_tail(x, groups, np.zeros(len(x)))
     half = tie_weight(x, groups) / 2  # the approximation splits it; both tails hold all of it
     made = []

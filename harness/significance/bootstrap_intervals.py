@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from harness.measures import Bools, Floats, Ints, difference
 from harness.significance.bootstrap import checked_sets, interval_names
 from harness.significance.bootstrap import degenerate_sets as degenerate_sets
-from harness.significance.bootstrap_f1_forecast import near_zero
 from harness.significance.interval_replicates import (
     INTERVALS,
     Errors,
@@ -21,9 +20,6 @@ from harness.significance.interval_replicates import (
 from harness.significance.replicates import Keys, check_levels, on_live_sets, set_generator
 from harness.significance.result import TestResult, check_choice, settle_degenerate
 from harness.significance.stopping import final_count
-
-LARGEST_LEVEL = 0.2
-"""Up to this level sets whose F1 are near each other are accepted without replicates."""
 
 BLOCK = 4096
 """Sets whose observed values are computed at once, so that memory does not grow with their number."""
@@ -118,8 +114,7 @@ def reject(
 
     The replicates of a set are those of :func:`bootstrap_intervals` with a generator in the same state, in
     stages; they stop once every verdict is settled. One is where bounds on the final counts (see
-    :mod:`harness.significance.stopping`) leave the p-value on one side of the level. For F1 none are drawn at
-    levels up to .2 where the equal-tailed p-value is .5 or more.
+    :mod:`harness.significance.stopping`) leave the p-value on one side of the level.
 
     Several intervals are judged on the same replicates, each with the verdicts that it has alone with a
     generator in the same state.
@@ -142,13 +137,9 @@ def reject(
 
     def judge(sets: Ints, keys: Keys) -> Bools:
         verdicts = np.zeros((len(sets), *shape), dtype=bool)
-        open_sets = np.arange(len(sets))
-        if measure == "f1" and levels.max() <= LARGEST_LEVEL:
-            open_sets = np.flatnonzero(~near_zero(sets, stratified))
-        sets, keys = sets[open_sets], keys[open_sets]
         made = _replicates(sets, keys, measure, n_replicates, stratified, "studentized" in names)
         for i, observed, stages in made:
-            verdicts[open_sets[i]] = _verdicts(observed, stages, kinds, levels, n_replicates)
+            verdicts[i] = _verdicts(observed, stages, kinds, levels, n_replicates)
         return verdicts
 
     verdicts: Bools = on_live_sets(judge, cells, frozen, generator, degenerate == "reject", shape)
