@@ -1,5 +1,7 @@
 """Split, dictionary and tf-idf."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -34,11 +36,42 @@ def test_split_in_order_of_time_needs_an_order():
         ({"n_train": 1}, "n_train must be at least 2"),
         ({"n_train": 5, "n_test": -1}, "n_test at least 0"),
         ({"n_train": 5, "order": "alphabetical"}, "choose random or chronological"),
+        ({"n_train": 4, "n_draws": 3}, "split: n_draws=3 times n_train=4 and n_test=0 leave nothing of 10"),
+        ({"n_train": 4, "n_draws": 2, "draw": 2}, "split.draw: 2 is not allowed; 0 to 1"),
+        ({"n_train": 4, "n_draws": 2, "order": "chronological"}, "split.order=random is allowed"),
+        ({"n_train": 4, "before": "2010-01-01"}, "this corpus tells no dates"),
+        ({"n_train": 4, "before": "2010-01-01", "days": np.arange(10)}, "10 documents lie before"),
     ],
 )
 def test_split_refuses(arguments, said):
     with pytest.raises(UserError, match=said):
         split_documents(10, **arguments)
+
+
+def test_training_sets_are_disjoint_and_have_one_truth_in_common():
+    parts = [split_documents(50, n_train=8, n_test=5, n_draws=3, draw=draw, seed=4) for draw in range(3)]
+    for one in parts[1:]:
+        assert (one.true == parts[0].true).all()
+        assert (one.test == parts[0].test).all()
+    together = np.concatenate([*(one.train for one in parts), parts[0].test, parts[0].true])
+    assert sorted(together.tolist()) == list(range(50))
+    # the first of several draws is the training set of one draw
+    assert (parts[0].train == split_documents(50, n_train=8, n_test=5, seed=4).train).all()
+
+
+def test_a_split_in_time_trains_on_what_was_written_before():
+    days = np.random.default_rng(0).permutation(np.arange(40)) + date(2009, 12, 12).toordinal()
+    first = date(2010, 1, 1).toordinal()
+    parts = [
+        split_documents(40, n_train=6, n_test=3, n_draws=2, draw=k, before="2010-01-01", days=days)
+        for k in (0, 1)
+    ]
+    for one in parts:
+        assert (days[one.train] < first).all()
+        assert (days[np.concatenate([one.test, one.true])] >= first).all()
+        assert len(one.test) == 3
+        assert len(one.true) == 20 - 3
+    assert not set(parts[0].train.tolist()) & set(parts[1].train.tolist())
 
 
 @pytest.fixture

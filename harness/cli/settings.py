@@ -154,9 +154,9 @@ class Split(Part):
     n_train: Annotated[int, whole(2)]
     n_test: Annotated[int, whole(0)]
     order: Annotated[str, one_of("random", "chronological")]
-    n_draws: Annotated[int, whole(1, 1000)] = 1
-    draw: Annotated[int, whole(0, 999)] = 0
-    before: Annotated[str | None, that(_is_day, "a date such as 2010-01-01, or null, is")] = None
+    n_draws: Annotated[int, whole(1, 1000)]
+    draw: Annotated[int, whole(0, 999)]
+    before: Annotated[str | None, that(_is_day, "a date such as 2010-01-01, or null, is")]
 
 
 class Tune(Part):

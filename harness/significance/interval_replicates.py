@@ -21,8 +21,8 @@ from harness.significance.replicates import Resampling, whole_numbers
 
 Errors = Callable[[], Floats]
 
-FIRST_STAGE = 400
-"""Replicates of the first stage: under H0 most verdicts are settled by them."""
+FIRST_STAGE = 1500
+"""Replicates of the first stage: many verdicts are settled by them."""
 
 ROUNDING = 1e-14
 """What is left of a variance below this part of what was subtracted from is 0."""
