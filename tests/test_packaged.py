@@ -67,8 +67,9 @@ def test_a_wheel_made_from_the_sdist_draws_the_real_curves(tmp_path):
     target = tmp_path / "site"
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(target), str(wheel)]
     subprocess.run(install, check=True, capture_output=True)
-    stored = target / "harness" / "populations" / "rcv1-slice.csv"
-    assert stored.read_bytes() == (ROOT / POPULATIONS["rcv1-slice"]).read_bytes()
+    for name, table in POPULATIONS.items():
+        stored = target / "harness" / "populations" / f"{name}.csv"
+        assert stored.read_bytes() == (ROOT / table).read_bytes()
     assert (target / "harness" / "__init__.pyi").is_file()
     program = (
         f"import sys; sys.path.insert(0, {str(target)!r}); import harness, harness.cli; "

@@ -9,6 +9,7 @@ import pytest
 
 from harness.cli import COMMANDS, conf_files, main
 from harness.cli.completion import candidates
+from harness.packaged import POPULATIONS
 
 BASH = """
 source <(harness completion bash)
@@ -68,7 +69,7 @@ def offered(line):
         ("harness run test = '[mcnemar,wald_f'", ["[mcnemar,wald_f1"]),
         ("harness run 'test=[wald_f'", ["test=[wald_f1"]),
         ("harness run population = data/s", ["data/some\\ table.csv "]),
-        ("harness run population = ''", ["rcv1-slice ", "bin/", "data/"]),
+        ("harness run population = ''", [*(f"{name} " for name in POPULATIONS), "bin/", "data/"]),
         ("harness cache prune = ''", ["true ", "false "]),
         ("harness nothing ''", [""]),
     ],
