@@ -121,7 +121,10 @@ class TestOfTests:
         rejected, degenerate, _ = decide([significance_test], sets, alphas, np.random.default_rng(0))
         assert (degenerate == expected.degenerate).all()
         agree = rejected[:, 0] == (expected.pvalue[:, None] <= alphas)
-        assert agree.mean() >= 0.99
+        # near a level the verdicts of a test with replicates are as others of them would have it
+        noise = 5 * np.sqrt(0.1 / significance_test.pvalue.keywords.get("n_replicates", 10**6))
+        assert agree[np.abs(expected.pvalue[:, None] - alphas) > noise].all()
+        assert agree.mean() >= 0.97
 
     @pytest.mark.parametrize("counts", [[[1.5] * 8], [[-1] + [1] * 7], [[1] * 7], [[np.nan] * 8], [[0] * 8]])
     def test_wrong_counts(self, significance_test, counts):
