@@ -70,8 +70,9 @@ def predictions_file(name: str | Path) -> Path:
 def load_population(name: str | Path) -> list[Population]:
     """Read the populations of a packaged name, or of an outcomes table.
 
-    `name` is ``"rcv1-slice"``, or the path of a run's ``outcomes.csv``. There is one population for each pair
-    and balance. Raises UserError if there is no such population or file, or it cannot be read.
+    `name` is ``"rcv1-slice"``, ``"reuters"`` or ``"arxiv"``, or the path of a run's ``outcomes.csv``. There
+    is one population for each pair and balance. Raises UserError if there is no such population or file, or
+    it cannot be read.
 
     Examples
     --------

@@ -51,11 +51,7 @@ def split_documents(
     given = f"split: n_train={n_train} and n_test={n_test}"
     allowed = "n_train must be at least 2 and n_test at least 0"
     require(n_train >= 2 and n_test >= 0, f"{given} are not allowed; {allowed}", UserError)
-    drawn = f"split.draw: {draw} is not allowed; 0 to {n_draws - 1}, below split.n_draws, are"
-    require(0 <= draw < n_draws, drawn, UserError)
-    if before is not None or n_draws > 1:
-        random = "split.order: several draws, and a split in time, are random; split.order=random is allowed"
-        require(order == "random", random, UserError)
+    check_draws(order, n_draws, draw, before)
     if before is not None:
         require(days is not None, "split.before: this corpus tells no dates; null is allowed", UserError)
         early = np.asarray(days) < date.fromisoformat(before).toordinal()
@@ -80,3 +76,11 @@ def split_documents(
         require(enough, f"{few} {end} and {n_test + 1} are needed", UserError)
     parts = first[draw * n_train : (draw + 1) * n_train], later[:n_test], later[n_test:]
     return Split(*(np.sort(part) for part in parts))
+
+
+def check_draws(order: str, n_draws: int, draw: int, before: str | None) -> None:
+    """Raise UserError where there is no such draw, or where what is drawn at random is wanted in order."""
+    drawn = f"split.draw: {draw} is not allowed; 0 to {n_draws - 1}, below split.n_draws, are"
+    require(0 <= draw < n_draws, drawn, UserError)
+    random = "split.order: several draws, and a split in time, are random; split.order=random is allowed"
+    require(order == "random" or (before is None and n_draws == 1), random, UserError)

@@ -20,6 +20,7 @@ from harness.drawing.style import FORMATS, X_AXES, Look
 from harness.errors import UserError, instead
 from harness.measures import DIFFERENCES
 from harness.results.selection import check_no_choice
+from harness.split import check_draws
 
 MOST = 1_000_000_000
 """Largest whole number where nothing smaller is said."""
@@ -157,6 +158,12 @@ class Split(Part):
     n_draws: Annotated[int, whole(1, 1000)]
     draw: Annotated[int, whole(0, 999)]
     before: Annotated[str | None, that(_is_day, "a date such as 2010-01-01, or null, is")]
+
+    @on_model(mode="after")
+    def draws_what_there_is(self) -> "Split":
+        """Refuse, before a corpus is read, a draw that there is not, and draws that are not at random."""
+        check_draws(self.order, self.n_draws, self.draw, self.before)
+        return self
 
 
 class Tune(Part):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.corpora.corpus import Corpus, csr
+from harness.runtime import plugins
 from harness.runtime.store import Arrays, Store, digest, hash_file
 
 STAGE = "corpus"
@@ -18,10 +19,12 @@ def load_kept(load: Callable[[], Corpus], described: Mapping[str, Any], cache: P
     """Return what `load` makes of the file ``described["path"]``, from the cache where it was read before.
 
     What is kept is named by the description and by the bytes of the file. A corpus of several files, or of
-    none, is always loaded.
+    none, is always loaded; so is one that a plug-in reads, whose code may change.
     """
-    path = described.get("path")
+    path = described.get("path") if isinstance(described, Mapping) else None
     if cache is None or not isinstance(path, str) or not Path(path).is_file():
+        return load()
+    if described.get("_target_") in plugins.targets():
         return load()
     store, plain = Store(cache), {key: value for key, value in described.items() if key != "path"}
     key = digest(STAGE, VERSION, plain, hash_file(Path(path)))

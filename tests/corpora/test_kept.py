@@ -77,6 +77,15 @@ def test_without_a_cache_or_a_file_nothing_is_kept(path, tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
+def test_what_a_plugin_reads_is_read_each_time(path, tmp_path, monkeypatch):
+    """Its code is no part of the key."""
+    monkeypatch.setattr("harness.runtime.plugins.targets", lambda: {"mine.load"})
+    load, described = Loader(path), {"_target_": "mine.load", "path": str(path)}
+    for _ in range(2):
+        load_kept(load, described, tmp_path / "cache")
+    assert load.times == 2
+
+
 def test_a_packed_file_is_another_file(path, tmp_path):
     packed = tmp_path / "papers.jsonl.gz"
     packed.write_bytes(gzip.compress(papers(3)))
