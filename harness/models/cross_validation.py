@@ -115,6 +115,31 @@ def choose_values(
     return np.where(n_used > 0, np.array(grid)[best], default), cv_score
 
 
+def choose_threshold(values: ArrayLike, truth: ArrayLike, criterion: str) -> tuple[float, float]:
+    """Return above which number one category's held-out decision values had best say yes, and the criterion.
+
+    Halfway between two neighbouring values, or 0, whichever has the best criterion; of equals the one
+    nearest to 0.
+
+    Examples
+    --------
+    >>> choose_threshold([0.5, -0.25, -0.5, -0.75, -1.25], [1, 1, 0, 1, 0], "error")
+    (-0.375, 0.2)
+    """
+    order = np.argsort(values)[::-1]
+    values, truth = np.asarray(values, dtype=float)[order], np.asarray(truth, dtype=bool)[order]
+    places = np.flatnonzero(np.diff(values)) + 1
+    thresholds = np.append((values[places - 1] + values[places]) / 2, 0.0)
+    found = np.append(0, np.cumsum(truth))
+    taken = np.append(places, (values > 0).sum())
+    tp, fn = found[taken], found[-1] - found[taken]
+    fp = taken - tp
+    scores = score(np.stack([tp, fp, fn, len(truth) - tp - fp - fn], axis=-1), criterion)
+    order = np.argsort(np.abs(thresholds), kind="stable")
+    best = order[choose(scores[order], criterion)]
+    return float(thresholds[best]), float(scores[best])
+
+
 def chunks(n_items: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of consecutive pieces; a constant `size` keeps results free of the workers' number."""
     for start in range(0, n_items, size):

@@ -78,6 +78,37 @@ def count_over_folds(
     return cells
 
 
+def values_over_folds(
+    run: Run,
+    make_fold: Callable[[int], Fold],
+    usable: NDArray[np.bool_],
+    name: str,
+    description: str,
+) -> list[tuple[Floats, NDArray[np.bool_]]]:
+    """Return each category's held-out decision values at its own C, and their labels, over `usable` folds."""
+    values: list[list[Floats]] = [[] for _ in usable.T]
+    labels: list[list[NDArray[np.bool_]]] = [[] for _ in usable.T]
+    for k, used in enumerate(usable):
+        said = f"{name} fold {k}", f"{description}, fold {k + 1} of {len(usable)}"
+        held = make_fold(k).y_test
+        for piece, part in over_categories(
+            run, _value_some, partial(make_fold, k), np.flatnonzero(used), *said
+        ):
+            for i, j in enumerate(piece):
+                values[j].append(part["values"][:, i])
+                labels[j].append(held[:, j])
+    return [
+        (np.concatenate([np.empty(0), *some]), np.concatenate([np.empty(0, dtype=bool), *true]))
+        for some, true in zip(values, labels, strict=True)
+    ]
+
+
+def _value_some(fold: Fold, categories: list[int]) -> Arrays:
+    """Return the decision values of a fold's documents for some categories."""
+    made = _train_some(fold.task, categories)
+    return {"values": fold.test @ made["weights"] + made["intercept"]}
+
+
 def _train_some(task: Task, categories: list[int]) -> Arrays:
     """Train the machines of some categories; a constant decision where one class is absent."""
     from sklearn import config_context

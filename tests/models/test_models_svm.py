@@ -101,6 +101,42 @@ def test_linear_tuning_against_brute_force(data, criterion):
         assert abs(fitted.cv_score[j]) == pytest.approx(abs(max(best)))
 
 
+def test_linear_threshold_against_brute_force(data):
+    x, y, x_true = data
+    y = np.column_stack([y, np.arange(len(y)) == 7])  # one positive: no fold, threshold 0
+    plain, model = LinearSVM(C_grid=(0.3, 3.0)), LinearSVM(C_grid=(0.3, 3.0), threshold="tuned")
+    at_zero, fitted = plain.fit(x, y, seed=5), model.fit(x, y, seed=5)
+    np.testing.assert_array_equal(fitted.tuned["C"], at_zero.tuned["C"])
+    dense, fold = sparse.csr_matrix(x, dtype=np.float64), partition(len(y), 3, 5)
+    usable, values = usable_folds(y, fold, 3), np.zeros(len(y))
+    for j, c in enumerate(fitted.tuned["C"]):
+        for k in np.flatnonzero(usable[:, j]):
+            machine = LinearSVC(C=c, dual=False).fit(dense[fold != k], y[fold != k, j])
+            values[fold == k] = machine.decision_function(dense[fold == k])
+        held = np.isin(fold, np.flatnonzero(usable[:, j]))
+
+        def f1(threshold, held=held, j=j):
+            decided, true = values[held] > threshold, y[held, j]
+            return 2 * (decided & true).sum() / max(decided.sum() + true.sum(), 1)
+
+        cuts = np.sort(values[held])
+        best = max([f1(0), *map(f1, (cuts[1:] + cuts[:-1]) / 2)])
+        assert f1(fitted.tuned["threshold"][j]) == best
+        assert fitted.cv_score[j] == best or (np.isnan(fitted.cv_score[j]) and not usable[:, j].any())
+    assert fitted.tuned["threshold"][-1] == 0
+    assert (fitted.tuned["threshold"] != 0).any()
+    moved = sparse.csr_matrix(x_true, dtype=np.float64) @ at_zero.arrays["coef"] + at_zero.arrays["intercept"]
+    np.testing.assert_array_equal(model.predict(fitted, x_true), moved > fitted.tuned["threshold"])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"threshold": "best"}, {"threshold": 0.5}, {"threshold": "tuned", "tune": False}]
+)
+def test_a_wrong_threshold_is_refused(wrong):
+    with pytest.raises(ValueError, match="threshold: .* is not allowed; choose 0 or tuned"):
+        LinearSVM(**wrong)
+
+
 def test_rbf_tunes_gamma_at_the_default_c_then_c(data):
     x, y, _ = data
     model = MODELS["rbf_svm"]
