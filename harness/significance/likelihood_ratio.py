@@ -15,7 +15,7 @@ common + only_a = ratio (common + only_b). Precision is T / (T + FP): the same w
 (H, e6, e7).
 
 What is left is to minimise over one number. The deviance of a table is a convex function of log(ratio) that
-is 0 at the table's own ratio (``_slope`` has its second derivative, which is positive), so the best ratio
+is 0 at the table's own ratio (``derivatives`` has its second derivative, which is positive), so the best ratio
 is unique and lies between those of the two tables. e8 plays no part, and e4 and e5 only by their sum (F1).
 """
 
@@ -131,10 +131,10 @@ def _result(counts: ArrayLike, measure: str, which: int, degenerate: str) -> Tes
 @keep_last
 def _statistics(cells: Ints, measure: str) -> tuple[Floats, Bools]:
     """Return deviance and Pearson's chi-square, (2, ...), and where there is nothing to compare."""
-    frozen = _frozen(cells, measure)
+    frozen = nothing_to_compare(cells, measure)
     rows = np.ascontiguousarray(cells[~frozen].T, dtype=float)
     found = np.zeros((2, rows.shape[1]))
-    fit = _fit_pair if measure in ("error", "recall") else _fit_ratio
+    fit = _fit_pair if measure in ("error", "recall") else fit_ratio
     for start in range(0, rows.shape[1], BLOCK):
         block = slice(start, start + BLOCK)
         found[:, block] = fit(rows[:, block], measure)
@@ -143,7 +143,7 @@ def _statistics(cells: Ints, measure: str) -> tuple[Floats, Bools]:
     return statistics, frozen
 
 
-def _frozen(cells: Ints, measure: str) -> Bools:
+def nothing_to_compare(cells: Ints, measure: str) -> Bools:
     e1, e2, e3, _, e5, e6, e7, _ = np.moveaxis(cells, -1, 0)
     if measure == "recall":
         return np.asarray(e2 + e3 == 0)
@@ -165,15 +165,15 @@ def _fit_pair(cells: Floats, measure: str) -> tuple[Floats, Floats]:
     return 2 * (xlog1py(left, lean) + xlog1py(right, -lean)), (left - right) * lean
 
 
-def _fit_ratio(cells: Floats, measure: str) -> tuple[Floats, Floats]:
+def fit_ratio(cells: Floats, measure: str) -> tuple[Floats, Floats]:
     """Fit the common ratio of two tables; cells of shape (8, n_sets)."""
     e1, e2, e3, e4, e5, e6, e7, _ = cells
     both = e1 + e2 + e3 + e4 + e5 if measure == "f1" else e5
     tables = np.array([[e1, both], [e2, e6], [e3, e7]])  # (common, only_b, only_a) x table x set
-    log_ratio = _common_log_ratio(tables)
+    log_ratio = common_log_ratio(tables)
     common, only_b, only_a = tables
     ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
-    multiplier = _multipliers(ratio, less, tables)
+    multiplier = multipliers(ratio, less, tables)
     # n_i / (N p0_i) - 1: less multiplier in common, -ratio multiplier in only_b, multiplier in only_a
     excess = less * multiplier
     deviance = xlog1py(common, excess) + xlog1py(only_b, -ratio * multiplier) + xlog1py(only_a, multiplier)
@@ -189,7 +189,7 @@ def _surplus(less: Floats, tables: Floats) -> Floats:
     return np.asarray((only_a - only_b) + less * (common + only_b))
 
 
-def _multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
+def multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
     """Return each table's Lagrange multiplier of common + only_a = ratio (common + only_b).
 
     The fitted cells are common / (1 + (1 - ratio) l), only_b / (1 - ratio l), only_a / (1 + l), with l from
@@ -209,29 +209,37 @@ def _multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
     return np.asarray(np.clip(multiplier, -1, 1 / ratio))
 
 
-def _slope(log_ratio: Floats, tables: Floats) -> tuple[Floats, Floats]:
+def derivatives(log_ratio: Floats, tables: Floats) -> tuple[Floats, Floats]:
     """Return the first two derivatives of half the deviance by log(ratio), summed over the two tables.
 
     Of the fit let T_A = common + only_a and T_B = common + only_b. The first derivative is -M, M = l T_A.
     Differentiating the equations of the fit by M gives the second, which is never negative:
     (1 + M^2 b a) / (b + a) with b = only_b / ((1 - ratio l) T_A T_B) and a = only_a / ((1 + l) T_A T_B).
     """
+    ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
+    multiplier = multipliers(ratio, less, tables)
+    weight_b, weight_a = 1 - ratio * multiplier, 1 + multiplier
+    fit_b, fit_a, t_a = fitted(ratio, less, multiplier, tables)
+    moved, product = multiplier * t_a, np.maximum(t_a * t_a / ratio, 1e-300)  # T_A may be 0, and M then is
+    above = product * weight_a * weight_b + moved**2 / product * fit_a * fit_b
+    below = fit_b * weight_a + fit_a * weight_b
+    curvature = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    return -moved.sum(axis=0), curvature.sum(axis=0)
+
+
+def fitted(
+    ratio: Floats, less: Floats, multiplier: Floats, tables: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return what the fit gives each table: only_b, only_a, and T_A = common + only_a."""
     common, only_b, only_a = tables
     total = common + only_b + only_a
-    ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
-    multiplier = _multipliers(ratio, less, tables)
     weight_b, weight_a = 1 - ratio * multiplier, 1 + multiplier
     # One cell by its weight, which is at least 1, the other by the constraint: its weight may be 0.
     upper = multiplier > 0
     known = np.where(upper, only_a, only_b) / np.where(upper, weight_a, weight_b)
     fit_b = np.where(upper, np.maximum(less * total + ratio * known, 0), known)
     fit_a = np.where(upper, known, np.maximum((known - less * total) / ratio, 0))
-    t_a = np.where(ratio < 1, ratio * (total - fit_a), total - fit_b)
-    moved, product = multiplier * t_a, t_a * t_a / ratio
-    above = product * weight_a * weight_b + moved**2 / product * fit_a * fit_b
-    below = fit_b * weight_a + fit_a * weight_b
-    curvature = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    return -moved.sum(axis=0), curvature.sum(axis=0)
+    return fit_b, fit_a, np.where(ratio < 1, ratio * (total - fit_a), total - fit_b)
 
 
 def _bracket(tables: Floats) -> tuple[Floats, Floats, Floats]:
@@ -250,20 +258,20 @@ def _bracket(tables: Floats) -> tuple[Floats, Floats, Floats]:
     # where the other table's slope is less steep than the edge.
     edge = np.where(only_a + only_b == 0, common, 0).sum(axis=0)
     (sharp,) = np.nonzero(edge)
-    slope, _ = _slope(np.zeros(len(sharp)), tables[:, :, sharp])
+    slope, _ = derivatives(np.zeros(len(sharp)), tables[:, :, sharp])
     at_edge = sharp[np.abs(slope) <= edge[sharp]]
     low[at_edge] = high[at_edge] = 0
     return low, high, np.clip(guess, low, high)
 
 
-def _common_log_ratio(tables: Floats) -> Floats:
+def common_log_ratio(tables: Floats) -> Floats:
     """Return the log(ratio) at which the summed deviance is least: Newton's method, kept in a bracket."""
     low, high, found = _bracket(tables)
     left = np.flatnonzero(low < high)
     for _ in range(MAX_STEPS):
         if not left.size:
             break
-        slope, curvature = _slope(found[left], tables[:, :, left])
+        slope, curvature = derivatives(found[left], tables[:, :, left])
         high[left] = np.where(slope > 0, found[left], high[left])
         low[left] = np.where(slope < 0, found[left], low[left])
         step = np.divide(-slope, curvature, out=np.full_like(slope, np.inf), where=curvature > 0)
