@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from bad_input import LEARNERS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -224,8 +225,7 @@ def test_values_as_text():
 def test_real_sweeps(tmp_path, monkeypatch, capfd, unpainted):
     """Of `harness compare`, collected with pandas' own reading as the reference."""
     monkeypatch.chdir(tmp_path)
-    estimators = "estimator=[decision_tree,naive_bayes]"
-    options = [estimators, "n_seeds=2", "parallel=sequential", "cache=null", "figure.formats=[png]"]
+    options = [*LEARNERS, "data=[iris]", "parallel=sequential", "cache=null"]
     sweep = ["compare", "-m", "out=s", *options, "seed=0,1,-1"]
     assert main(sweep) == 1
     assert main(sweep) == 1
