@@ -14,7 +14,6 @@ from harness.cli import main
 from harness.cli.arguments import run_arguments
 from harness.evaluation.null_sets import FEW_ALPHA, count_sets
 from harness.evaluation.plans import plan_evaluations
-from harness.evaluation.rates import size_power
 from harness.evaluation.rejections import Setting, ask
 from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
 from harness.measures import difference
@@ -205,21 +204,6 @@ def test_what_qualifies_for_size_and_for_power(found):
     assert (by_category.loc[by_category["category"] == "alike", "n_degenerate"] == 4000).all()
     at_one = path[path["h"] == 1]
     assert (at_one["n_categories"] + at_one["n_left_out"] == 5).all()
-
-
-def test_summed_up_rates_are_means_over_categories(found):
-    by_category = found[0]
-    table = size_power(by_category)
-    one = table[(table["truth"] == "exact_null") & (table["test"] == "mcnemar") & (table["alpha"] == 0.2)]
-    size, power = (one[one["kind"] == kind].iloc[0] for kind in ("size", "power"))
-    rows = by_category[
-        (by_category["truth"] == "exact_null")
-        & (by_category["test"] == "mcnemar")
-        & (by_category["alpha"] == 0.2)
-    ]
-    assert size["rate"] == pytest.approx(rows.loc[rows["kind"] == "size", "rate"].mean())
-    assert power["n_categories"] == 3
-    assert power["wrong_direction_rate"] > 0
 
 
 def test_power_grows_along_the_path(analytic):

@@ -338,6 +338,3 @@ def test_sizes_and_powers_of_one_point_may_have_different_numbers_of_sets(out):
     each = by_category.groupby([*KEY, "kind"])["n_sets"].first()
     found = rates[rates["n_categories"] > 0].set_index([*KEY, "kind"])["n_sets"]
     assert (found.sort_index() == each.sort_index()).all()
-    one = (by_category["kind"] == "size") & (by_category["category"] == by_category["category"].iloc[0])
-    with pytest.raises(ValueError, match="categories of one point differ in n_sets"):
-        size_power(by_category.assign(n_sets=by_category["n_sets"] + one))
