@@ -51,7 +51,7 @@ def three():
     return found
 
 
-def test_mean_deviation_and_range_over_the_runs(three):
+def test_mean_deviation_and_range_over_the_runs_and_verdicts_of_sizes_alone(three):
     size, power = tabulate_spread(three).to_dict("records")
     assert size["rate"] == pytest.approx(0.05)
     assert size["rate_sd"] == pytest.approx(np.std([0.05, 0.07, 0.03], ddof=1))
@@ -61,10 +61,6 @@ def test_mean_deviation_and_range_over_the_runs(three):
     assert size["mc_sd"] == pytest.approx(np.sqrt(np.mean(halves**2)))
     assert power["n_runs"] == 2  # the run in which no category qualifies has no rate
     assert (power["rate_low"], power["rate_high"]) == (0.5, 0.5)
-
-
-def test_verdicts_are_counted_for_sizes_alone(three):
-    size, power = tabulate_spread(three).to_dict("records")
     counted = [size[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")]
     assert counted == [1, 1, 1, 0]
     assert sum(power[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")) == 0
