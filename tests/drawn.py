@@ -31,9 +31,8 @@ def gids(axes, prefix):
 def texts(page, look):
     """Every text that shows, as drawn, with its box in pixels."""
     with figure_style(look):
-        canvas = FigureCanvasAgg(page)
-        canvas.draw()
-        renderer = canvas.get_renderer()
+        renderer = FigureCanvasAgg(page).get_renderer()
+        page.draw_without_rendering()
         shown = [t for t in page.findobj(Text) if t.get_visible() and t.get_text().strip()]
         ticks = {id(t) for axes in page.axes for axis in (axes.xaxis, axes.yaxis) for t in _hidden(axis)}
         return [(t, t.get_window_extent(renderer)) for t in shown if id(t) not in ticks]

@@ -1,10 +1,13 @@
 """Plausible tables of a run under exact nulls, for the tests of its figures and findings."""
 
+import itertools
+
 import fake_run
 import numpy as np
 import pandas as pd
 
-from harness.evaluation.null_tables import distribution_table
+from harness.evaluation.null_tables import PATH, distribution_table
+from harness.evaluation.null_tables import SIZES as BY_CATEGORY
 from harness.intervals import clopper_pearson
 
 LEVELS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -17,12 +20,8 @@ TESTS = [
     ("error", "unpaired_error", 0.1),
 ]
 REPLICATES = [name for _, name, _ in TESTS if "bootstrap" in name]
-KEYS = ("pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents")
+KEYS = BY_CATEGORY[: BY_CATEGORY.index("n_sets")]
 FIRST = ("n_sets", "n_live", "n_categories")
-BY_CATEGORY = (
-    *KEYS, "n_sets", "n_live", "median", "q10", "q90", "worst", "worst_low", "worst_category", "n_holds",
-    "n_liberal", "n_conservative", "n_undecided", "n_liberal_holm", "n_categories", "worst_again",
-)  # fmt: skip
 NAMES = [f"C{place}" for place in range(20)]
 
 
@@ -40,38 +39,28 @@ def _places(pairs, balances, prevalences, sizes):
 
 
 def size_power(
-    pairs=fake_run.PAIRS,
-    balances=("meta", "natural"),
-    sizes=SIZES,
-    tests=TESTS,
-    levels=LEVELS,
+    pairs=fake_run.PAIRS, balances=("meta", "natural"), sizes=SIZES, tests=TESTS, levels=LEVELS,
     prevalences=(0.01, 0.5),
-):
+):  # fmt: skip
     """The table size_power.csv of a run of both nulls; a test's size is `factor` times the level."""
     rows = []
-    for pair, balance, prevalence, grid in _places(pairs, balances, prevalences, sizes):
-        for truth in ("exact_null", "joint_null"):
-            for measure, test, factor in tests:
-                for alpha in levels if test not in REPLICATES else [a for a in levels if a >= 0.01]:
-                    for n in grid:
-                        for kind in ("size", "power"):
-                            row = dict.fromkeys(fake_run.COLUMNS)
-                            row |= {
-                                "pair": pair,
-                                "balance": balance,
-                                "prevalence": prevalence,
-                                "truth": truth,
-                            }
-                            row |= {"measure": measure, "test": test, "alpha": alpha, "n_documents": n}
-                            row |= {"kind": kind, "n_sets": 10_000, "n_categories": 0, "n_dead": 0}
-                            if kind == "size" or truth == "exact_null":
-                                row |= _rates(
-                                    alpha * factor if kind == "size" else power_rate(alpha, n, factor)
-                                )
-                                row |= {"n_categories": 20, "n_dead": 3 if balance == "natural" else 0}
-                                share = round(0.5 * 100 / n, 4) if balance == "natural" else 0.0
-                                row |= {"degenerate_share": share, "convention_share": share}
-                            rows.append(row)
+    places = _places(pairs, balances, prevalences, sizes)
+    points = itertools.product(places, ("exact_null", "joint_null"), tests, levels)
+    for (pair, balance, prevalence, grid), truth, (measure, test, factor), alpha in points:
+        for n, kind in itertools.product(grid, ("size", "power")):
+            if test in REPLICATES and alpha < 0.01:
+                continue
+            row = {
+                "pair": pair, "balance": balance, "prevalence": prevalence, "truth": truth, "test": test,
+                "measure": measure, "alpha": alpha, "n_documents": n, "kind": kind, "n_sets": 10_000,
+                "n_categories": 0, "n_dead": 0,
+            }  # fmt: skip
+            if kind == "size" or truth == "exact_null":
+                share = round(0.5 * 100 / n, 4) if balance == "natural" else 0.0
+                row |= _rates(alpha * factor if kind == "size" else power_rate(alpha, n, factor))
+                row |= {"n_categories": 20, "n_dead": 3 if balance == "natural" else 0}
+                row |= {"degenerate_share": share, "convention_share": share}
+            rows.append(row)
     return pd.DataFrame(rows, columns=[*fake_run.COLUMNS, "convention_share"])
 
 
@@ -94,9 +83,8 @@ def by_category(table, seed=0, n_sets=10_000):
     found["rate"], found["n_sets"] = found["n_rejected"] / n_sets, n_sets
     found["mc_low"], found["mc_high"] = clopper_pearson(found["n_rejected"], n_sets)
     found["dead"] = (found["balance"] == "natural") & found["category"].isin(NAMES[:3])
-    return found[["pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents",
-                  "category", "kind", "rate", "mc_low", "mc_high", "n_rejected", "n_sets",
-                  "dead"]]  # fmt: skip
+    told = ("category", "kind", "rate", "mc_low", "mc_high", "n_rejected", "n_sets", "dead")
+    return found[[*KEYS, *told]]
 
 
 def size_by_category(rates):
@@ -133,9 +121,7 @@ def path(table):
     for h in (0, 1, 2, 3, 4):
         rate = np.where(h == 0, exact["rate"], np.minimum(0.97, 0.25 * h + 0.02))
         parts.append(exact.assign(h=h, rate=rate, mc_low=rate * 0.97, mc_high=rate * 1.03, n_left_out=h))
-    names = ["pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate",
-             "mc_low", "mc_high", "n_categories", "n_left_out", "n_sets"]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)[names]
+    return pd.concat(parts, ignore_index=True)[list(PATH)]
 
 
 def write(out, table=None, *, rules=False, extras=True, **changes):

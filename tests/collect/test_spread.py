@@ -6,9 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from bad_input import STORED
 from fake_run import results_of
-from painting import unpainted
 
 from harness.cli import main
 from harness.collect.figures import plan_spread_figures
@@ -53,7 +51,7 @@ def three():
     return found
 
 
-def test_mean_deviation_and_range_over_the_runs(three):
+def test_mean_deviation_and_range_over_the_runs_and_verdicts_of_sizes_alone(three):
     size, power = tabulate_spread(three).to_dict("records")
     assert size["rate"] == pytest.approx(0.05)
     assert size["rate_sd"] == pytest.approx(np.std([0.05, 0.07, 0.03], ddof=1))
@@ -63,10 +61,6 @@ def test_mean_deviation_and_range_over_the_runs(three):
     assert size["mc_sd"] == pytest.approx(np.sqrt(np.mean(halves**2)))
     assert power["n_runs"] == 2  # the run in which no category qualifies has no rate
     assert (power["rate_low"], power["rate_high"]) == (0.5, 0.5)
-
-
-def test_verdicts_are_counted_for_sizes_alone(three):
-    size, power = tabulate_spread(three).to_dict("records")
     counted = [size[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")]
     assert counted == [1, 1, 1, 0]
     assert sum(power[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")) == 0
@@ -162,6 +156,7 @@ def test_runs_that_are_no_repetition_are_refused(tmp_path, settings, said):
         read_runs(make_runs(tmp_path, settings), "seed")
 
 
+LOOK = ("figure.formats=[png]", "figure.dpi=50")
 COUNTS = np.array([[90, 30, 20, 50, 40, 30, 40, 4700], [60, 20, 30, 50, 30, 40, 30, 4740]] * 3)
 
 
@@ -171,14 +166,15 @@ def sweep(tmp_path_factory):
     root = tmp_path_factory.mktemp("spread")
     names = tuple("abcdef")
     write_outcomes([Population("linear_svm-mlp", "natural", names, COUNTS)], root / "outcomes.csv")
-    changed = ("truth", "sets.sizes", "sets.n_sets", "population")
-    stored = [setting for setting in STORED if setting.split("=")[0] not in changed]
-    stored += [f"population={root / 'outcomes.csv'}", "truth=[margin,exact_null]", "sets.sizes=[1000]"]
-    stored += ["sets.n_sets=40", "nulls.n_sets=40"]
-    run = ["run", "-m", "seed=0,1", f"out={root / 'sweep'}", "cache=null", "parallel=sequential"]
-    with unpainted():
-        assert main([*run, *stored]) == 0
-    assert main(["collect", str(root / "sweep"), "spread=seed"]) == 0
+    options = [
+        f"population={root / 'outcomes.csv'}", "sets.sizes=[1000]", "test=[mcnemar]", "balance=[natural]",
+        "truth=[margin,exact_null]", "sets.n_sets=40", "nulls.n_sets=40", "parallel=sequential",
+    ]  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:  # their figures and summaries are not what is looked at
+        for name in ("draw_figures", "write_summary"):
+            patch.setattr(f"harness.run.study.{name}", lambda *_, **__: [])
+        assert main(["run", "-m", "seed=0,1", f"out={root / 'sweep'}", "cache=null", *options]) == 0
+    assert main(["collect", str(root / "sweep"), "spread=seed", *LOOK]) == 0
     return root / "sweep"
 
 
@@ -225,7 +221,7 @@ def test_its_figures_are_redrawn_from_its_table(sweep):
     path = sweep / "spread_seed" / "figures" / "spread_size_exact_null.png"
     before = path.read_bytes()
     path.unlink()
-    assert main(["figures", f"from={sweep / 'spread_seed'}"]) == 0
+    assert main(["figures", f"from={sweep / 'spread_seed'}", *LOOK]) == 0
     assert path.read_bytes() == before
 
 

@@ -31,7 +31,7 @@ from harness.results.folder import Results
 from harness.run.figures import plan
 from harness.runtime.provenance import read_provenance
 
-PRESETS = ["screen", "paper_column", "paper_wide", "slide"]
+NARROW, *OTHERS = PRESETS = ["paper_column", "screen", "paper_wide", "slide"]
 TESTS = sorted(path.stem for path in (conf_folder() / "test").glob("*.yaml"))
 
 
@@ -64,22 +64,26 @@ def runs(tmp_path_factory):
         out / "rules", alphas=(0.05,), truths=["sampling_interval", "margin"], prevalences=(0.01, 0.1, 0.5),
         tests=fake_run.TESTS[:3],
     )  # fmt: skip
-    return [Results(out / "nulls"), Results(out / "rules")]
+    return [Results(out / "rules"), Results(out / "nulls")]
 
 
 @pytest.mark.parametrize(
-    "preset", [*PRESETS[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in PRESETS[2:])]
+    ("preset", "all_measures"),
+    [(name, False) for name in PRESETS[:2]]
+    + [pytest.param(name, True, marks=pytest.mark.slow) for name in PRESETS],
 )
-def test_no_text_is_small_or_touches_another(runs, preset):
+def test_no_text_is_small_or_touches_another(runs, preset, all_measures):
     look, kinds = look_of(preset), set()
     for results in runs:
-        for stem, build in plan(results, names.primary_truth(results.table)).items():
-            pages, caption = drawn(build, look)
-            assert caption.endswith(".")
-            assert {page.get_figwidth() for page in pages} == {look.width}
-            assert max(page.get_figheight() for page in pages) <= look.height + 0.2
-            assert [fault for page in pages for fault in faults(page, look)] == [], stem
-            kinds.add(stem.removesuffix("_f1").removesuffix("_error"))
+        for stem, build in sorted(plan(results, names.primary_truth(results.table)).items()):
+            kind = stem.removesuffix("_f1").removesuffix("_error")
+            if all_measures or kind not in kinds:
+                pages, caption = drawn(build, look)
+                assert caption.endswith(".")
+                assert {page.get_figwidth() for page in pages} == {look.width}
+                assert max(page.get_figheight() for page in pages) <= look.height + 0.2
+                assert [fault for page in pages for fault in faults(page, look)] == [], stem
+            kinds.add(kind)
     assert len(kinds) == 13
 
 
@@ -90,7 +94,7 @@ OTHER_KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [NARROW, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 @pytest.mark.parametrize("name", OTHER_KINDS)
 def test_the_figures_of_other_commands_have_no_such_fault_either(preset, name, tmp_path, monkeypatch):
     """Those of advice, comparisons, category sets and a spread, laid out from the committed tables."""
@@ -105,7 +109,9 @@ def test_the_figures_of_other_commands_have_no_such_fault_either(preset, name, t
     monkeypatch.setattr("harness.drawing.save.save_figure", look_at)
     facts = read_provenance(RESULTS / name)
     module = next(module for key, module in REDRAW.items() if key in facts)
-    figure = {**configured("run", "out=unused", f"figure={preset}").figure, "formats": ["png"]}
+    figure = dict(configured("run", "out=unused", f"figure={preset}").figure)
+    if (name, preset) == ("nips2005-draws", NARROW):
+        figure["panels"] = ["c", "d"]  # two columns are as many as there is room for
     importlib.import_module(module).redraw(RESULTS / name, figure, tmp_path)
     assert seen
     assert found == []
@@ -135,9 +141,9 @@ def test_what_a_referee_would_see_is_seen():
 
 
 @settings(max_examples=6, deadline=None)
-@given(st.integers(1, 8), st.integers(1, 6), st.sampled_from([3.3, 7.2]))
+@given(st.integers(1, 6), st.integers(1, 5), st.sampled_from([3.3, 7.2]))
 def test_every_panel_stands_on_one_page(n_rows, n_cells, width):
-    look = Look(width=width)
+    look = Look(width=width, height=5)
     pages = grid(n_rows, n_cells).pages(look)
     shown = [(page, title) for page in pages for title in [a.get_title(loc="left") for a in page.axes]]
     assert len(shown) == n_rows * n_cells
@@ -210,8 +216,8 @@ def test_a_figure_that_gets_shorter_leaves_no_page_behind(tmp_path):
     def build(n):
         return lambda look: (grid(n, 2).pages(look), f"{n} rows.")
 
-    look = Look(formats=["png"], dpi=30)
-    draw(tmp_path, {"one": build(20), "one_x": build(1)}, look)
+    look = Look(height=3, formats=["png"], dpi=30)
+    draw(tmp_path, {"one": build(3), "one_x": build(1)}, look)
     assert {"one.png", "one_2.png", "one_3.png"} <= {path.name for path in tmp_path.iterdir()}
     draw(tmp_path, {"one": build(1)}, look, ["Seed 7."])
     assert {path.name for path in tmp_path.glob("*.png")} == {"one.png", "one_x.png"}
@@ -316,7 +322,7 @@ def test_a_width_is_that_of_the_longest_line():
 
 
 def test_a_preset_is_a_look(tmp_path):
+    keys = set(configured("run", "out=unused", "figure=screen").figure)
     for path in sorted((conf_folder() / "figure").glob("*.yaml")):
-        figure = configured("run", "out=unused", f"figure={path.stem}").figure
-        assert set(figure) == set(configured("run", "out=unused", "figure=screen").figure)
+        assert set(configured("run", "out=unused", f"figure={path.stem}").figure) == keys
         assert Path(path).read_text(encoding="utf-8").startswith("#")

@@ -22,14 +22,9 @@ def counted(n_size, n_power, power=0.3, **changes):
     table = fake_run.table(truths=["margin"], alphas=(0.05,), sizes=SIZES, **changes)
     is_size = table["kind"] == "size"
     table["n_categories"] = np.where(is_size, n_size, n_power)
-    low, high = power - 0.02, power + 0.02
-    table.loc[~is_size, ["rate", "mc_low", "mc_high", "category_low", "category_high"]] = [
-        power,
-        low,
-        high,
-        low,
-        high,
-    ]
+    table.loc[~is_size, ["mc_low", "category_low"]] = power - 0.02
+    table.loc[~is_size, ["mc_high", "category_high"]] = power + 0.02
+    table.loc[~is_size, "rate"] = power
     return table
 
 

@@ -22,9 +22,6 @@ def table():
     return fake_nulls.size_power(sizes=[100, 1000])
 
 
-PNG = {"formats": ["png"], "dpi": 40}
-
-
 def planned(out, table):
     return set(figures.plan(fake_run.results_of(table, folder=out), papers.primary_truth(table)))
 
@@ -46,12 +43,12 @@ def test_a_path_of_one_distance_is_no_figure(tmp_path, table):
     assert not [stem for stem in planned(out, table) if "path" in stem]
 
 
-def test_a_run_of_nulls_alone_is_drawn(tmp_path):
+def test_a_run_of_nulls_alone_is_drawn(tmp_path, unpainted):
     few = fake_nulls.size_power(
         sizes=[100, 1000], balances=("natural",), prevalences=(), levels=(0.01, 0.05),
         tests=[("error", "mcnemar", 0.7), ("error", "proportion", 0.5)],
     )  # fmt: skip
-    paths = figures.draw_figures(Results(fake_nulls.write(tmp_path, few)), PNG)
+    paths = figures.draw_figures(Results(fake_nulls.write(tmp_path, few)), {"formats": ["png"]})
     stems = {path.stem for path in paths}
     assert "figure1" not in stems
     assert "figure_truth_rules" not in stems
@@ -192,10 +189,9 @@ def test_what_the_data_say_of_figure_1d(table, rate, share, words):
     assert figure_1d(table[table["test"] != "proportion"], {}) == []
 
 
-def drawn_sizes(out, table):
-    """The figures of sizes over categories that a folder gives, by name, drawn, with their captions."""
-    jobs = plan_categories(fake_run.results_of(table, folder=out), "log")
-    return {stem: drawn(build) for stem, build in jobs.items()}
+def of_categories(out, table):
+    """What builds the figures of sizes over categories that a folder gives, by name."""
+    return plan_categories(fake_run.results_of(table, folder=out), "log")
 
 
 def measured(pages, test):
@@ -215,7 +211,7 @@ def folder(tmp_path_factory, table):
 
 @pytest.fixture(scope="module")
 def shown(folder, table):
-    return drawn_sizes(folder, table)
+    return {stem: drawn(build) for stem, build in of_categories(folder, table).items()}
 
 
 def test_sizes_over_categories_are_the_tables(folder, table, shown):
@@ -262,7 +258,7 @@ def test_empty_columns_draw_nothing(tmp_path, table):
     sizes.loc[sizes["test"].str.startswith("bootstrap"), columns] = np.nan
     sizes.loc[(sizes["test"] == "wald_f1") & (sizes["n_documents"] == 100), columns] = np.nan
     sizes.to_csv(path, index=False)
-    pages, caption = drawn_sizes(folder, table)["figure_size_by_category_f1"]
+    pages, caption = drawn(of_categories(folder, table)["figure_size_by_category_f1"])
     found = {gid for page in pages for axes in page.axes for gid in gids(axes, "m")}
     assert "median:wald_f1" in found
     assert not [gid for gid in found if "bootstrap" in gid]
@@ -271,21 +267,15 @@ def test_empty_columns_draw_nothing(tmp_path, table):
     assert [line.get_xdata().tolist() for line in lines] == [[1000]] * 4
     sizes[columns] = np.nan
     sizes.to_csv(path, index=False)
-    assert drawn_sizes(folder, table) == {}
+    assert of_categories(folder, table) == {}
 
 
 def test_without_exact_nulls_or_their_tables_no_figure_of_categories(tmp_path, table):
-    out = fake_nulls.write(tmp_path / "old", table)
-    (out / "size_by_category.csv").unlink()
-    assert drawn_sizes(out, table) == {}
-    out = fake_nulls.write(tmp_path / "kept", table)
+    out = fake_nulls.write(tmp_path, table)
     (out / "size_power_by_category.csv").unlink()
-    assert set(drawn_sizes(out, table)) == {"figure_size_by_category_f1", "figure_size_by_category_error"}
-    few = {"pairs": ["a-b"], "balances": ("natural",), "truths": ["margin"], "tests": fake_run.TESTS[:2]}
-    rules = fake_run.write(tmp_path / "rules", sizes=[100], alphas=(ALPHA,), **few)
-    figures.draw_figures(Results(rules), PNG)
-    assert not list((rules / "figures").glob("*categor*"))
-    assert list((rules / "figures").glob("figure1*"))
+    assert set(of_categories(out, table)) == {"figure_size_by_category_f1", "figure_size_by_category_error"}
+    (out / "size_by_category.csv").unlink()
+    assert of_categories(out, table) == {}
 
 
 def test_fewer_panels_and_many_tests(tmp_path):
@@ -293,7 +283,8 @@ def test_fewer_panels_and_many_tests(tmp_path):
     few = fake_nulls.size_power(
         pairs=["a-b"], balances=("natural",), sizes=[300], prevalences=(), levels=(ALPHA,), tests=tests
     )
-    found = drawn_sizes(fake_nulls.write(tmp_path, few), few)
+    jobs = of_categories(fake_nulls.write(tmp_path, few), few)
+    found = {stem: drawn(build) for stem, build in jobs.items()}
     pages, _ = found["figure_size_by_category_f1"]
     assert sum(bool(gids(axes, "median:")) for page in pages for axes in page.axes) == 9
     assert found["figure_liberal_categories"][1].startswith("What makes a category liberal")

@@ -25,14 +25,10 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def png(width=30, height=20, noise=0):
+def png(noise=0):
     made = io.BytesIO()
-    image = (
-        Image.effect_noise((noise, noise), 80).convert("RGBA")
-        if noise
-        else Image.new("RGBA", (width, height))
-    )
-    image.save(made, "PNG")
+    image = Image.effect_noise((noise, noise), 80) if noise else Image.new("L", (30, 20))
+    image.convert("RGBA").save(made, "PNG")
     return made.getvalue()
 
 
@@ -63,6 +59,10 @@ def make_report(out, names=("plain",), stems=("figure1", "figure2"), provenance=
     return out
 
 
+def attribute(page, tag, name):
+    return [entry["attributes"].get(name) for entry in page.all(tag)]
+
+
 def test_findings_first_then_figures_then_tables(tmp_path):
     make_report(tmp_path / "run")
     page = check_page(tmp_path / "run")
@@ -73,19 +73,9 @@ def test_findings_first_then_figures_then_tables(tmp_path):
     assert [caption["text"] for caption in page.all("caption")] == [
         "Rates of plain.", "Bare", "Sizes of plain", "What it ran on.",
     ]  # fmt: skip
-    assert [image["attributes"]["alt"][:15] for image in page.all("img")] == [
-        "figure1: Shows ",
-        "figure2: Shows ",
-    ]
-    assert (page.all("img")[0]["attributes"]["width"], page.all("img")[0]["attributes"]["height"]) == (
-        "30",
-        "20",
-    )
-    assert {link["attributes"]["href"] for link in page.all("a")} >= {
-        "rates.csv",
-        "tables/size.tex",
-        "#figures",
-    }
+    assert [alt[:15] for alt in attribute(page, "img", "alt")] == ["figure1: Shows ", "figure2: Shows "]
+    assert (attribute(page, "img", "width")[0], attribute(page, "img", "height")[0]) == ("30", "20")
+    assert set(attribute(page, "a", "href")) >= {"rates.csv", "tables/size.tex", "#figures"}
     text = page.all("main")[0]["text"]
     assert "harness run out=plain\nharness figures from=FOLDER" in text
     assert "Seed: 3." in text
@@ -104,9 +94,9 @@ def test_names_are_text_wherever_they_stand(tmp_path):
     for name in HOSTILE:
         assert cells.count(name) == 3
         assert sum(f"{name} is rejected" in bullet for bullet in bullets) == 3
-    assert all(link["attributes"]["href"].startswith(("#", "figures/", "tables/", "rates.csv", "summary.md",
-               "provenance.json")) for link in page.all("a"))  # fmt: skip
-    assert {image["attributes"]["alt"].partition(": ")[0] for image in page.all("img")} == set(stems)
+    own = ("#", "figures/", "tables/", "rates.csv", "summary.md", "provenance.json")
+    assert all(link.startswith(own) for link in attribute(page, "a", "href"))
+    assert {alt.partition(": ")[0] for alt in attribute(page, "img", "alt")} == set(stems)
 
 
 def test_the_policy_lets_its_own_style_and_script_through_and_nothing_else(tmp_path):
@@ -127,7 +117,7 @@ def test_new_figures_alone_change_when_the_page_is_refreshed(tmp_path):
     assert refresh_page(out).read_bytes() == first
     (out / "figures" / "figure2.png").unlink()
     assert len(first) > len(refresh_page(out).read_bytes())
-    assert [image["attributes"]["alt"][:7] for image in check_page(out).all("img")] == ["figure1"]
+    assert [alt[:7] for alt in attribute(check_page(out), "img", "alt")] == ["figure1"]
     assert refresh_page(tmp_path) is None
     (out / "report.html").write_text("a page of another program")
     assert refresh_page(out) is None
@@ -170,11 +160,9 @@ def test_captions_stand_once_and_the_pages_of_a_figure_together(tmp_path):
     write_captions(out / "figures", captions, ["Seed 3 throughout."])
     refresh_page(out)
     page = check_page(out)
-    assert [caption["text"] for caption in page.all("figcaption")] == [
-        f"figure1 {captions['figure1']}",
-        "figure2 First.",
-    ]
-    alts = [image["attributes"]["alt"] for image in page.all("img")]
+    shown = [caption["text"] for caption in page.all("figcaption")]
+    assert shown == [f"figure1 {captions['figure1']}", "figure2 First."]
+    alts = attribute(page, "img", "alt")
     assert alts[1:] == ["figure2: Page 1 of 2. First.", "figure2_2: Page 2 of 2. First."]
     assert max(map(len, alts)) < len(captions["figure1"])
     text = page.all("main")[0]["text"]
@@ -235,14 +223,15 @@ def test_colours_stand_out_from_every_paper_in_both_schemes():
     assert both[0]["card"] == both[1]["card"] == "#fff"
 
 
-def test_figures_that_are_too_large_are_made_smaller_or_left_out(tmp_path):
-    large = png(noise=1100)
+def test_figures_that_are_too_large_are_made_smaller_or_left_out(tmp_path, monkeypatch):
+    large = png(noise=300)
+    monkeypatch.setattr(page_module, "BUDGET", BUDGET * 300**2 // 1100**2)
     assert len(reduce_colours(large)) < len(large)
     paths = [tmp_path / f"{name}.png" for name in "abcde"]
     for path in paths:
         path.write_bytes(large)
     kept = embed(paths)
-    assert sum(len(data) for data in kept.values() if data) <= BUDGET
+    assert sum(len(data) for data in kept.values() if data) <= page_module.BUDGET
     assert kept["a"] is not None
     assert kept["e"] is None
     out = make_report(tmp_path / "run", stems=("figure1",))
