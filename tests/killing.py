@@ -38,25 +38,29 @@ def write_table(path: Path) -> str:
 
 
 def start(folder: Path, arguments, *, n_jobs=1, backend="loky", method="forkserver"):
-    """Start ``harness run`` there, in a session of its own; with ``spawn`` it imports everything anew."""
+    """Start ``harness run`` there."""
     command = ["run", "out=out", "cache=cache", *parallel(n_jobs, backend), *arguments]
+    return begin(folder, command, method=method)
+
+
+def begin(folder: Path, command, work=main, *, method="forkserver"):
+    """Start a process there, in a session of its own; with ``spawn`` it imports everything anew."""
     folder.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context(method)
     context.set_forkserver_preload(HEAVY)
-    process = context.Process(target=work, args=(folder, command))
+    process = context.Process(target=work_alone, args=(folder, work, command))
     process.start()
     return process
 
 
-def work(folder: Path, command) -> None:
-    """Run a command as the only one of this process."""
+def work_alone(folder: Path, work, command) -> None:
     os.setsid()
     os.chdir(folder)
     os.environ["MPLBACKEND"] = "nosuch"  # figures are files: a backend that does not exist is not asked for
     for name, number, mode in (("stdout", 1, "ab"), ("stderr", 2, "wb")):
         with (folder / name).open(mode) as stream:
             os.dup2(stream.fileno(), number)
-    sys.exit(main(command))
+    sys.exit(work(command))
 
 
 def wait(process, seconds=300.0) -> int | None:
