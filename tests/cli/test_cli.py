@@ -13,9 +13,9 @@ from killing import write_table
 from harness.cli import main
 
 TINY = [
-    "sets.n_sets=20", "sets.sizes=[100,300]", "alphas=[0.05]", "n_replicates=200", "sets.n_truth_sets=200",
+    "sets.n_sets=20", "sets.sizes=[100]", "alphas=[0.05]", "n_replicates=200", "sets.n_truth_sets=200",
     "pairs=[linear_svm-rbf_svm]", "test=[mcnemar,bootstrap_f1]", "truth=[margin]", "parallel=sequential",
-    "cache=null", "figure=draft", "figure.formats=[png,pdf]",
+    "cache=null", "figure=draft",
 ]  # fmt: skip
 ARGUMENTS = ["run", "population=../outcomes.csv", "out=study", *TINY]
 
@@ -50,7 +50,7 @@ def run(capfd, *arguments):
 def test_a_run_from_a_table_leaves_everything(here):
     study = here / "study"
     tables = ("outcomes.csv", "size_power.csv", "size_power_by_category.csv")
-    figures = [f"figures/figure{number}.{kind}" for number in (1, 2) for kind in ("png", "pdf")]
+    figures = ["figures/figure1.png", "figures/figure2.png"]
     for name in (*tables, "summary.md", "provenance.json", *figures):
         assert (study / name).stat().st_size > 0
     check_page(study)
@@ -92,7 +92,7 @@ def test_figures_are_redrawn_from_the_tables_alone(capfd, here):
     figure = here / "study" / "figures" / "figure1.png"
     before = figure.read_bytes()
     figure.unlink()
-    code, out, _ = run(capfd, "figures", "from=study", "figure=draft")
+    code, out, _ = run(capfd, "figures", "from=study", "figure=draft", "parallel=sequential")
     assert code == 0
     assert "figure1.png" in out
     assert figure.read_bytes() == before

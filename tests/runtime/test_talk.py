@@ -108,11 +108,12 @@ def test_each_unit_and_what_was_kept_is_told_where_all_is_wanted(capsys, tmp_pat
 
 RUN = [
     "run", "population=outcomes.csv", "sets.n_sets=20", "sets.sizes=[100]", "alphas=[0.05]", "truth=[margin]",
-    "test=[mcnemar]", "pairs=[linear_svm-rbf_svm]", "figure=draft", "parallel=sequential",
+    "test=[mcnemar]", "pairs=[linear_svm-rbf_svm]", "balance=[natural]", "figure=draft",
+    "parallel=sequential",
 ]  # fmt: skip
 
 
-def test_a_run_at_each_verbosity(tmp_path, monkeypatch, capfd):
+def test_a_run_at_each_verbosity(tmp_path, monkeypatch, capfd, unpainted):
     """And `verbose` makes no other run: the folder is the same."""
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "outcomes.csv")
