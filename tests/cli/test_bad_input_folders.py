@@ -100,11 +100,11 @@ def test_figures(case, finished, tmp_path, monkeypatch, capfd):
 
 
 PLACES = [
-    bad("run out=../a.txt", "a.txt", make=text("a.txt", "mine")),
+    bad("run out=../d", "files of something else", make=text("d/thesis.tex", "mine")),
     bad("run out=../a.txt/below", "a.txt", make=text("a.txt", "mine")),
     bad("run out=/proc/nothing", "/proc/nothing"),
     bad("run out=/dev/null", "/dev/null"),
-    bad("run out=../d", "files of something else", make=text("d/thesis.tex", "mine")),
+    bad("run out=../a.txt", "a.txt", make=text("a.txt", "mine")),
     bad("run out=../run", "another configuration", make=text("run/provenance.json", '{"identity": "x"}')),
     bad(
         "run out=../run/again",

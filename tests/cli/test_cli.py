@@ -67,27 +67,6 @@ def test_the_same_command_again_says_that_it_is_finished(capfd, here):
     assert {p: p.stat().st_mtime_ns for p in here.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [([*ARGUMENTS, "seed=1"], "another configuration"), ([*ARGUMENTS, "out=.."], "files of something else")],
-)
-def test_a_folder_of_other_files_is_refused_and_kept(arguments, said, capfd, here):
-    before = {p: p.read_bytes() for p in here.parent.rglob("*") if p.is_file()}
-    code, _, err = run(capfd, *arguments)
-    assert code == 2
-    assert said in err
-    assert {p: p.read_bytes() for p in here.parent.rglob("*") if p.is_file()} == before
-
-
-def test_an_interrupted_run_goes_on(here, unpainted):
-    expected = (here / "study" / "size_power.csv").read_bytes()
-    provenance = here / "study" / "provenance.json"
-    provenance.write_text(json.dumps(json.loads(provenance.read_text()) | {"finished": False}))
-    (here / "study" / "size_power.csv").unlink()
-    assert main(ARGUMENTS) == 0
-    assert (here / "study" / "size_power.csv").read_bytes() == expected
-
-
 def test_figures_are_redrawn_from_the_tables_alone(capfd, here):
     figure = here / "study" / "figures" / "figure1.png"
     before = figure.read_bytes()
@@ -110,12 +89,6 @@ def test_alone_it_prints_the_commands(capfd):
     assert code == 0
     assert "harness run" in out
     assert "harness figures" in out
-
-
-def test_unknown_command(capfd):
-    code, _, err = run(capfd, "runn")
-    assert code == 2
-    assert "'runn' is no command; did you mean run?" in err
 
 
 def test_help_is_quick_to_import_and_tells_the_choices():
