@@ -79,7 +79,7 @@ def test_figures_are_redrawn_from_the_tables_alone(capfd, here):
 
 def test_the_bootstrap_in_the_limit(here, unpainted):
     tests = "test=[bootstrap_f1,bootstrap_error_symmetric]"
-    assert main([*ARGUMENTS, "n_replicates=null", tests, "out=limit"]) == 0
+    assert main([*ARGUMENTS, "n_replicates=null", "balance=[natural]", tests, "out=limit"]) == 0
     assert json.loads((here / "limit" / "provenance.json").read_text())["n_replicates"] is None
     assert "infinitely many replicates" in (here / "limit" / "summary.md").read_text()
 

@@ -11,20 +11,9 @@ import killing
 import numpy as np
 import psutil
 import pytest
+import units
 from composing import tabulated
-from units import (
-    UNIT_NAMES,
-    UNITS,
-    Ballast,
-    always_die,
-    die_once,
-    refuse,
-    run_for_long,
-    shared_unit,
-    slow_shared_unit,
-    threads_inside,
-    unit,
-)
+from units import UNIT_NAMES, UNITS, unit
 
 import harness
 from harness import cli
@@ -77,7 +66,7 @@ def test_what_is_shared_is_shipped_once_a_worker(workers, tmp_path):
     notes = tmp_path / "notes"
     matrix = np.random.default_rng(0).random((12, 10_000))
     run = make_run(workers, Store(None), "stage")
-    found = run(shared_unit, UNITS, UNIT_NAMES, shared=lambda: Ballast(matrix, notes))
+    found = run(units.shared_unit, UNITS, UNIT_NAMES, shared=lambda: units.Ballast(matrix, notes))
     arrivals = notes.read_text().split()
     assert len(arrivals) == len(set(arrivals)) == 2
     assert {str(one["process"]) for one in found} <= set(arrivals)
@@ -85,20 +74,20 @@ def test_what_is_shared_is_shipped_once_a_worker(workers, tmp_path):
 
 
 def test_a_worker_has_one_inner_thread(workers):
-    found = make_run(workers, Store(None), "stage")(threads_inside, UNITS[:4], UNIT_NAMES[:4])
+    found = make_run(workers, Store(None), "stage")(units.threads_inside, UNITS[:4], UNIT_NAMES[:4])
     assert {int(n) for one in found for n in one["n"]} == {1}
 
 
 def test_an_error_of_a_unit_is_raised_here(workers):
     with pytest.raises(ValueError, match=r"^number: \d+ is not allowed$"):
-        make_run(workers, Store(None), "stage")(refuse, UNITS[:2], UNIT_NAMES[:2])
+        make_run(workers, Store(None), "stage")(units.refuse, UNITS[:2], UNIT_NAMES[:2])
 
 
 def test_what_is_shared_is_shipped_again_where_all_workers_died(workers, tmp_path):
     done = []
     matrix = np.random.default_rng(0).random((12, 10))
-    ballast, jobs = Ballast(matrix, tmp_path / "notes"), [(i, (i,)) for i in range(12)]
-    for name, result in completed_on_dask(workers.client, slow_shared_unit, (ballast,), jobs, False):
+    ballast, jobs = units.Ballast(matrix, tmp_path / "notes"), [(i, (i,)) for i in range(12)]
+    for name, result in completed_on_dask(workers.client, units.slow_shared_unit, (ballast,), jobs, False):
         if not done:
             for number in processes(workers):
                 os.kill(number, signal.SIGKILL)
@@ -111,7 +100,7 @@ def test_what_is_shared_is_shipped_again_where_all_workers_died(workers, tmp_pat
 def test_a_unit_that_kills_every_worker_is_told(workers, monkeypatch):
     monkeypatch.setattr(workers.client.cluster.scheduler, "allowed_failures", 0)  # or 4 deaths
     with pytest.raises(UserError, match="workers died again and again at one unit of work"):
-        make_run(workers, Store(None), "stage")(always_die, UNITS[:2], UNIT_NAMES[:2])
+        make_run(workers, Store(None), "stage")(units.always_die, UNITS[:2], UNIT_NAMES[:2])
 
 
 def test_a_unit_of_a_killed_worker_is_done_elsewhere(workers, tmp_path):
@@ -122,7 +111,7 @@ def test_a_unit_of_a_killed_worker_is_done_elsewhere(workers, tmp_path):
     run = make_run(workers, Store(None), "stage")
     killer = threading.Thread(target=kill)
     killer.start()
-    found = run(die_once, UNITS, UNIT_NAMES, shared=lambda: tmp_path)
+    found = run(units.die_once, UNITS, UNIT_NAMES, shared=lambda: tmp_path)
     killer.join()
     assert_same(found, run_here(unit, UNITS, UNIT_NAMES))
 
@@ -198,7 +187,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
 
 
 def test_an_interrupted_run_leaves_no_process(tmp_path):
-    process = killing.begin(tmp_path, ["run", "out=out"], run_for_long, method="spawn")
+    process = killing.begin(tmp_path, ["run", "out=out"], units.run_for_long, method="spawn")
     try:
         wait_until(lambda: list((tmp_path / "cache").rglob("*.npz")))
         assert len(psutil.Process(process.pid).children(recursive=True)) >= 2

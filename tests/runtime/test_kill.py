@@ -5,21 +5,10 @@ import json
 import signal
 import time
 
+import killing
 import psutil
 import pytest
-from killing import (
-    STUDY,
-    SVM,
-    check_nobody_left,
-    finish,
-    kill,
-    rounds,
-    send,
-    start,
-    tables,
-    wait,
-    write_table,
-)
+from killing import STUDY, SVM, finish, kill, send, start, tables, wait, write_table
 
 from harness.runtime import interruption
 
@@ -35,7 +24,7 @@ def survive(tmp_path, arguments, n_rounds, seed, method):
     seconds = time.monotonic() - began
     expected, n_met = tables(undisturbed), 0
     assert {"size_power.csv", "outcomes.csv", "tables/truth_rules.csv"} <= set(expected)
-    for place, moments in enumerate(rounds(seed, n_rounds, seconds)):
+    for place, moments in enumerate(killing.rounds(seed, n_rounds, seconds)):
         folder, n_jobs = tmp_path / f"round {place}", 1 + place % 2
         for number, moment in moments:
             n_met += kill(folder, arguments, number, moment, n_jobs=n_jobs, method=method)
@@ -45,7 +34,7 @@ def survive(tmp_path, arguments, n_rounds, seed, method):
 
 
 def test_a_run_survives_two_random_moments(tmp_path):
-    survive(tmp_path, [*STUDY, *SVM], 1, 1, "forkserver")
+    survive(tmp_path, [*STUDY, *SVM, "balance=[natural]"], 1, 1, "forkserver")
 
 
 @pytest.mark.slow
@@ -102,6 +91,6 @@ def test_a_signal_ends_a_run_and_its_workers_in_one_sentence(tmp_path, number):
     send(process, number)
     assert wait(process, 60) == 128 + number
     assert (tmp_path / "stderr").read_text() == SENTENCE
-    check_nobody_left(family)
+    killing.check_nobody_left(family)
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["finished"] is False
     assert not list(tmp_path.rglob(".writing-*"))
