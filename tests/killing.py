@@ -1,10 +1,10 @@
 """Run the real command in a process of its own, kill it at a moment, and look at what it leaves."""
 
 import contextlib
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,6 +23,8 @@ STUDY = [
 ]  # fmt: skip
 """A study of both kinds of categories with every stage, a few seconds long."""
 SVM = ["model=[linear_svm,rbf_svm]", "pairs=[linear_svm-rbf_svm]", "tune.enabled=false"]
+HEAVY = ["harness.run.study", "sklearn.svm", "matplotlib.pyplot", "hydra", "pytest"]
+"""What a command imports for seconds: a server imports it once, and every process is forked from there."""
 
 
 def write_table(path: Path) -> str:
@@ -35,21 +37,36 @@ def write_table(path: Path) -> str:
     return f"population={path}"
 
 
-def start(folder: Path, arguments, *, n_jobs=1, backend="loky") -> subprocess.Popen:
-    """Start ``harness run`` there, in a session of its own."""
-    workers = parallel(n_jobs, backend)
-    command = [sys.executable, "-m", "harness", "run", "out=out", "cache=cache", *workers, *arguments]
+def start(folder: Path, arguments, *, n_jobs=1, backend="loky", method="forkserver"):
+    """Start ``harness run`` there."""
+    command = ["run", "out=out", "cache=cache", *parallel(n_jobs, backend), *arguments]
+    return begin(folder, command, method=method)
+
+
+def begin(folder: Path, command, work=main, *, method="forkserver"):
+    """Start a process there, in a session of its own; with ``spawn`` it imports everything anew."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "stdout").open("ab") as out, (folder / "stderr").open("wb") as err:
-        return subprocess.Popen(
-            command,
-            cwd=folder,
-            stdout=out,
-            stderr=err,
-            start_new_session=True,
-            # figures are files: a backend that does not exist is not asked for
-            env=os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "nosuch"},
-        )
+    context = multiprocessing.get_context(method)
+    context.set_forkserver_preload(HEAVY)
+    process = context.Process(target=work_alone, args=(folder, work, command))
+    process.start()
+    return process
+
+
+def work_alone(folder: Path, work, command) -> None:
+    os.setsid()
+    os.chdir(folder)
+    os.environ["MPLBACKEND"] = "nosuch"  # figures are files: a backend that does not exist is not asked for
+    for name, number, mode in (("stdout", 1, "ab"), ("stderr", 2, "wb")):
+        with (folder / name).open(mode) as stream:
+            os.dup2(stream.fileno(), number)
+    sys.exit(work(command))
+
+
+def wait(process, seconds=300.0) -> int | None:
+    """Return the exit code, None if the process has not ended after so many seconds."""
+    process.join(seconds)
+    return process.exitcode
 
 
 def parallel(n_jobs: int, backend: str = "loky") -> list[str]:
@@ -63,26 +80,31 @@ def finish(folder: Path, arguments, *, n_jobs=1) -> None:
         assert main(["run", "out=out", "cache=cache", *parallel(n_jobs), *arguments]) == 0
 
 
-def kill(folder: Path, arguments, number: int, seconds: float, *, n_jobs=1) -> bool:
+def send(process, number: int) -> None:
+    """Send a signal; Ctrl-C reaches every process of the terminal's group."""
+    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+
+
+def kill(folder: Path, arguments, number: int, seconds: float, *, n_jobs=1, method="forkserver") -> bool:
     """Start, send the signal after so many seconds, check how it ends; False if it was through before."""
-    process = start(folder, arguments, n_jobs=n_jobs)
-    try:
-        code = process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
+    process = start(folder, arguments, n_jobs=n_jobs, method=method)
+    code = wait(process, seconds)
+    if code is not None:
+        assert code == 0, (folder / "stderr").read_text()
+        return False
+    family = []
+    with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):  # it ends, or has no group yet
         family = psutil.Process(process.pid).children(recursive=True)
-        # Ctrl-C reaches every process of the terminal's group
-        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
-        code = process.wait(timeout=60)
-        check_end(folder, number, code)
-        check_nobody_left(family)
-        return True
-    assert code == 0, (folder / "stderr").read_text()
-    return False
+        send(process, number)
+    check_end(folder, number, wait(process, 60))
+    check_nobody_left(family)
+    return True
 
 
 def check_end(folder: Path, number: int, code: int) -> None:
     """A signal that can be heard ends in one sentence, from when the command has begun."""
-    said = (folder / "stderr").read_text()
+    told = folder / "stderr"
+    said = told.read_text() if told.is_file() else ""
     if number == signal.SIGKILL:
         assert code == -number
     elif code == 0:

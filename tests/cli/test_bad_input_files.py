@@ -7,7 +7,7 @@ import gzip
 import os
 
 import pytest
-from bad_input import COMMON, FULL, LEARNERS, STORED, bad, refuse, text
+from bad_input import COMMON, FULL, LEARNERS, STORED, bad, named, refuse, text
 
 from harness.errors import UserError
 from harness.outcomes import read_outcomes
@@ -92,29 +92,32 @@ POPULATIONS = [
     ),
 ]
 LINES = "0,2 1:3 7:1\n2 1:1\n"
-NO_CACHE = "run corpus=rcv1 corpus.data_home=../s corpus.download_if_missing=false"
+SVM = "run corpus=svmlight corpus.path=../a.svm"
 CORPORA = [
-    bad("run corpus=lyrl", "corpus.path: it is missing; give it"),
+    bad(SVM, "line 3: '1 a:b'", make=text("a.svm", LINES + "1 a:b\n")),
     bad("run corpus=lyrl corpus.path=../absent", "absent"),
-    bad("run corpus=svmlight corpus.path=../a.svm", "line 3: '1 a:b'", make=text("a.svm", LINES + "1 a:b\n")),
-    bad("run corpus=svmlight corpus.path=../a.svm", "a.svm", make=text("a.svm", LINES.encode("utf-16"))),
-    bad("run corpus=svmlight corpus.path=../a.svm corpus.n_terms=text", "'text'", make=text("a.svm", LINES)),
+    bad(SVM, "a.svm", make=text("a.svm", LINES.encode("utf-16")), name="in UTF-16"),
+    bad(f"{SVM} corpus.n_terms=text", "'text'", make=text("a.svm", LINES)),
     bad("run corpus=svmlight corpus.path=[]", "corpus.path=[]: holds no file"),
+    bad("run corpus=lyrl", "corpus.path: it is missing; give it"),
     bad("run corpus=svmlight corpus.path=../pipe", "regular file", make=lambda f: os.mkfifo(f / "pipe")),
     bad("run corpus=svmlight corpus.path=/dev/zero", "/dev/zero: is not a regular file"),
-    bad("run corpus=rcv1_xml corpus.path=../z.zip", "damaged or truncated", make=text("z.zip", b"PK\3\4")),
     bad("run corpus=reuters21578 corpus.path=../r.rar", "an archive is needed", make=text("r.rar", "")),
     bad("run corpus=reuters21578 corpus.split=half corpus.path=..", "corpus.split='half'"),
-    bad(NO_CACHE, "scikit-learn's cache of RCV1 is absent or incomplete"),
+    bad("run corpus=rcv1_xml corpus.path=../z.zip", "damaged or truncated", make=text("z.zip", b"PK\3\4")),
+    bad(
+        "run corpus=rcv1 corpus.data_home=../s corpus.download_if_missing=false",
+        "scikit-learn's cache of RCV1 is absent or incomplete",
+    ),
 ]
 
 
-@pytest.mark.parametrize("case", POPULATIONS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", named(POPULATIONS))
 def test_populations(case, tmp_path, monkeypatch, capfd):
     defaults = tuple(text for text in STORED if not text.startswith("population="))
     refuse(case, COMMON + defaults, tmp_path, monkeypatch, capfd)
 
 
-@pytest.mark.parametrize("case", CORPORA)
+@pytest.mark.parametrize("case", named(CORPORA))
 def test_corpora(case, tmp_path, monkeypatch, capfd):
     refuse(case, COMMON + FULL, tmp_path, monkeypatch, capfd)

@@ -1,5 +1,6 @@
 """Data sets, finished runs and places that cannot be used, and disks that are locked or full."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -99,11 +100,11 @@ def test_figures(case, finished, tmp_path, monkeypatch, capfd):
 
 
 PLACES = [
-    bad("run out=../a.txt", "a.txt", make=text("a.txt", "mine")),
+    bad("run out=../d", "files of something else", make=text("d/thesis.tex", "mine")),
     bad("run out=../a.txt/below", "a.txt", make=text("a.txt", "mine")),
     bad("run out=/proc/nothing", "/proc/nothing"),
     bad("run out=/dev/null", "/dev/null"),
-    bad("run out=../d", "files of something else", make=text("d/thesis.tex", "mine")),
+    bad("run out=../a.txt", "a.txt", make=text("a.txt", "mine")),
     bad("run out=../run", "another configuration", make=text("run/provenance.json", '{"identity": "x"}')),
     bad(
         "run out=../run/again",
@@ -161,21 +162,32 @@ def stored(tmp_path):
     return work, compose(bad("run"), ("parallel=sequential", *STORED))
 
 
+@pytest.fixture
+def permissions():
+    """Root may do all; for a test this thread gives up the rights to pass over permissions."""
+    if sys.platform != "linux":
+        pytest.skip("the rights are those of Linux")
+    libc, header, rights = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, rights) == 0
+    before = rights[0]
+    rights[0] &= ~0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+    assert libc.capset(header, rights) == 0
+    yield
+    rights[0] = before
+    assert libc.capset(header, rights) == 0
+
+
 @pytest.mark.parametrize("what", ["population", "out", "cache"])
-def test_without_permission(what, tmp_path):
-    """Root may do all, so the run gives up the right to pass over permissions."""
-    setpriv = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
-    if setpriv and shutil.which("setpriv") is None:
-        pytest.skip("root cannot give up its rights here: no setpriv")
+def test_without_permission(what, permissions, tmp_path, monkeypatch, capfd):
     work, command = stored(tmp_path)
+    monkeypatch.chdir(work)
     place = {"population": tmp_path / "outcomes.csv", "out": work, "cache": tmp_path / "locked"}[what]
     (tmp_path / "locked").mkdir()
     place.chmod(0o000 if what == "population" else 0o555)
-    places = ["out=result", "cache=../locked/kept" if what == "cache" else "cache=null"]
-    program = [*setpriv, sys.executable, "-m", "harness", *command, *places]
-    done = subprocess.run(program, cwd=work, capture_output=True, text=True, timeout=120, check=False)
+    code = main([*command, "out=result", "cache=../locked/kept" if what == "cache" else "cache=null"])
     said = {"population": "outcomes.csv", "out": "result", "cache": "locked cannot be written"}[what]
-    check_refusal(done.returncode, done.stdout, done.stderr, "run", (said,))
+    check_refusal(code, *capfd.readouterr(), "run", (said,))
+    place.chmod(0o755)
     assert tree(work) == {}
     assert tree(tmp_path / "locked") == {}
 

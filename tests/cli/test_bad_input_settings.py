@@ -46,7 +46,6 @@ TRAINING = [
 OTHERS = [
     bad("compare test_share=0.999", "test_share: 0.999", "178 samples of wine"),
     bad("compare scorer=roc_auc", "scorer: roc_auc cannot score the data wine"),
-    bad("compare experiment=smoke", "one of `harness run`, not of `harness compare`"),
     bad("compare experiment=nips2005_dissimilar", "is one of `harness run`"),
     bad("advise ~measure", "'measure' does not exist"),
     bad("advise n_replicates=inf", "n_replicates: inf is not allowed"),

@@ -62,15 +62,12 @@ def offered(line):
     ("words", "replies"),
     [
         ("harness c", ["compare ", "collect ", "cache ", "completion "]),
-        ("harness run se", ["seed=", "sets."]),
         ("harness run corpus =", [f"{name} " for name in conf_files.members("corpus")]),
         ("harness run corpus = ly", ["lyrl "]),
-        ("harness run corpus = lyrl corpus.p", ["corpus.path="]),
         ("harness run test = '[mcnemar,wald_f'", ["[mcnemar,wald_f1"]),
         ("harness run 'test=[wald_f'", ["test=[wald_f1"]),
         ("harness run population = data/s", ["data/some\\ table.csv "]),
         ("harness run population = ''", [*(f"{name} " for name in POPULATIONS), "bin/", "data/"]),
-        ("harness cache prune = ''", ["true ", "false "]),
         ("harness nothing ''", [""]),
     ],
 )
@@ -101,9 +98,7 @@ def test_zsh(words, finished, begun, here):
     ("line", "found"),
     [
         ("harness adv", ["advise"]),
-        ("harness run se", ["seed=", "sets."]),
         ("harness run test=[wald_f", ["test=[wald_f1"]),
-        ("harness run corpus=lyrl corpus.p", ["corpus.path="]),
         ("harness figures from=da", ["from=data/"]),
     ],
 )
@@ -126,6 +121,9 @@ def test_every_group_setting_and_member_is_offered(command):
     [
         ("harness run experiment=nips", ["experiment=nips2005 ", "experiment=nips2005_dissimilar "]),
         ("harness compare experiment=nips", []),
+        ("harness run se", ["seed=", "sets."]),
+        ("harness run corpus=lyrl corpus.p", ["corpus.path="]),
+        ("harness cache prune=", ["prune=true ", "prune=false "]),
         ("harness run experiment=rr0434 category_sets.co", ["category_sets.costs."]),
         ("harness run experiment=nips2005_dissimilar model.mlp", ["model.mlp_small."]),
         ("harness run ++model.rbf_svm.n_f", ["++model.rbf_svm.n_folds="]),

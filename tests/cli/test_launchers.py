@@ -27,30 +27,34 @@ def expected(table, tmp_path_factory):
     """The tables of a sweep whose jobs ran one after the other, by the jobs' folders."""
     with pytest.MonkeyPatch.context() as patch, unpainted():
         patch.chdir(tmp_path_factory.mktemp("basic"))
-        return sweep(table, "basic")
+        return sweep(table, "seed=0,1", "basic")
 
 
-def sweep(table, launcher, *more):
-    """Sweep over two seeds where no `out` is set; return the tables by the jobs' folders."""
-    arguments = ["run", "-m", table, *QUICK, "seed=0,1", f"hydra/launcher={launcher}", *more]
+def sweep(table, seeds, launcher, *more):
+    """Sweep where no `out` is set; return the tables by the jobs' folders."""
+    arguments = ["run", "-m", table, *QUICK, seeds, f"hydra/launcher={launcher}", *more]
     assert main(arguments) == 0
     return {path: path.read_bytes() for path in sorted(Path("runs").glob("*/*/*.csv"))}
 
 
 @pytest.mark.filterwarnings("default")  # the launchers of Hydra are not ours to mend
 @pytest.mark.parametrize(
-    ("launcher", "plugin", "more"),
+    ("seeds", "n_jobs", "launcher", "plugin", "more"),
     [
-        ("joblib", "hydra_plugins.hydra_joblib_launcher", ["hydra.launcher.n_jobs=2"]),
-        ("submitit_local", "hydra_plugins.hydra_submitit_launcher", []),
+        ("seed=0,1", 2, "joblib", "hydra_plugins.hydra_joblib_launcher", ["hydra.launcher.n_jobs=2"]),
+        ("seed=choice(0)", 1, "submitit_local", "hydra_plugins.hydra_submitit_launcher", []),
     ],
 )
-def test_same_bytes_in_same_folders(launcher, plugin, more, table, expected, tmp_path, monkeypatch):
+def test_same_bytes_in_same_folders(
+    seeds, n_jobs, launcher, plugin, more, table, expected, tmp_path, monkeypatch
+):
+    """A job is a process that imports for seconds: of submitit, one is enough."""
     pytest.importorskip(plugin, reason="the extra `cluster` is not installed")
     get_reusable_executor().shutdown(wait=True)  # workers of an earlier test keep its working folder
     monkeypatch.chdir(tmp_path)
-    assert len({path.parent for path in expected}) == 2
-    assert sweep(table, launcher, *more) == expected
+    wanted = [path for path in expected if n_jobs == 2 or path.parent.name.startswith("seed-0-")]
+    assert len({path.parent for path in wanted}) == n_jobs
+    assert sweep(table, seeds, launcher, *more) == {path: expected[path] for path in wanted}
     get_reusable_executor().shutdown(wait=True)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from harness.cli import COMMANDS as WORK
 from harness.cli import help_of, main
+from harness.cli.conf_files import conf_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -42,14 +43,33 @@ def test_readme_shows_commands():
     assert len(OF_HELP) >= 10
 
 
-@pytest.mark.parametrize("command", dict.fromkeys([*SHOWN, *OF_HELP]))
-def test_shown_commands_compose(command, capfd, tmp_path, monkeypatch):
+def is_choice(word):
+    """Tell whether a word chooses which settings there are: the others may stand beside one another."""
+    name, equals, _ = word.partition("=")
+    return not equals or name.startswith(("+", "~", "hydra/")) or (conf_folder() / name).is_dir()
+
+
+def grouped(commands):
+    """Return (command, choices) -> the settings that all commands with these choices set."""
+    found = {}
+    for command in commands:
+        name, *words = shlex.split(command)[1:]
+        if "-m" in words:  # a sweep: its first job
+            words = [re.sub(r"^([\w.]+=[^,\[]+),.*", r"\1", word) for word in words if word != "-m"]
+        choices = tuple(sorted(filter(is_choice, words)))
+        found.setdefault((name, choices), []).extend(word for word in words if not is_choice(word))
+    return found
+
+
+GROUPED = grouped([*SHOWN, *OF_HELP])
+
+
+@pytest.mark.parametrize("chosen", GROUPED, ids=lambda chosen: " ".join([chosen[0], *chosen[1]]))
+def test_shown_commands_compose(chosen, capfd, tmp_path, monkeypatch):
     """`--cfg job` composes the whole configuration, and refuses any name that does not exist."""
     monkeypatch.chdir(tmp_path)
-    words = shlex.split(command)[1:]
-    if "-m" in words:  # a sweep: its first job
-        words = [re.sub(r"^([\w.]+=[^,\[]+),.*", r"\1", word) for word in words if word != "-m"]
-    assert main([*words, "--cfg", "job"]) == 0
+    command, choices = chosen
+    assert main([command, *choices, *GROUPED[chosen], "--cfg", "job"]) == 0
     assert "command:" in capfd.readouterr().out
 
 

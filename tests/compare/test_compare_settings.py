@@ -1,5 +1,6 @@
 """What `harness compare` refuses, in a sentence that names the setting and what is allowed."""
 
+import functools
 import re
 
 import pytest
@@ -53,6 +54,11 @@ def test_wrong_settings(arguments, said):
     assert "\n" not in str(caught.value)
 
 
+@functools.cache
+def composed_once(study):
+    return composed(study, *["n_documents=1500", "training_sets.n_truth=300"] * (study == CORPUS))
+
+
 @pytest.mark.parametrize(
     ("study", "changed", "said"),
     [
@@ -71,12 +77,8 @@ def test_wrong_settings(arguments, said):
     ],
 )
 def test_wrong_points_leave_no_folder(study, changed, said, tmp_path):
-    given = (
-        composed(study, "n_documents=1500", "training_sets.n_truth=300")
-        if study == CORPUS
-        else composed(study)
-    )
-    given["options"] |= changed
+    given = composed_once(study)
+    given = given | {"options": given["options"] | changed}
     with pytest.raises(UserError, match=re.escape(said)):
         compare(out=tmp_path / "new", say=lambda *_: None, **given)
     assert not list(tmp_path.glob("new/*"))

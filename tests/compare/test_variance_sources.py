@@ -79,7 +79,7 @@ def test_settings_are_pooled():
 
 
 def test_the_interval_of_a_source_covers():
-    generator, n_sets = np.random.default_rng(3), 2000
+    generator, n_sets = np.random.default_rng(3), 600
     covered = 0
     for _ in range(n_sets // 200):
         scores = one_at_a_time(generator, {f"source {i}": 0.02 for i in range(200)}, 6)
@@ -123,8 +123,8 @@ def estimates(truth, shape, n_sets, seed, **options):
 
 
 def test_components_are_unbiased_and_their_intervals_cover():
-    n_sets, truth = 300, {"split": 0.03, "initialisation": 0.02, "residual": 0.015}
-    table = estimates(list(truth.values()), (8, 7), n_sets, 6, confidence=0.9, n_draws=1000)
+    n_sets, truth = 150, {"split": 0.03, "initialisation": 0.02, "residual": 0.015}
+    table = estimates(list(truth.values()), (8, 7), n_sets, 6, confidence=0.9, n_draws=500)
     assert not table["negative"].all()
     for name, sd in truth.items():
         part = table[table["source"] == name]

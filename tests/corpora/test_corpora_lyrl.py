@@ -201,13 +201,18 @@ def test_documents_that_are_cut_off_are_missed_by_the_assignments(tmp_path, kind
         refused(tmp_path)
 
 
-def test_slice_by_tokens_and_by_vectors(data_folder):
-    tokens, vectors = (load_lyrl(data_folder / "rcv1-slice", source=kind) for kind in ("auto", "vectors"))
+def test_slice(data_folder):
+    tokens = load_lyrl(data_folder / "rcv1-slice")
     assert tokens.terms.shape == (27_613, 29_163)
     assert tokens.topics.shape == (27_613, 101)
     assert tokens.topics.nnz == 80_420
     assert tokens.document_ids[[0, -1]].tolist() == ["1", "27613"]
     assert tokens.chronological
+
+
+@pytest.mark.slow
+def test_slice_by_vectors(data_folder):
+    tokens, vectors = (load_lyrl(data_folder / "rcv1-slice", source=kind) for kind in ("auto", "vectors"))
     assert [name.removeprefix("t") for name in tokens.term_names] == vectors.term_names.tolist()
     np.testing.assert_array_equal(tokens.terms.indices, vectors.terms.indices)
     # The slice's tokens were themselves recovered from weights; 99.6 % is what its makers claim for them.

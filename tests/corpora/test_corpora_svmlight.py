@@ -39,12 +39,6 @@ def test_multi_label(tmp_path):
     assert "1 of 4 documents have no term" in " ".join(corpus.notes)
 
 
-def test_compressed(tmp_path):
-    expected = load_svmlight(write(tmp_path, TEXT)).fingerprint()
-    (tmp_path / "a.svm.gz").write_bytes(gzip.compress(TEXT.encode()))
-    assert load_svmlight(tmp_path / "a.svm.gz").fingerprint() == expected
-
-
 def test_several_files_and_folder(tmp_path):
     first, second = write(tmp_path, "1 1:1\n", "b"), write(tmp_path, "2,5 3:2\n", "a")
     write(tmp_path, "junk", ".hidden")

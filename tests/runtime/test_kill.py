@@ -2,13 +2,13 @@
 
 import contextlib
 import json
-import os
 import signal
 import time
 
+import killing
 import psutil
 import pytest
-from killing import STUDY, SVM, check_nobody_left, finish, kill, rounds, start, tables, write_table
+from killing import STUDY, SVM, finish, kill, send, start, tables, wait, write_table
 
 from harness.runtime import interruption
 
@@ -16,31 +16,31 @@ pytestmark = pytest.mark.usefixtures("unpainted")
 SENTENCE = "harness run: interrupted; the same command goes on where it was\n"
 
 
-def survive(tmp_path, arguments, n_rounds, seed):
+def survive(tmp_path, arguments, n_rounds, seed, method):
     """Kill a study `n_rounds` times twice at random moments; return how many kills met it at work."""
     undisturbed = tmp_path / "undisturbed"
     began = time.monotonic()
-    assert start(undisturbed, arguments).wait(timeout=600) == 0
+    assert wait(start(undisturbed, arguments, method=method), 600) == 0
     seconds = time.monotonic() - began
     expected, n_met = tables(undisturbed), 0
     assert {"size_power.csv", "outcomes.csv", "tables/truth_rules.csv"} <= set(expected)
-    for place, moments in enumerate(rounds(seed, n_rounds, seconds)):
+    for place, moments in enumerate(killing.rounds(seed, n_rounds, seconds)):
         folder, n_jobs = tmp_path / f"round {place}", 1 + place % 2
         for number, moment in moments:
-            n_met += kill(folder, arguments, number, moment, n_jobs=n_jobs)
+            n_met += kill(folder, arguments, number, moment, n_jobs=n_jobs, method=method)
         finish(folder, arguments, n_jobs=n_jobs)
         assert tables(folder) == expected, f"round {place}: {moments}"
     return n_met
 
 
 def test_a_run_survives_two_random_moments(tmp_path):
-    survive(tmp_path, [*STUDY, *SVM], 1, seed=1)
+    survive(tmp_path, [*STUDY, *SVM, "balance=[natural]"], 1, 1, "forkserver")
 
 
 @pytest.mark.slow
 def test_a_run_survives_25_random_moments_twice_each(tmp_path):
     models = ["model=[linear_svm,mlp]", "pairs=[linear_svm-mlp]", "model.mlp.n_epochs=3"]
-    n_met = survive(tmp_path, [*STUDY, *models, "tune.enabled=false"], 25, seed=0)
+    n_met = survive(tmp_path, [*STUDY, *models, "tune.enabled=false"], 25, 0, "spawn")
     print(f"{n_met} of 50 kills met a run at work")
     assert n_met >= 25
 
@@ -85,12 +85,12 @@ def test_a_signal_ends_a_run_and_its_workers_in_one_sentence(tmp_path, number):
     process = start(tmp_path, [write_table(tmp_path / "outcomes.csv"), *STUDY, *long], n_jobs=2)
     family, until = [], time.monotonic() + 60
     while len(family) < 3 and time.monotonic() < until:  # two workers and a keeper of their files
-        assert process.poll() is None, (tmp_path / "stderr").read_text()
+        assert process.is_alive(), (tmp_path / "stderr").read_text()
         time.sleep(0.1)
         family = psutil.Process(process.pid).children(recursive=True)
-    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
-    assert process.wait(timeout=60) == 128 + number
+    send(process, number)
+    assert wait(process, 60) == 128 + number
     assert (tmp_path / "stderr").read_text() == SENTENCE
-    check_nobody_left(family)
+    killing.check_nobody_left(family)
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["finished"] is False
     assert not list(tmp_path.rglob(".writing-*"))

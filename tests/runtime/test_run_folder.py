@@ -36,9 +36,3 @@ def test_a_run_that_fails_on_the_way_goes_on_with_the_same_command(tmp_path):
     assert json.loads((out / NAME).read_text())["finished"] is True
     attempt(out, said)
     assert "holds this very run, finished" in said[-1]
-
-
-def test_a_folder_of_another_configuration_is_refused(tmp_path):
-    attempt(tmp_path / "out", [])
-    with pytest.raises(UserError, match="another configuration"), open_run(tmp_path / "out", {}, print):
-        pass

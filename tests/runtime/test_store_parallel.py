@@ -4,23 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from units import UNIT_NAMES, UNITS, unit
 
 from harness.errors import UserError
 from harness.runtime.parallel import Workers, make_run, run_here
 from harness.runtime.store import Store, digest, write_atomically
-from harness.seeding import rng
-
-
-def unit(number):
-    return {"x": rng(0, "unit", number).random(3), "n": np.array(number)}
-
-
-def shared_unit(matrix, number):
-    return {"x": matrix[number]}
-
-
-UNITS = [(i,) for i in range(7)]
-UNIT_NAMES = [f"unit {i}" for i in range(7)]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +23,10 @@ def test_any_number_of_workers_gives_the_same(workers, threads, tmp_path):
         for one, other in zip(found, expected, strict=True):
             assert (one["x"] == other["x"]).all()
             assert one["n"] == other["n"]
+
+
+def shared_unit(matrix, number):
+    return {"x": matrix[number]}
 
 
 def test_kept_units_are_not_computed_again_and_shared_is_not_made(tmp_path):

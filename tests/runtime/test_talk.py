@@ -7,7 +7,6 @@ import pytest
 from killing import write_table
 
 from harness.cli import main
-from harness.runtime import talk
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock
 from harness.runtime.store import Store
@@ -67,11 +66,8 @@ def test_a_bar_has_count_and_time_left_on_a_terminal_alone(capsys, monkeypatch):
         assert shown(capsys) == ""
 
 
-def test_no_bar_without_a_terminal(capsys):
+def test_without_a_terminal_a_stage_is_one_line_and_has_no_bar(capsys):
     assert shown(capsys) == ""
-
-
-def test_a_stage_is_one_line_without_a_terminal(capsys):
     with Clock(say).stage("training 12 models"):
         pass
     told = capsys.readouterr()
@@ -108,11 +104,12 @@ def test_each_unit_and_what_was_kept_is_told_where_all_is_wanted(capsys, tmp_pat
 
 RUN = [
     "run", "population=outcomes.csv", "sets.n_sets=20", "sets.sizes=[100]", "alphas=[0.05]", "truth=[margin]",
-    "test=[mcnemar]", "pairs=[linear_svm-rbf_svm]", "figure=draft", "parallel=sequential",
+    "test=[mcnemar]", "pairs=[linear_svm-rbf_svm]", "balance=[natural]", "figure=draft",
+    "parallel=sequential",
 ]  # fmt: skip
 
 
-def test_a_run_at_each_verbosity(tmp_path, monkeypatch, capfd):
+def test_a_run_at_each_verbosity(tmp_path, monkeypatch, capfd, unpainted):
     """And `verbose` makes no other run: the folder is the same."""
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "outcomes.csv")
@@ -128,7 +125,3 @@ def test_a_run_at_each_verbosity(tmp_path, monkeypatch, capfd):
     assert "units were kept, 0 are to be made" in told[2]
     assert main([*RUN, "verbose=2", "out=run0"]) == 0
     assert "holds this very run, finished" in capfd.readouterr().out
-
-
-def test_the_levels_are_those_of_the_setting():
-    assert (talk.PLACES, talk.USUAL, talk.UNITS) == (0, 1, 2)
