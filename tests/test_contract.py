@@ -45,7 +45,7 @@ def arguments(*overrides):
 def everything():
     """The arguments of a small run with all members of the groups of which a run takes several."""
     groups = (f"{group}=[{','.join(members(group))}]" for group in ("test", "truth", "balance", "model"))
-    fewer = "model.mlp.n_hidden_grid=[32,64]", "model.mlp.learning_rate_grid=[0.03,0.1]", "model.mlp.n_epochs=8"
+    fewer = "model.mlp.n_hidden_grid=[32,64]", "model.mlp.learning_rate_grid=[0.1]", "model.mlp.n_epochs=8"
     return arguments(*groups, "n_replicates=400", "corpus.n_documents=300", *fewer)
 
 
