@@ -10,6 +10,7 @@ import pytest
 from composing import configured
 from count_cases import SWAP
 from hydra.utils import get_object, instantiate
+from model_cases import shuffled_run
 from omegaconf import OmegaConf
 from scipy import sparse
 
@@ -243,14 +244,6 @@ def test_features(name, corpus):
     assert (alone.toarray() == vectors[200:].toarray()).all()
 
 
-class Shuffled:
-    """A `run` that takes the units from last to first, as workers may."""
-
-    def __call__(self, function, units, names, *, shared=None, threads=True, description=""):
-        found = run_here(function, list(units)[::-1], list(names)[::-1], shared=shared)
-        return found[::-1]
-
-
 @pytest.mark.parametrize("name", members("model"))
 def test_models(name, corpus, everything):
     model, features = everything["training"]["models"][name], everything["training"]["features"]
@@ -259,7 +252,7 @@ def test_models(name, corpus, everything):
     labels = labels[:, labels[:200].any(axis=0)]
     labels = np.column_stack([labels[:, :6], labels[:, -1], np.ones(300, dtype=bool)])  # common, rare, all
     fitted = model.fit(vectors[:200], labels[:200], seed=0, run=run_here)
-    again = model.fit(vectors[:200], labels[:200], seed=0, run=Shuffled())
+    again = model.fit(vectors[:200], labels[:200], seed=0, run=shuffled_run)
     for key, array in fitted.arrays.items():
         assert array.dtype != object
         assert array.tobytes() == again.arrays[key].tobytes(), key

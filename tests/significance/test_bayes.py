@@ -119,7 +119,7 @@ def test_degenerate_is_where_no_distribution_over_the_seen_cells_has_a_differenc
 @pytest.mark.parametrize("prior", [0, 0.5])
 @pytest.mark.parametrize("measure", ["f1", "precision", "error"])
 def test_early_verdicts_are_those_of_the_pvalues(measure, prior):
-    counts, alphas = evaluation_sets(15, seed=4), ALPHAS
+    counts, alphas = evaluation_sets(10, seed=4), ALPHAS
     result = dirichlet(counts, measure, prior, generator(2))
     rejected = reject(counts, measure, alphas, prior=prior, rng=generator(2))
     again = dirichlet(counts, measure, prior, generator(3)).pvalue[:, None] <= alphas
@@ -127,7 +127,7 @@ def test_early_verdicts_are_those_of_the_pvalues(measure, prior):
     # drawn from a share that is known they differ as two runs do, elsewhere hardly ever
     assert (rejected != full).sum() <= (again != full).sum() + 12
     far = np.abs(np.log(np.maximum(result.pvalue[:, None], 1e-4) / alphas)) > 1
-    assert far.sum() > 300
+    assert far.sum() > 200
     assert (rejected == full)[far].all()
     legacy = reject(counts, measure, alphas, prior=prior, rng=generator(2), degenerate="reject")
     assert (legacy == rejected | result.degenerate[:, None]).all()
@@ -213,7 +213,7 @@ def test_probability_greater_against_quadrature_and_the_beta_negative_binomial()
     found = probability_greater(a, b)
     below = betanbinom.cdf(a[1], b[1] + 1, b[0] + 0.5, a[0] + 0.5)  # P(F_B > F_A)
     np.testing.assert_allclose(found, 1 - below, atol=1e-10)
-    for i in range(5):
+    for i in range(2):
         expected = chance_greater((a[0][i], a[1][i]), (b[0][i], b[1][i]))
         assert found[i] == pytest.approx(expected, abs=1e-4)
     np.testing.assert_allclose(found + probability_greater(b, a), 1, atol=1e-12)
@@ -255,6 +255,3 @@ def test_goutte_gaussier_sizes_on_exact_nulls_are_the_known_ones(population, n, 
     counts = null_sets(population, n, 20_000)
     size = (goutte_gaussier(counts).pvalue <= 0.05).mean()
     assert abs(size - reference) <= 3.5 * np.sqrt(max(reference, 0.001) / 1000)
-
-
-# --- every one of them -------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ RANDOM = [
 
 
 @pytest.mark.parametrize("name", TESTS)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(sets=st.lists(few, min_size=1, max_size=5), more=st.integers(1, 10**6))
 def test_probability_swap_batches_and_true_negatives(name, sets, more):
     test, sets = TESTS[name], np.array(sets)
@@ -86,7 +86,7 @@ def test_probability_swap_batches_and_true_negatives(name, sets, more):
 
 
 @pytest.mark.parametrize(("module", "test", "options"), RANDOM)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(sets=st.lists(few, min_size=2, max_size=5), cut=st.integers(1, 4))
 def test_replicates_of_a_set_depend_on_its_place_alone(module, test, options, sets, cut):
     options, sets = options | {"n_replicates": 400}, np.array(sets)
