@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from count_cases import (
     ALPHAS,
-    COUNTS,
     FALSE_ALARM,
     INTERVALS,
     SMALL,
-    SWAP,
     all_replicates_of,
     documents,
     enumerated_limit,
@@ -87,7 +85,7 @@ def test_error_replicates_are_distributed_as_resampled_sets(interval):
 
 def test_one_sided_sets_of_every_size_have_a_pvalue():
     rng = generator()
-    for n01, n10 in ((k, other) for k in range(1, 400, 3) for other in (0, 1)):
+    for n01, n10 in ((k, other) for k in range(1, 400, 9) for other in (0, 1)):
         for rest in (0, 1, 1000):
             counts = [rest, 0, 0, 0, 0, n10, n01, 0]
             for interval in INTERVALS:
@@ -234,18 +232,6 @@ def test_sizes_of_the_reference_populations():
 
 
 # --- what holds for all ------------------------------------------------------------------------------------
-
-
-def test_swapping_the_classifiers_changes_only_the_sign():
-    counts = np.array([*SMALL, COUNTS])
-    for interval in INTERVALS:
-        limit = bootstrap_percentile(counts, "error", None, interval)
-        swapped = bootstrap_percentile(counts[:, SWAP], "error", None, interval)
-        assert swapped.pvalue == pytest.approx(limit.pvalue, abs=1e-12)
-        assert swapped.statistic.tolist() == (-limit.statistic).tolist()
-        forth = bootstrap_percentile(counts, "f1", 20_000, interval, generator(1)).pvalue
-        back = bootstrap_percentile(counts[:, SWAP], "f1", 20_000, interval, generator(2)).pvalue
-        assert (np.abs(forth - back) <= 2 * 7 * np.sqrt(forth * (1 - forth / 2) / 20_000) + 1e-9).all()
 
 
 def test_true_negatives_enter_f1_only_through_the_number_of_documents():

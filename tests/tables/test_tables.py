@@ -147,6 +147,7 @@ def test_a_file_is_read_in_parts(tmp_path, monkeypatch):
         (("true", "True", "TRUE"), "true"),
         (("a b", "a  b", " a\tb"), "a b"),
         (("\u00e9", "e\u0301"), "\u00e9"),
+        (("1" * 40 + ".0",), "1" * 40),
     ],
 )
 def test_spellings_of_one_label(texts, label):
@@ -159,10 +160,6 @@ def test_spellings_of_one_label(texts, label):
 )
 def test_what_is_no_number_stays_as_it_is(text):
     assert plain_label(text) == text
-
-
-def test_a_number_of_many_digits_is_not_rounded():
-    assert plain_label("1" * 40 + ".0") == "1" * 40
 
 
 @pytest.mark.parametrize(
@@ -436,10 +433,6 @@ def test_what_is_no_file_of_a_table(tmp_path):
     assert "no regular file" in refused(read_csv, str(tmp_path / "p.csv"), "y")
     (tmp_path / "q.csv.gz").write_text("y_true,a,b\n")
     assert "is named .gz but does not begin" in refused(read_predictions, tmp_path / "q.csv.gz")
-    (tmp_path / "r.parquet").write_bytes(b"PAR1")
-    if pd.__version__:
-        pytest.importorskip("pyarrow")
-        assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
     (tmp_path / "s.csv").write_bytes("y_true,a,b\nx,x,y\n".encode("utf-16"))
     assert "it is not text in UTF-8" in refused(read_predictions, tmp_path / "s.csv")
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"y_true,a,b\n1,1,0\n" * 99)[:-9])
@@ -448,6 +441,9 @@ def test_what_is_no_file_of_a_table(tmp_path):
         lzma.compress(b"y_true,a,b\n" + (b"1,1," + b"0" * 999 + b"\n") * 24_000)
     )
     assert "expands beyond" in refused(read_predictions, tmp_path / "u.csv.xz")
+    (tmp_path / "r.parquet").write_bytes(b"PAR1")
+    pytest.importorskip("pyarrow")
+    assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
 
 
 def test_columns_that_are_not_read_are_told(tmp_path):
@@ -557,14 +553,9 @@ def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys, unpa
 
 
 @pytest.mark.parametrize(
-    ("name", "measure", "expected"),
-    [
-        ("plus_in_system", "f1", [1, 0, 1, 0, 0, 0, 0, 2]),
-        ("space_after_comma", "f1", [1, 1, 1, 0, 0, 0, 1, 1]),
-        ("na_label", "error", [1, 0, 1, 0, 0, 0, 0, 0]),
-    ],
+    ("name", "measure"), [("plus_in_system", "f1"), ("space_after_comma", "f1"), ("na_label", "error")]
 )
-def test_files_that_were_refused_are_read(data_folder, name, measure, expected):
+def test_files_that_were_refused_are_read(data_folder, name, measure):
     frame = pd.read_csv(data_folder / "faults" / f"{name}.csv", dtype=str, keep_default_na=False)
     said = [[text.strip().removeprefix("+") for text in frame[column]] for column in frame]
     if measure == "f1":

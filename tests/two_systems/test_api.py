@@ -1,6 +1,7 @@
 """`import harness` in a notebook: few names, quick to import; two systems compared, advice on them."""
 
 import functools
+import inspect
 import re
 import subprocess
 import sys
@@ -254,7 +255,9 @@ Y, A, B = [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 1]
             "a: it says '2', and the truth only 0 and 1; labels that the truth lacks, here on 1",
         ),
         ((["x", "y", "x", "y"], ["x", "y", "y", "y"], ["x", "x", "x", "y"]), "positive: "),
-        ((Y, A, B, "auc"), "measure: 'auc' is not allowed"),
+        ((Y, A, B, "auc"), "measure: 'auc' is not allowed; choose one of f1"),
+        ((Y, A, B, ["f1"]), "measure: ['f1'] is not allowed; one of f1, error, precision"),
+        ((Y, A, B, None), "measure: None is not allowed"),
         ((Y, A, B, "f1", "mcnemar"), "test: 'mcnemar' is of measure 'error'"),
         ((Y, A, B, "f1", "mc_nemar"), "test: 'mc_nemar' is not allowed; did you mean mcnemar"),
         ((Y, A, B, "f1", "../run"), "test: '../run' is not allowed"),
@@ -271,6 +274,12 @@ def test_bad_input_is_told_by_argument(arguments, said):
     ("options", "said"),
     [
         ({"positive": 7}, "positive: '7' is no label"),
+        ({"n_replicates": 0}, "n_replicates: 0 is not allowed; a whole number of at least 1, or None"),
+        ({"n_replicates": 1.5}, "n_replicates: 1.5 is not"),
+        ({"n_replicates": True}, "n_replicates: True is not"),
+        ({"names": ("x", "x", "z")}, "names: ('x', 'x', 'z') is not allowed; two different"),
+        ({"names": ("x", "x")}, "names: ('x', 'x') is not allowed"),
+        ({"names": "xz"}, "names: 'xz' is not allowed"),
         ({"confidence": 95}, "confidence: 95 is not allowed"),
         ({"seed": -1}, "seed: -1"),
         ({"cost_fn": 2.0}, "cost_fn: measure 'f1' takes no such option"),
@@ -279,8 +288,11 @@ def test_bad_input_is_told_by_argument(arguments, said):
     ],
 )
 def test_bad_options_are_told_by_name(options, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        harness.compare_predictions(Y, A, B, **options)
+    for function in (harness.compare_predictions, harness.advise_predictions):
+        if options.keys() <= inspect.signature(function).parameters.keys() | {"cost_fn", "prior", "price"}:
+            with pytest.raises(ValueError, match=re.escape(said)) as caught:
+                function(Y, A, B, **options)
+            assert "\n" not in str(caught.value)
 
 
 # --- advice ----------------------------------------------------------------------------------------
