@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from count_cases import (
-    ALPHAS,
     FALSE_ALARM,
     INTERVALS,
     SMALL,
@@ -211,16 +210,3 @@ def test_true_negatives_enter_f1_only_through_the_number_of_documents():
     assert one.statistic == other.statistic
     stratified = [bootstrap_percentile(c, "error", None, stratified=True).pvalue for c in (base, wide)]
     assert stratified[0] == pytest.approx(stratified[1], abs=0.02)
-
-
-def test_identical_classifiers_and_sets_without_true_positives():
-    sets = [[9, 0, 0, 2, 1, 0, 0, 88], [0, 0, 0, 0, 1, 5, 2, 92], [0, 0, 0, 5, 1, 9, 0, 85]]
-    for interval in INTERVALS:
-        result = bootstrap_percentile(sets, "f1", 100, interval, generator())
-        assert result.pvalue.tolist() == [1.0, 1.0, 1.0]
-        assert result.degenerate.tolist() == [True, True, True]
-        assert not reject(sets, "f1", ALPHAS, 100, interval, generator()).any()
-        assert reject(sets, "f1", ALPHAS, 100, interval, generator(), degenerate="reject").all()
-        legacy = bootstrap_percentile(sets, "error", 100, interval, generator(), degenerate="reject")
-        assert legacy.degenerate.tolist() == [True, False, False]
-        assert legacy.pvalue[0] == 0

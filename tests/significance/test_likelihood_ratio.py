@@ -164,23 +164,6 @@ def test_many_sets_are_fitted_in_blocks():
     assert (whole.pvalue.reshape(-1)[8100:] == likelihood_ratio(sets[8100:]).pvalue).all()
 
 
-def test_nothing_to_compare():
-    no_discordant, no_true_positive = [9, 0, 0, 1, 2, 0, 0, 80], [0, 0, 0, 5, 2, 9, 0, 80]
-    sets = {
-        "f1": [no_discordant, no_true_positive],
-        "error": [no_discordant],
-        "recall": [no_discordant, no_true_positive],
-        "precision": [no_discordant, no_true_positive, [3, 1, 2, 0, 0, 0, 0, 9], [0, 0, 2, 1, 0, 0, 3, 9]],
-    }
-    for measure, counts in sets.items():
-        for test in (likelihood_ratio, score):
-            result = test(counts, measure)
-            assert (result.pvalue == 1).all()
-            assert (result.statistic == 0).all()
-            assert result.degenerate.all()
-            assert (test(counts, measure, degenerate="reject").pvalue == 0).all()
-
-
 def test_size_on_many_positives_is_alpha():
     # e2 = e3 and e6 = e7: F1 is equal; at N = 20,000 the chi-square approximation is good to .0015
     shares = [0.25, 0.04, 0.04, 0.1, 0.05, 0.06, 0.06, 0.4]

@@ -160,13 +160,3 @@ def test_far_tails_keep_their_digits():
     counts = [0, 0, 200, 0, 0, 0, 0, 100]  # only the two one-sided swaps are as extreme
     assert randomization(counts, "f1").pvalue == pytest.approx(2.0**-199, rel=1e-12)
     assert randomization(counts, "f1", midp=True).pvalue == pytest.approx(2.0**-200, rel=1e-12)
-
-
-def test_nothing_to_swap_is_no_difference():
-    no_discordant, no_true_positive = [9, 0, 0, 1, 2, 0, 0, 80], [0, 0, 0, 5, 2, 9, 0, 80]
-    for midp in (False, True):
-        result = randomization([no_discordant, no_true_positive], "f1", midp)
-        assert result.pvalue.tolist() == [1.0, 1.0]
-        assert result.degenerate.tolist() == [True, True]
-    rejected = randomization([no_discordant, no_true_positive], "f1", degenerate="reject")
-    assert rejected.pvalue.tolist() == [0.0, 0.0]

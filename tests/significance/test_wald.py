@@ -105,23 +105,6 @@ def test_costs_of_the_dcf():
     assert wald(counts, "dcf", prior=1).statistic == pytest.approx(-wald(counts, "recall").statistic)
 
 
-def test_degenerate_sets():
-    sets = [
-        [9, 0, 0, 2, 3, 0, 0, 50],  # no discordant document
-        [0, 0, 0, 4, 2, 5, 3, 50],  # no true positive
-        [0, 0, 0, 0, 0, 0, 0, 7],  # 0/0
-        [0, 0, 1, 0, 0, 0, 0, 99],  # A finds the only positive: d = 1 without spread
-        [0, 0, 3, 0, 0, 4, 0, 93],  # the same under false alarms of B, whose F1 stays 0
-    ]
-    result = wald(sets, "f1")
-    assert result.degenerate.all()
-    assert result.pvalue.tolist() == [1.0] * 5
-    assert result.statistic.tolist() == [0.0] * 5
-    assert wald(sets, "f1", degenerate="reject").pvalue.tolist() == [0.0] * 5
-    assert wald(sets[1:2], "recall").degenerate.all()
-    assert not wald(sets[1:2], "error").degenerate.any()
-
-
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_precision_of_nothing_decides_nothing(swap):
     """B never says yes: its precision is 0/0, and no test can know it."""
@@ -190,22 +173,6 @@ def test_it_is_conservative_on_paired_documents_and_right_on_independent_classif
     sets = generator.multinomial(1000, close, n_sets)
     assert (unpaired(sets, "f1").pvalue <= 0.05).mean() < 0.001
     assert (wald(sets, "f1").pvalue <= 0.05).mean() > 0.03
-
-
-def test_degenerate_sets_of_the_unpaired_test():
-    sets = [
-        [9, 0, 0, 2, 3, 0, 0, 50],  # no discordant document
-        [0, 0, 0, 4, 2, 5, 3, 50],  # no true positive
-        [0, 0, 0, 0, 0, 0, 0, 7],  # 0/0
-        [0, 0, 1, 0, 0, 0, 0, 99],  # F1 is 1 and 0, neither with spread
-    ]
-    result = unpaired(sets, "f1")
-    assert result.degenerate.all()
-    assert result.pvalue.tolist() == [1.0] * 4
-    assert result.statistic.tolist() == [0.0] * 4
-    # the same F1 for both, but with a variance, is no 0/0
-    assert unpaired(sets, "f1", degenerate="reject").pvalue.tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert unpaired(sets, "error").degenerate.tolist() == [True, False, True, False]
 
 
 # --- equivalence -------------------------------------------------------------------------------------------
