@@ -198,7 +198,7 @@ def test_the_null_is_the_nearest_population(measure, average, costs):
     q = own.null
     assert abs(own.difference(q)) < 1e-9
     generator = np.random.default_rng(0)
-    starts = [q * np.exp(generator.normal(0, 0.3, len(q))) for _ in range(3)]
+    starts = [q * np.exp(generator.normal(0, 0.3, len(q))) for _ in range(2)]
     assert divergence(q, p) <= seek_nearest(p, own.kinds, starts) + 1e-6
 
 
