@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import io
 from pathlib import Path
 
 import numpy as np
@@ -253,9 +254,12 @@ def test_models(name, corpus, everything):
     labels = np.column_stack([labels[:, :6], labels[:, -1], np.ones(300, dtype=bool)])  # common, rare, all
     fitted = model.fit(vectors[:200], labels[:200], seed=0, run=run_here)
     again = model.fit(vectors[:200], labels[:200], seed=0, run=shuffled_run)
-    for key, array in fitted.arrays.items():
-        assert array.dtype != object
-        assert array.tobytes() == again.arrays[key].tobytes(), key
+    for one, other in ((fitted.arrays, again.arrays), (fitted.tuned, again.tuned)):
+        assert list(one) == list(other)
+        for key, array in one.items():
+            assert array.dtype != object
+            assert array.tobytes() == other[key].tobytes(), key
+    np.testing.assert_array_equal(fitted.cv_score, again.cv_score)
     assert {array.shape for array in fitted.tuned.values()} == {(8,)}
     assert fitted.cv_score.shape == fitted.n_folds.shape == (8,)
     decisions = model.predict(fitted, vectors[200:], run=run_here)
@@ -265,6 +269,14 @@ def test_models(name, corpus, everything):
     in_training = model.predict(fitted, vectors[:200], run=run_here)
     assert (in_training == labels[:200]).mean() > 0.85
     assert (model.predict(fitted, vectors[200:210], run=run_here) == decisions[:10]).all()
+    file = io.BytesIO()
+    np.savez(file, **fitted.arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        stored = again._replace(arrays=dict(stored))
+    for array in stored.arrays.values():
+        array.setflags(write=False)
+    assert (model.predict(stored, vectors[200:], run=shuffled_run) == decisions).all()
     empty = sparse.csr_array((3, vectors.shape[1]), dtype=np.float32)
     assert model.predict(fitted, empty, run=run_here).shape == (3, 8)
 

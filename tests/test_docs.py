@@ -100,18 +100,15 @@ def test_files_and_functions_that_are_named_exist(page):
         assert name in placed or (ROOT / name).exists(), name
 
 
+EXPLAINED = set(re.findall(r"`([\w]+)`", (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")))
+
+
 def test_every_column_of_the_main_tables_is_explained():
-    text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    explained = set(re.findall(r"`([\w]+)`", text))
     for columns in (
         outcomes.COLUMNS, size_power.SIZE_POWER, size_power_categories.BY_CATEGORY,
         null_evaluation_tables.PATH, null_evaluation_tables.NULLS,
     ):  # fmt: skip
-        assert set(columns) <= explained | {f"e{i}" for i in range(1, 9)}, set(columns) - explained
-
-
-def columns_of(path):
-    return pd.read_csv(path, nrows=0).columns
+        assert set(columns) <= EXPLAINED | {f"e{i}" for i in range(1, 9)}, set(columns) - EXPLAINED
 
 
 @pytest.mark.parametrize(
@@ -125,11 +122,8 @@ def columns_of(path):
     ],
 )  # fmt: skip
 def test_every_column_of_the_committed_tables_is_explained(name):
-    text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    explained = set(re.findall(r"`([\w]+)`", text))
-    assert set(columns_of(ROOT / "results" / name)) <= explained, (
-        set(columns_of(ROOT / "results" / name)) - explained
-    )
+    columns = set(pd.read_csv(ROOT / "results" / name, nrows=0).columns)
+    assert columns <= EXPLAINED, columns - EXPLAINED
 
 
 def test_the_figures_that_the_results_name_are_there():

@@ -52,16 +52,6 @@ def toy():
     return documents(400)
 
 
-@pytest.fixture(scope="module")
-def quick():
-    return MLP(n_hidden=8, n_hidden_grid=(4, 8), learning_rate_grid=(0.03, 0.1), n_epochs=5, batch_size=32)
-
-
-@pytest.fixture(scope="module")
-def fitted(toy, quick):
-    return quick.fit(*toy, seed=3)
-
-
 def small_network(seed=0, n_terms=7, n_hidden=4, n_outputs=3):
     generator = np.random.default_rng(seed)
     shapes = [(n_terms, n_hidden), (n_hidden,), (n_outputs, n_hidden), (n_outputs,)]
@@ -245,13 +235,6 @@ def test_rate_then_width_are_chosen_by_the_pooled_criterion(monkeypatch, criteri
     np.testing.assert_allclose(cv_score, [expected] * 2, rtol=1e-12)
     # The configuration that both passes share is trained once.
     assert len(seen) == len(set(seen)) == 3 * (3 + 2)
-
-
-def test_the_tuned_values_come_from_the_grids(fitted):
-    assert set(fitted.tuned["n_hidden"].tolist()) <= {4, 8}
-    assert set(fitted.tuned["learning_rate"].tolist()) <= {0.03, 0.1}
-    assert np.all((fitted.cv_score >= 0) & (fitted.cv_score <= 1))
-    assert fitted.n_folds.tolist() == [3, 3, 3]
 
 
 def test_without_tuning_the_defaults_are_used(toy):
