@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from advise_files import QUICK, written
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -24,7 +25,7 @@ from harness.significance.likelihood_ratio import score
 from harness.significance.wald import estimate
 from harness.two_systems import find_tests, judge
 
-QUICK = Plan(n_sets=500, n_draws=5, n_range_sets=100, n_power_sets=100, h=(2.0, 3.0, 4.0), factors=(1.0,))
+SMALL = Plan(n_sets=300, n_draws=3, n_range_sets=100, n_power_sets=100, h=(2.0, 3.0, 4.0), factors=(1.0,))
 
 
 def draw(n=300, seed=0, errors=(0.1, 0.2)):
@@ -300,7 +301,7 @@ def test_bad_options_are_told_by_name(options, said):
 
 @pytest.fixture(scope="module")
 def advice():
-    return harness.advise_predictions(*draw(), names=("a", "b"), plan=QUICK)
+    return harness.advise_predictions(*draw(), names=("a", "b"), plan=SMALL)
 
 
 def test_advice_names_a_test_and_shows_every_size(advice):
@@ -320,21 +321,11 @@ def test_advice_names_a_test_and_shows_every_size(advice):
 
 
 def test_advice_is_that_of_the_command(advice, tmp_path, unpainted):
-    names = ("y_true", "a", "b")
-    pd.DataFrame(dict(zip(names, map(np.int64, draw()), strict=True))).to_csv(tmp_path / "p.csv", index=False)
-    plan = [
-        f"plan.{key}={getattr(QUICK, key)}" for key in ("n_sets", "n_draws", "n_range_sets", "n_power_sets")
-    ]
-    more = [
-        "plan.h=[2,3,4]",
-        "plan.factors=[1]",
-        "cache=null",
-        "parallel=sequential",
-        f"out={tmp_path / 'out'}",
-    ]
-    assert main(["advise", f"predictions={tmp_path / 'p.csv'}", *plan, *more]) == 0
-    verdicts = pd.read_csv(tmp_path / "out" / "verdicts.csv").set_index("test")
-    sizes = pd.read_csv(tmp_path / "out" / "sizes.csv").set_index("test")
+    frame = pd.DataFrame(dict(zip(("y_true", "a", "b"), draw(), strict=True))).astype(int)
+    path, out = written(tmp_path, frame), tmp_path / "out"
+    assert main(["advise", f"predictions={path}", f"out={out}", *QUICK, "plan.h=[2,3,4]"]) == 0
+    verdicts = pd.read_csv(out / "verdicts.csv").set_index("test")
+    sizes = pd.read_csv(out / "sizes.csv").set_index("test")
     assert verdicts.index[verdicts["recommended"]].tolist() == [advice.test]
     np.testing.assert_allclose(verdicts["pvalue"], advice.table["pvalue"], atol=1e-9)
     np.testing.assert_allclose(
