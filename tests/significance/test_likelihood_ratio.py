@@ -1,10 +1,10 @@
-"""Likelihood ratio and score tests: against a general optimiser, a search over F1, limits, drawn sets."""
+"""Likelihood ratio and score tests: against a general optimiser, limits, drawn sets."""
 
 import math
 
 import numpy as np
 import pytest
-from count_cases import SWAP, few
+from count_cases import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -63,40 +63,16 @@ def fitted(counts, measure, rng, starts=6):
 @pytest.mark.parametrize("measure", ["f1", "precision"])
 def test_fit_is_the_best_that_a_general_optimiser_finds(measure):
     rng = np.random.default_rng(8)
+    drawn = [rng.integers(0, rng.choice([2, 3, 6, 20]), 8) + np.eye(8, dtype=int)[7] for _ in range(18)]
     tried = 0
-    while tried < 16:
-        counts = rng.integers(0, rng.choice([2, 3, 6, 20]), 8)
-        counts[7] += 1
+    for counts in [[20, 2, 9, 3, 4, 6, 5, 951], [3, 1, 2, 1, 9, 40, 2, 50], *drawn]:
         ratio, rao = likelihood_ratio(counts, measure), score(counts, measure)
         if not ratio.degenerate:
             deviance, pearson = fitted(counts, measure, rng)
             assert ratio.statistic == pytest.approx(deviance, rel=1e-5, abs=1e-5)
             assert rao.statistic == pytest.approx(pearson, rel=1e-3, abs=1e-3)
             tried += 1
-
-
-def profile(counts, f):
-    """2 max over l of sum n_i log(1 + l.g_i): the deviance where both F1s are f, all cells seen."""
-    g_a = np.array([2 - 2 * f, -f, 2 - 2 * f, -f, -f, 0, -f, 0])
-    g = np.stack([g_a, g_a[SWAP]])
-
-    def negative(x):
-        weights = 1 + x @ g
-        return math.inf if weights.min() <= 0 else -(counts * np.log(weights)).sum()
-
-    found = minimize(negative, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-9})
-    return -2 * found.fun
-
-
-@pytest.mark.parametrize("counts", [[20, 2, 9, 3, 4, 6, 5, 951], [3, 1, 2, 1, 9, 40, 2, 50]])
-def test_no_common_f1_fits_better(counts):
-    counts = np.array(counts)
-    values = [profile(counts, f) for f in np.linspace(0.01, 0.99, 99)]
-    found = float(likelihood_ratio(counts).statistic)
-    assert found <= min(values) + 1e-7
-    start = [0.01 + 0.01 * np.argmin(values)]
-    refined = minimize(lambda f: profile(counts, f[0]), start, method="Nelder-Mead")
-    assert found == pytest.approx(refined.fun, abs=1e-6)
+    assert tried >= 12
 
 
 def test_one_discordant_document_gives_two_log_two_on_cells_it_does_not_show():
