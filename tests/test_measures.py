@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score, zero_one_lo
 from harness import measures
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(few)
 def test_measures_are_those_of_scikit_learn(counts):
     y, a, b = documents(counts)

@@ -61,7 +61,7 @@ def exact(counts, measure):
     return value, sum(n * move**2 for n, move in zip(counts, moves, strict=True))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(few, measures)
 def test_difference_and_variance_are_those_of_exact_arithmetic(counts, measure):
     d, variance = exact(counts, measure)
