@@ -353,14 +353,14 @@ def powers(**of):
 def test_counting_noise_does_not_rule_out_a_perfect_test(alpha):
     """A test whose size is alpha everywhere is taken before a conservative one in 98 % of runs."""
     generator, plan, n_out, holds = np.random.default_rng(3), plan_at(Plan(), alpha), 0, 0
-    for _ in range(100):
+    for _ in range(60):
         measured = measure_sizes(generator, plan, {"perfect": alpha, "timid": alpha / 2})
         sizes = size_table(measured, alpha)
         found = recommend(sizes, powers(perfect=0.6, timid=0.5), ["timid", "perfect"], alpha)
         n_out += found.test != "perfect"
         holds += found.verdict == "holds"
-    assert n_out <= 4  # 23 with the plan of .05 at .01
-    assert holds >= (70 if alpha == 0.05 else 25)
+    assert n_out <= 3  # with the plan of .05 some 14 at .01, of which none holds
+    assert holds >= (42 if alpha == 0.05 else 10)
 
 
 def test_a_small_level_takes_more_sets_up_to_a_bound():

@@ -393,9 +393,9 @@ def test_the_size_is_the_level_on_a_macro_null(measure, costs):
     """Errors that come together; N so large that every ratio is near its limit."""
     own = pair_of(draw(400, 5, seed=3), measure, "macro", costs)
     null = own.null
-    sets = np.random.default_rng(0).multinomial(1_500, null, size=4_000)
+    sets = np.random.default_rng(0).multinomial(1_500, null, size=3_000)
     n_rejected = (wald_by_document(sets, own.kinds).pvalue <= 0.05).sum()
-    assert binom.ppf(1 - Q, 4_000, 0.045) <= n_rejected <= binom.ppf(Q, 4_000, 0.055)
+    assert binom.ppf(1 - Q, 3_000, 0.045) <= n_rejected <= binom.ppf(Q, 3_000, 0.055)
     for name in TESTS[1:]:
         result = run_test(name, sets[:200], own.kinds, 199, np.random.default_rng(1), 0.05)
         # randomization is exact where A and B can be exchanged, and not for equal measures alone
