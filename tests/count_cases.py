@@ -53,12 +53,6 @@ def within_binomial(hits, n, probability):
     return low <= hits <= high
 
 
-def null_sets(population, n_documents, n_sets, seed=6):
-    """Sets of the first or the second population, in which both F1 are equal."""
-    shares = POPULATIONS[population]
-    return generator(seed).multinomial(n_documents, [*shares, 1 - sum(shares)], n_sets)
-
-
 def evaluation_sets(n_sets, seed, sizes=(100, 300, 1000, 6000)):
     rng = generator(seed)
     shares = [np.array([*p, 1 - sum(p)]) for p in POPULATIONS]

@@ -1,13 +1,17 @@
 """Every yaml of every group meets the expectations of its group; a new one is tested by being there."""
 
 import dataclasses
+import functools
 import inspect
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 from composing import configured
-from hydra.utils import get_object
+from count_cases import SWAP
+from hydra.utils import get_object, instantiate
+from model_cases import shuffled_run
 from omegaconf import OmegaConf
 from scipy import sparse
 
@@ -39,6 +43,14 @@ def arguments(*overrides):
     return run_arguments(configure(*overrides))
 
 
+@pytest.fixture(scope="module")
+def everything():
+    """The arguments of a small run with all members of the groups of which a run takes several."""
+    groups = (f"{group}=[{','.join(members(group))}]" for group in ("test", "truth", "balance", "model"))
+    fewer = "model.mlp.n_hidden_grid=[32,64]", "model.mlp.learning_rate_grid=[0.1]", "model.mlp.n_epochs=8"
+    return arguments(*groups, "n_replicates=400", "corpus.n_documents=300", *fewer)
+
+
 def test_every_group_has_members_and_is_known_here():
     groups = {path.name for path in CONF.iterdir() if path.is_dir()}
     covered = {"test", "truth", "balance", "model", "corpus", "features", "parallel", "experiment", "figure"}
@@ -60,21 +72,13 @@ def sets():
 
 
 @pytest.fixture(scope="module", params=members("test"))
-def significance_test(request):
-    """Each test, beside the default truths."""
-    run = arguments(f"test=[{request.param}]", "n_replicates=400")
-    assert {"sampling_interval", "population_test"} <= set().union(*truths_of(run).values())
-    (test,) = run["evaluation"]["tests"]
-    assert test.name == request.param
-    return test
+def significance_test(request, everything):
+    return {test.name: test for test in everything["evaluation"]["tests"]}[request.param]
 
 
 def pvalues(test, counts, seed=0):
     options = {"rng": np.random.default_rng(seed)} if test.random else {}
     return test.pvalue(counts, **options)
-
-
-SWAP = [0, 2, 1, 3, 4, 6, 5, 7]
 
 
 class TestOfTests:
@@ -90,7 +94,8 @@ class TestOfTests:
         assert result.degenerate.all()
 
     def test_the_legacy_convention_rejects_degenerate_sets(self, significance_test, sets):
-        legacy = pvalues(dataclasses.replace(significance_test, pvalue=_legacy(significance_test)), sets)
+        rejecting = functools.partial(significance_test.pvalue, degenerate="reject")
+        legacy = pvalues(dataclasses.replace(significance_test, pvalue=rejecting), sets)
         usual = pvalues(significance_test, sets)
         assert (legacy.degenerate == usual.degenerate).all()
         changed = legacy.pvalue != usual.pvalue
@@ -132,15 +137,12 @@ class TestOfTests:
             pvalues(significance_test, np.array(counts))
 
 
-def _legacy(test):
-    import functools
-
-    return functools.partial(test.pvalue.func, **test.pvalue.keywords | {"degenerate": "reject"})
-
-
-def test_tests_judged_together_give_what_each_gives_alone(sets):
-    chosen = "test=[bootstrap_f1,mcnemar,bootstrap_f1_symmetric,bootstrap_error_symmetric,bootstrap_error]"
-    tests = arguments(chosen, "n_replicates=400")["evaluation"]["tests"]
+def test_tests_judged_together_give_what_each_gives_alone(sets, everything):
+    chosen = (
+        "bootstrap_f1", "mcnemar", "bootstrap_f1_symmetric", "bootstrap_error_symmetric", "bootstrap_error",
+    )  # fmt: skip
+    known = {test.name: test for test in everything["evaluation"]["tests"]}
+    tests = [known[name] for name in chosen]
     groups = families(tests)
     assert groups == [[0, 2], [1], [3, 4]]
     for group in groups:
@@ -152,34 +154,28 @@ def test_tests_judged_together_give_what_each_gives_alone(sets):
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), KeyError("lost"), RuntimeError("bad")])
-def test_a_test_that_raises_anything_is_told_in_a_sentence(error, significance_test):
+def test_a_test_that_raises_anything_is_told_in_a_sentence(error, everything):
     """What the try-out of a chosen test meets, before any work."""
 
     def pvalue(counts, **options):
         raise error
 
-    with pytest.raises(UserError, match=f"test.{significance_test.name}: {type(error).__name__}: "):
-        try_out(dataclasses.replace(significance_test, pvalue=pvalue))
+    for test in everything["evaluation"]["tests"]:
+        with pytest.raises(UserError, match=f"test.{test.name}: {type(error).__name__}: "):
+            try_out(dataclasses.replace(test, pvalue=pvalue))
 
 
 # --- truth rules, balances ------------------------------------------------------------------------
 
 
-def kind_of(name):
-    """Return "rules" or "nulls", and the truth itself."""
-    run = arguments(f"truth=[{name}]")
-    (kind,) = (kind for kind in ("rules", "nulls") if name in truths_of(run)[kind])
-    return kind, truths_of(run)[kind][name]
-
-
-def truths_of(run):
-    return {"rules": run["evaluation"]["rules"], "nulls": run["nulls"]["nulls"]}
-
-
 @pytest.mark.parametrize("name", members("truth"))
-def test_truths(name):
-    kind, truth = kind_of(name)
-    {"rules": check_rule, "nulls": check_null}[kind](name, truth)
+def test_truths(name, everything):
+    rules, nulls = everything["evaluation"]["rules"], everything["nulls"]["nulls"]
+    assert (name in rules) != (name in nulls)
+    if name in rules:
+        check_rule(name, rules[name])
+    else:
+        check_null(name, nulls[name])
 
 
 def check_rule(name, rule):
@@ -212,10 +208,9 @@ def check_null(name, null):
         assert np.allclose(again, shares[:1], atol=1e-9)
 
 
-@pytest.mark.parametrize("name", members("balance"))
-def test_balances(name):
-    (balance,) = arguments(f"balance=[{name}]")["balances"].values()
-    assert isinstance(balance, Balance)
+def test_balances(everything):
+    assert list(everything["balances"]) == members("balance")
+    assert all(isinstance(balance, Balance) for balance in everything["balances"].values())
 
 
 # --- corpora, features, models --------------------------------------------------------------------
@@ -223,7 +218,7 @@ def test_balances(name):
 
 @pytest.mark.parametrize("name", members("corpus"))
 def test_corpora_name_a_loader_and_its_arguments(name):
-    node = OmegaConf.to_container(configure(f"corpus={name}").corpus, resolve=True)
+    node = OmegaConf.to_container(configured(None, f"+corpus={name}").corpus)
     loader = get_object(node.pop("_target_"))
     parameters = inspect.signature(loader).parameters
     assert set(node) <= set(parameters)
@@ -232,16 +227,15 @@ def test_corpora_name_a_loader_and_its_arguments(name):
 
 
 @pytest.fixture(scope="module")
-def corpus():
-    training = arguments("corpus.n_documents=300")["training"]
-    loaded = training["load_corpus"]()
+def corpus(everything):
+    loaded = everything["training"]["load_corpus"]()
     assert isinstance(loaded, Corpus)
     return loaded
 
 
 @pytest.mark.parametrize("name", members("features"))
 def test_features(name, corpus):
-    features = arguments(f"features={name}")["training"]["features"]
+    features = instantiate(configured(None, f"+features={name}").features)
     dictionary = features.fit(corpus.terms[:200])
     vectors = features.transform(dictionary, corpus.terms)
     assert vectors.shape == (300, dictionary.columns.size)
@@ -251,27 +245,21 @@ def test_features(name, corpus):
     assert (alone.toarray() == vectors[200:].toarray()).all()
 
 
-class Shuffled:
-    """A `run` that takes the units from last to first, as workers may."""
-
-    def __call__(self, function, units, names, *, shared=None, threads=True, description=""):
-        found = run_here(function, list(units)[::-1], list(names)[::-1], shared=shared)
-        return found[::-1]
-
-
 @pytest.mark.parametrize("name", members("model"))
-def test_models(name, corpus):
-    model = arguments(f"model=[{name}]")["training"]["models"][name]
-    features = arguments()["training"]["features"]
+def test_models(name, corpus, everything):
+    model, features = everything["training"]["models"][name], everything["training"]["features"]
     vectors = features.transform(features.fit(corpus.terms[:200]), corpus.terms)
     labels = corpus.topics.toarray() > 0
     labels = labels[:, labels[:200].any(axis=0)]
     labels = np.column_stack([labels[:, :6], labels[:, -1], np.ones(300, dtype=bool)])  # common, rare, all
     fitted = model.fit(vectors[:200], labels[:200], seed=0, run=run_here)
-    again = model.fit(vectors[:200], labels[:200], seed=0, run=Shuffled())
-    for key, array in fitted.arrays.items():
-        assert array.dtype != object
-        assert array.tobytes() == again.arrays[key].tobytes(), key
+    again = model.fit(vectors[:200], labels[:200], seed=0, run=shuffled_run)
+    for one, other in ((fitted.arrays, again.arrays), (fitted.tuned, again.tuned)):
+        assert list(one) == list(other)
+        for key, array in one.items():
+            assert array.dtype != object
+            assert array.tobytes() == other[key].tobytes(), key
+    np.testing.assert_array_equal(fitted.cv_score, again.cv_score)
     assert {array.shape for array in fitted.tuned.values()} == {(8,)}
     assert fitted.cv_score.shape == fitted.n_folds.shape == (8,)
     decisions = model.predict(fitted, vectors[200:], run=run_here)
@@ -281,6 +269,14 @@ def test_models(name, corpus):
     in_training = model.predict(fitted, vectors[:200], run=run_here)
     assert (in_training == labels[:200]).mean() > 0.85
     assert (model.predict(fitted, vectors[200:210], run=run_here) == decisions[:10]).all()
+    file = io.BytesIO()
+    np.savez(file, **fitted.arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        stored = again._replace(arrays=dict(stored))
+    for array in stored.arrays.values():
+        array.setflags(write=False)
+    assert (model.predict(stored, vectors[200:], run=shuffled_run) == decisions).all()
     empty = sparse.csr_array((3, vectors.shape[1]), dtype=np.float32)
     assert model.predict(fitted, empty, run=run_here).shape == (3, 8)
 
@@ -310,7 +306,7 @@ def test_presets_compose_and_name_their_command(name):
 @pytest.mark.parametrize("name", members("figure"))
 def test_every_key_of_a_figure_is_heard(name):
     heard = {field.name for kind in (Look, Selection) for field in dataclasses.fields(kind)}
-    assert set(configure(f"figure={name}").figure) == heard | {"truth", "x_axis", "papers_minus_one"}
+    assert set(configured(None, f"+figure={name}").figure) == heard | {"truth", "x_axis", "papers_minus_one"}
 
 
 def test_every_yaml_says_what_it_is_or_names_its_target():

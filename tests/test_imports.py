@@ -14,7 +14,6 @@ ORDER = [
     "cli", "two_systems", "__main__",
 ]  # fmt: skip
 ROOT = Path(harness.__file__).parent
-FILES = sorted(p for p in ROOT.rglob("*.py") if "conf" not in p.relative_to(ROOT).parts)
 
 
 def room(module):
@@ -30,17 +29,23 @@ def imported(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_arrow_backwards(path):
-    own = ".".join(("harness", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
-    modules = {".".join(("harness", *p.relative_to(ROOT).with_suffix("").parts)) for p in FILES}
-    for target in imported(path):
-        if target in modules:
-            assert ORDER.index(room(target)) <= ORDER.index(room(own)), f"{own} imports {target}"
+FILES = [path.relative_to(ROOT) for path in sorted(ROOT.rglob("*.py"))]
+IMPORTED = {
+    ".".join(("harness", *path.with_suffix("").parts)): set(imported(ROOT / path))
+    for path in FILES
+    if "conf" not in path.parts
+}
+
+
+@pytest.mark.parametrize("module", IMPORTED)
+def test_no_arrow_backwards(module):
+    own = module.removesuffix(".__init__")
+    for target in IMPORTED[module] & IMPORTED.keys():
+        assert ORDER.index(room(target)) <= ORDER.index(room(own)), f"{own} imports {target}"
 
 
 def test_only_the_command_line_knows_hydra():
-    for path in FILES:
-        if path.parent.name != "cli":
-            known = ("hydra", "omegaconf", "pydantic", "pydantic_core")
-            assert not any(t.split(".")[0] in known for t in imported(path)), path
+    known = {"hydra", "omegaconf", "pydantic", "pydantic_core"}
+    for module, targets in IMPORTED.items():
+        if room(module) != "cli":
+            assert not known & {target.split(".")[0] for target in targets}, module

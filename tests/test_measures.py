@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from count_cases import SWAP, documents, few
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score, zero_one_loss
 
 from harness import measures
 
 
+@settings(max_examples=25)
 @given(few)
 def test_measures_are_those_of_scikit_learn(counts):
     y, a, b = documents(counts)

@@ -64,7 +64,7 @@ def need(pair, wanted, power=0.8, test=None, seed=0):
 
 
 @given(st.lists(st.integers(1, 400), min_size=8, max_size=8), st.sampled_from(["f1", "error", "recall"]))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_tilted_population_has_the_difference(cells, measure):
     null = project(cells, measure)
     for wanted in (0.002, -0.002):
@@ -135,8 +135,8 @@ def test_the_range_is_free_of_the_noise_of_counting():
 
 @pytest.mark.parametrize("spread", [0.0, 0.004, 0.015])
 def test_the_sure_ends_of_a_range_are_sure(spread):
-    """Of 2,000 ranges, each end lies beyond its quantile in about the 95 % that it says."""
-    generator, beyond, n = np.random.default_rng(5), np.zeros(2), 2_000
+    """Of 1,000 ranges, each end lies beyond its quantile in about the 95 % that it says."""
+    generator, beyond, n = np.random.default_rng(5), np.zeros(2), 1_000
     wanted = 0.05 + spread * norm.ppf([0.1, 0.9])
     for _ in range(n):
         sizes = np.clip(generator.normal(0.05, spread, 40), 0, 1)
@@ -147,7 +147,7 @@ def test_the_sure_ends_of_a_range_are_sure(spread):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 60), st.sampled_from([100, 1_000, 2_500]), st.floats(0, 0.3))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_range_is_never_narrower_than_its_noise(seed, n_populations, n_sets, rate):
     counts = np.random.default_rng(seed).binomial(n_sets, rate, n_populations)
     found = range_of_sizes(counts, n_sets)
@@ -200,10 +200,10 @@ def exact_power(shares, n, alpha=0.05):
     return total
 
 
-@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 6))])
+@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 12))])
 def test_the_items_found_have_the_power_of_enumeration(block, monkeypatch):
     monkeypatch.setattr("harness.advise.needed.N_SETS", 400)
-    for seed in range(50 * block, 50 * block + 50):
+    for seed in range(25 * block, 25 * block + 25):
         generator = np.random.default_rng(seed)
         null = project(generator.integers(1, 300, 8) * [3, 1, 1, 3, 3, 1, 1, 3], "error")
         wanted = generator.uniform(0.15, 0.6) * float(null[[1, 2, 5, 6]].sum())
@@ -221,7 +221,7 @@ def test_the_items_found_have_the_power_of_enumeration(block, monkeypatch):
     st.floats(0.01, 0.6), st.floats(0.3, 3), st.floats(0.1, 0.98), st.integers(0, 10**6), st.floats(0.2, 4)
 )
 @example(0.015625, 1.0, 0.28125, 0, 0.203125)  # a single item has more power than is wanted
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_the_search_ends_at_the_power_or_where_it_is_leapt_over(slope, spread, power, seed, steepness):
     """Power curves of any steepness, measured with noise, whatever a z test would have expected."""
     generator, n_sets, tried = np.random.default_rng(seed), 1_000, {}
@@ -353,14 +353,14 @@ def powers(**of):
 def test_counting_noise_does_not_rule_out_a_perfect_test(alpha):
     """A test whose size is alpha everywhere is taken before a conservative one in 98 % of runs."""
     generator, plan, n_out, holds = np.random.default_rng(3), plan_at(Plan(), alpha), 0, 0
-    for _ in range(200):
+    for _ in range(60):
         measured = measure_sizes(generator, plan, {"perfect": alpha, "timid": alpha / 2})
         sizes = size_table(measured, alpha)
         found = recommend(sizes, powers(perfect=0.6, timid=0.5), ["timid", "perfect"], alpha)
         n_out += found.test != "perfect"
         holds += found.verdict == "holds"
-    assert n_out <= 4
-    assert holds >= (140 if alpha == 0.05 else 60)
+    assert n_out <= 3  # with the plan of .05 some 14 at .01, of which none holds
+    assert holds >= (42 if alpha == 0.05 else 10)
 
 
 def test_a_small_level_takes_more_sets_up_to_a_bound():
@@ -644,7 +644,7 @@ def test_text_and_tables_say_the_same(seed):
 
 def test_the_ends_of_items_needed_hold_the_true_number():
     """Files from known populations: the 80 % interval holds the true population's number in about 80 %."""
-    generator, held, n_files = np.random.default_rng(11), 0, 60
+    generator, held, n_files = np.random.default_rng(11), 0, 90
     null = project(CELLS / 500, "error")
     wanted, quantiles = 0.03, norm.ppf(0.8) - norm.ppf(0.025)
 
@@ -654,7 +654,7 @@ def test_the_ends_of_items_needed_hold_the_true_number():
 
     truth = items(null)
     for seed in range(n_files):
-        found = pair_of(generator.multinomial(400, null), n_draws=40, seed=seed)
+        found = pair_of(generator.multinomial(400, null), n_draws=11, seed=seed)
         low, high = needed_between(round(items(found.null)), deviations(found, wanted), wanted, 0.8, 0.05)
         held += low <= truth <= high
     assert binom.ppf(1e-6, n_files, 0.78) <= held <= binom.ppf(1 - 1e-6, n_files, 0.85)

@@ -1,14 +1,17 @@
 """Several categories: tests by document, their nulls, and the files they are read from."""
 
 import itertools
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from advise_files import QUICK, read, refusal, with_text, written
+from count_cases import SWAP
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_cases import shuffled_run
 from scipy.optimize import minimize
 from scipy.stats import binom
 from sklearn.metrics import f1_score, precision_score, recall_score
@@ -26,19 +29,18 @@ from harness.advise.documents.tests import (
 )
 from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
 from harness.advise.needed import needed_items
-from harness.advise.points import Plan, Question
+from harness.advise.points import Plan, Question, measure_pair
 from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main
-from harness.errors import UserError
 from harness.measures import DIFFERENCES, influence
 from harness.measures import difference as measured
 from harness.nulls import divergence, project
 from harness.nulls.projection import project_patterns
+from harness.runtime.parallel import run_here
 from harness.significance.wald import wald
 
 Q = 1 - 1e-6
-EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
 BOTH = pytest.mark.parametrize("average", ["micro", "macro"])
 
 
@@ -196,7 +198,7 @@ def test_the_null_is_the_nearest_population(measure, average, costs):
     q = own.null
     assert abs(own.difference(q)) < 1e-9
     generator = np.random.default_rng(0)
-    starts = [q * np.exp(generator.normal(0, 0.3, len(q))) for _ in range(3)]
+    starts = [q * np.exp(generator.normal(0, 0.3, len(q))) for _ in range(2)]
     assert divergence(q, p) <= seek_nearest(p, own.kinds, starts) + 1e-6
 
 
@@ -217,7 +219,7 @@ def test_the_null_is_a_tilt_along_its_own_influence(measure, average, costs, see
 
 def test_steps_find_the_null_of_micro_f1():
     """Those of two ratios are sought over all their common values: the nearest of all."""
-    for seed in range(60):
+    for seed in range(20):
         shares, kinds = random_kinds(seed)
         known, found = project_documents(shares[None], kinds)[0], nearest_null(shares[None], kinds)[0]
         assert divergence(found, shares) <= divergence(known, shares) * (1 + 1e-8) + 1e-15, seed
@@ -227,8 +229,7 @@ def test_steps_find_the_null_of_micro_f1():
 def test_for_one_category_the_null_is_that_of_the_cells(measure, costs):
     kinds = Kinds(np.eye(8, dtype=np.int64)[:, None], measure, costs)
     generator = np.random.default_rng(0)
-    far = 0
-    for _ in range(40):
+    for _ in range(12):
         counts = 1 + generator.multinomial(992, generator.dirichlet([4, 1, 1, 2, 1, 1, 1, 20]))
         known = project(counts, measure, **dict(costs))
         for found in (
@@ -236,8 +237,7 @@ def test_for_one_category_the_null_is_that_of_the_cells(measure, costs):
             nearest_null(counts[None] / 1_000, kinds)[0],
         ):
             assert abs(kinds.difference(found)) <= 1e-8
-            far += bool(np.abs(found - known).max() > 1e-6)
-    assert far == 0
+            np.testing.assert_allclose(found, known, atol=1e-6)
 
 
 def test_a_category_is_not_emptied_for_the_sake_of_the_null(monkeypatch):
@@ -358,15 +358,12 @@ def test_documents_that_agree_are_degenerate(name):
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["f1", "error", "precision", "recall"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_an_exchange_of_a_and_b_changes_the_sign_alone(seed, measure):
-    decisions = draw(12, 3, seed=seed)
-    try:
-        own = pair_of(decisions, measure)
-    except UserError:  # nothing to test
-        return
-    other = own.kinds._replace(cells=own.kinds.cells[..., EXCHANGED])
-    one, two = wald_by_document(own.counts, own.kinds), wald_by_document(own.counts, other)
+    shares, kinds = random_kinds(seed, measure, 3)
+    counts = np.random.default_rng(seed).multinomial(12, shares)
+    exchanged = kinds._replace(cells=kinds.cells[..., SWAP])
+    one, two = wald_by_document(counts, kinds), wald_by_document(counts, exchanged)
     assert 0 <= one.pvalue <= 1
     assert one.pvalue == pytest.approx(float(two.pvalue))
     assert one.statistic == pytest.approx(-float(two.statistic))
@@ -396,9 +393,9 @@ def test_the_size_is_the_level_on_a_macro_null(measure, costs):
     """Errors that come together; N so large that every ratio is near its limit."""
     own = pair_of(draw(400, 5, seed=3), measure, "macro", costs)
     null = own.null
-    sets = np.random.default_rng(0).multinomial(1_500, null, size=4_000)
+    sets = np.random.default_rng(0).multinomial(1_500, null, size=3_000)
     n_rejected = (wald_by_document(sets, own.kinds).pvalue <= 0.05).sum()
-    assert binom.ppf(1 - Q, 4_000, 0.045) <= n_rejected <= binom.ppf(Q, 4_000, 0.055)
+    assert binom.ppf(1 - Q, 3_000, 0.045) <= n_rejected <= binom.ppf(Q, 3_000, 0.055)
     for name in TESTS[1:]:
         result = run_test(name, sets[:200], own.kinds, 199, np.random.default_rng(1), 0.05)
         # randomization is exact where A and B can be exchanged, and not for equal measures alone
@@ -407,7 +404,7 @@ def test_the_size_is_the_level_on_a_macro_null(measure, costs):
 
 def test_randomization_keeps_its_level_where_a_and_b_can_be_exchanged():
     own = pair_of(draw(100, 4, seed=9), "f1", "macro")
-    cells = np.concatenate([own.kinds.cells, own.kinds.cells[..., EXCHANGED]])
+    cells = np.concatenate([own.kinds.cells, own.kinds.cells[..., SWAP]])
     shares = np.tile(own.counts, 2) / 200
     sets = np.random.default_rng(0).multinomial(80, shares, size=1_000)
     found = run_test(
@@ -420,7 +417,7 @@ def test_randomization_keeps_its_level_where_a_and_b_can_be_exchanged():
 def test_exchanged_systems_need_as_many_documents(test):
     """The number has the power in the worse of both directions, and 300 or 4,000 sets count it."""
     own = pair_of(draw())
-    other = replace(own, kinds=own.kinds._replace(cells=own.kinds.cells[..., EXCHANGED]))
+    other = replace(own, kinds=own.kinds._replace(cells=own.kinds.cells[..., SWAP]))
     n, exchanged = (
         int(needed_items(pair, test, 0.04, 0.8, 0.05, seed)["n_items"])
         for seed, pair in enumerate((own, other))
@@ -482,21 +479,23 @@ def file(tmp_path_factory):
     return written(tmp_path_factory.mktemp("several"), tables(draw(120, 5))["long"])
 
 
-def test_the_command_advises_by_document(file, tmp_path, unpainted):
-    asked = ["advise", f"predictions={file}", "difference=0.05", *QUICK]
-    out, again = tmp_path / "out", tmp_path / "again"
-    assert main([*asked, f"out={out}"]) == 0
-    verdicts = pd.read_csv(out / "verdicts.csv")
-    assert list(verdicts["test"]) == names_of("f1")
-    assert not verdicts["recommended"].to_numpy()[-1]
-    assert verdicts["recommended"].sum() == 1
-    summary = (out / "summary.md").read_text()
-    for words in ("5 categories, yes or no in each", "wald_pooled takes every decision as drawn on its own"):
-        assert words in summary
-    more = [text for text in asked if not text.startswith("parallel")]
-    assert main([*more, f"out={again}", "parallel.n_jobs=2"]) == 0
-    for path in out.glob("*.csv"):
-        assert path.read_bytes() == (again / path.name).read_bytes(), path.name
+@pytest.fixture
+def few_sets(monkeypatch):
+    """As few sets and replicates as a command takes."""
+    few = {"size": 50, "range": 10, "power": 20, "needed": 40}
+    monkeypatch.setattr("harness.advise.documents.MOST_SETS", few)
+    monkeypatch.setattr("harness.advise.documents.FILE_REPLICATES", 199)
+    monkeypatch.setattr("harness.advise.needed.N_SETS", 400)
+
+
+def test_points_are_counted_alike_in_any_order_and_in_another_process():
+    own = pair_of(draw(60, 3))
+    plan = Plan(n_sets=20, n_draws=2, n_range_sets=10, n_power_sets=20, h=(2.0,), factors=(1.0,))
+    tables = [
+        measure_pair(pair, plan, 0.05, 0, lambda *_, run=run: run)[0]
+        for pair, run in ((own, run_here), (pickle.loads(pickle.dumps(own)), shuffled_run))
+    ]
+    pd.testing.assert_frame_equal(*tables)
 
 
 def test_settings_of_several_categories(file, tmp_path):
@@ -522,27 +521,28 @@ def test_settings_of_several_categories(file, tmp_path):
         pytest.param(
             ["measure=error", "average=macro"], "error", "error", "micro", (), marks=pytest.mark.slow
         ),
-        pytest.param(
-            ["measure=balanced_error"], "micro balanced error", "balanced_error", "micro", (),
-            marks=pytest.mark.slow,
-        ),
+        (["measure=balanced_error"], "micro balanced error", "balanced_error", "micro", ()),
         (
             ["measure=dcf", "average=macro", "test.dcf.prior=0.2", "test.dcf.cost_fn=2"],
             "macro DCF", "dcf", "macro", COSTS,
         ),
     ],
 )  # fmt: skip
-def test_the_command_takes_averages_and_costs(
-    file, tmp_path, unpainted, arguments, named, measure, average, costs
+def test_the_command_advises_by_document_and_takes_averages_and_costs(
+    file, tmp_path, unpainted, few_sets, arguments, named, measure, average, costs
 ):
     out = tmp_path / "out"
-    assert main(["advise", f"predictions={file}", f"out={out}", *arguments, "difference=0.005", *QUICK]) == 0
+    assert main(["advise", f"predictions={file}", f"out={out}", *arguments, "difference=0.05", *QUICK]) == 0
     own = pair_of(read_decisions(file, "long"), measure, average, costs)
     verdicts = pd.read_csv(out / "verdicts.csv")
     assert list(verdicts["test"]) == names_of(measure)
+    assert verdicts["recommended"].sum() == 1
+    assert not verdicts["recommended"].to_numpy()[-1]
     np.testing.assert_allclose(verdicts["difference"], own.difference(own.counts), atol=1e-9)
     summary = (out / "summary.md").read_text()
-    assert f"Measure {named};" in summary
+    pooled = f"{names_of(measure)[-1]} takes every decision as drawn on its own"
+    for words in (f"Measure {named};", "5 categories, yes or no in each", pooled):
+        assert words in summary
     assert ("the mean over the categories" in summary) == (average == "macro")
     assert ("cost_fn 2, cost_fp 1, prior 0.2" in summary) == (measure == "dcf")
 

@@ -12,9 +12,9 @@ from html_page import check_page
 from harness.advise.files.predictions import as_outcomes, read_predictions
 from harness.cli import main
 from harness.errors import UserError
-from harness.outcomes import count_outcomes
 
-ARGUMENTS = [*QUICK, "plan.n_sets=500", "plan.h=[2,3,4]", "plan.factors=[1,2]"]
+SMALL_FIGURES = ["figure=draft", "figure.dpi=40"]
+ARGUMENTS = [*QUICK, *SMALL_FIGURES, "plan.factors=[1,2]"]
 
 
 def draw(n=300, seed=0):
@@ -36,30 +36,10 @@ def advised(file, tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_every_format_says_the_same(tmp_path, ending):
-    frame = draw()
-    found, _ = read(written(tmp_path, frame, f"p.{ending}"))
-    assert found.systems == ["a", "b", "c"]
-    for other in "bc":
-        expected = count_outcomes(*(frame[name] == 1 for name in ("y_true", "a", other)))
-        np.testing.assert_array_equal(found.cells("a", other), expected)
-
-
 def test_labels_are_text(tmp_path):
     path = with_text(tmp_path, "gold,s,t\n01,01,1\n1,01,1\n01,1,01\n")
     found, _ = read(path, measure="f1", positive="01")
     np.testing.assert_array_equal(found.truth, [True, True, False])
-
-
-def test_scores_need_a_threshold_and_get_one(tmp_path):
-    frame, generator = draw(), np.random.default_rng(1)
-    for name in "abc":
-        frame[name] = (frame[name] + generator.random(len(frame))) / 2
-    path = written(tmp_path, frame)
-    assert "holds scores, such as" in refusal(path)
-    expected = count_outcomes(*(np.asarray(frame[n] >= 0.5) for n in ("y_true", "a", "b")))
-    np.testing.assert_array_equal(read(path, threshold=0.5)[0].cells("a", "b"), expected)
 
 
 def test_many_labels_are_judged_by_right_and_wrong(tmp_path):
@@ -107,11 +87,11 @@ def test_the_figures_are_drawn_again_from_the_tables(advised, tmp_path):
     shutil.copytree(advised, copy)
     for path in (copy / "figures").iterdir():
         path.unlink()
-    assert main(["figures", f"from={copy}"]) == 0
+    assert main(["figures", f"from={copy}", *SMALL_FIGURES]) == 0
     drawn = list((advised / "figures").glob("*.png"))
     assert {path.stem for path in drawn} == {"figure_advice_sizes", "figure_advice_power"}
     for path in drawn:
-        assert path.stat().st_size > 5_000
+        assert path.stat().st_size > 2_000
         assert path.read_bytes() == (copy / "figures" / path.name).read_bytes(), path.name
 
 

@@ -54,7 +54,7 @@ def check_nulls(p, measure, costs):
     return q, there, reasons
 
 
-@pytest.mark.parametrize("n", [150, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [75, pytest.param(1000, marks=pytest.mark.slow)])
 def test_f1_is_equal_in_thousands_of_projections(n):
     p = populations(n, np.random.default_rng(0))
     q, there, reasons = check_nulls(p, "f1", {})
@@ -69,7 +69,7 @@ def test_f1_is_equal_in_thousands_of_projections(n):
 
 @pytest.mark.parametrize(("measure", "costs"), MEASURES)
 def test_every_measure_is_equal_in_its_projections(measure, costs):
-    p = populations(40, np.random.default_rng(1))
+    p = populations(12, np.random.default_rng(1))
     q, there, reasons = check_nulls(p, measure, costs)
     assert there.mean() > 0.7
     # the tilt is along the influence of a document: log(q/p) is linear in it
@@ -82,7 +82,7 @@ def test_every_measure_is_equal_in_its_projections(measure, costs):
     assert np.quantile(left, 0.97) < 1e-6
 
 
-def farther(q, p, measure, rng, n_starts=4):
+def nearest_found(p, measure, rng, n_starts):
     """Return the least divergence that a general-purpose optimiser finds from several starts."""
     there = p > 0
 
@@ -116,7 +116,12 @@ def farther(q, p, measure, rng, n_starts=4):
     return least
 
 
-def compare_with_optimiser(n, measure, seed):
+SLOW = pytest.param(200, 3, 120, 4, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("measure", ["f1", "precision", "balanced_error"])
+@pytest.mark.parametrize(("n", "seed", "least_compared", "n_starts"), [(16, 2, 6, 3), SLOW])
+def test_no_optimiser_finds_a_nearer_null(n, seed, least_compared, n_starts, measure):
     rng = np.random.default_rng(seed)
     p = populations(-(-n // 8), rng)[:: 1 if n > 100 else 2]
     p = p[(np.where(p > 0, p, 1) > 1e-9).all(axis=1)]
@@ -126,40 +131,11 @@ def compare_with_optimiser(n, measure, seed):
         if np.isnan(nearest).any() or n_compared == n:
             continue
         with np.errstate(all="ignore"):
-            least = farther(nearest, there, measure, rng)
+            least = nearest_found(there, measure, rng, n_starts)
         if np.isfinite(least):
             n_compared += 1
             assert divergence(nearest, there) <= least * (1 + 1e-6) + 1e-12, there
-    return n_compared
-
-
-SLOW = pytest.param(200, 3, 120, marks=pytest.mark.slow)
-
-
-@pytest.mark.parametrize("measure", ["f1", "precision", "balanced_error"])
-@pytest.mark.parametrize(("n", "seed", "least"), [(30, 2, 12), SLOW])
-def test_no_optimiser_finds_a_nearer_null(n, seed, least, measure):
-    assert compare_with_optimiser(n, measure, seed) >= least
-
-
-PUBLISHED = {
-    "rare dissimilar": (
-        [0.00482002, 0.00017998, 0.00267998, 0.00232002, 0.00069441, 0.00049359, 0.00524559, 0.98356641],
-        [0.00489671, 0.00019521, 0.00247635, 0.0022888, 0.00068507, 0.00047243, 0.00540686, 0.98357857],
-    ),
-    "rare close": (
-        [0.00572605, 7.395e-05, 0.00047395, 0.00372605, 0.00202248, 0.00015552, 0.00094752, 0.98687448],
-        [0.00573139, 7.604e-05, 0.00046098, 0.00372288, 0.00202076, 0.0001534, 0.00095977, 0.98687478],
-    ),
-}
-"""Two populations and their F1 nulls to 8 decimals, computed once by other code."""
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_reference_nulls_to_eight_decimals(name):
-    shares, null = PUBLISHED[name]
-    # the published shares are themselves rounded, which moves the null by as much
-    assert_allclose(project(shares, "f1"), null, rtol=0, atol=1e-8)
+    assert n_compared >= least_compared
 
 
 def test_the_common_f1_may_lie_outside_both():
@@ -238,7 +214,7 @@ def test_a_class_that_costs_nothing_is_left_alone():
 cells_of_few = st.lists(st.integers(0, 50), min_size=8, max_size=8).filter(any)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(cells_of_few, st.sampled_from(MEASURES))
 def test_swapping_the_classifiers_swaps_the_null(cells, case):
     measure, costs = case
@@ -251,7 +227,7 @@ def test_swapping_the_classifiers_swaps_the_null(cells, case):
 
 
 def test_batches_change_nothing():
-    p = populations(4, np.random.default_rng(4))
+    p = populations(1, np.random.default_rng(4))
     q, _ = exact_null(range(len(p)), p, "f1")
     for i, row in enumerate(p):
         if not np.isnan(q[i]).any():
@@ -323,7 +299,7 @@ def test_distance_and_divergence():
 
 
 def test_patterns_of_one_category_are_the_projection():
-    p = populations(3, np.random.default_rng(7))
+    p = populations(1, np.random.default_rng(7))
     for row in p:
         try:
             expected = project(row, "f1")

@@ -1,4 +1,4 @@
-"""The bootstrap tests against enumeration, scipy.stats.bootstrap on documents, and published sizes."""
+"""The bootstrap tests against enumeration and scipy.stats.bootstrap on documents."""
 
 import warnings
 from fractions import Fraction
@@ -6,20 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from count_cases import (
-    ALPHAS,
-    COUNTS,
     FALSE_ALARM,
     INTERVALS,
     SMALL,
-    SWAP,
     all_replicates_of,
     documents,
     enumerated_limit,
     generator,
-    null_sets,
     within_binomial,
 )
-from scipy.stats import binom, bootstrap, chi2, poisson
+from scipy.stats import binom, bootstrap, chi2
 from sklearn.metrics import f1_score
 
 from harness.measures import error_difference, f1_difference
@@ -87,28 +83,11 @@ def test_error_replicates_are_distributed_as_resampled_sets(interval):
 
 def test_one_sided_sets_of_every_size_have_a_pvalue():
     rng = generator()
-    for n01, n10 in ((k, other) for k in range(1, 400, 3) for other in (0, 1)):
+    for n01, n10 in ((k, other) for k in range(1, 400, 9) for other in (0, 1)):
         for rest in (0, 1, 1000):
             counts = [rest, 0, 0, 0, 0, n10, n01, 0]
             for interval in INTERVALS:
                 assert 0 <= bootstrap_percentile(counts, "error", 20, interval, rng).pvalue <= 1
-
-
-@pytest.mark.parametrize(("expected", "size"), [(4, 0.0413), (10, 0.0422), (50, 0.0446)])
-def test_error_size_in_the_poisson_limit(expected, size):
-    # many documents, few discordant: n01 and n10 Poisson with mean expected / 2; reference by enumeration
-    reach = np.arange(int(expected / 2 + 8 * np.sqrt(expected) + 15))
-    weight = poisson.pmf(reach, expected / 2)
-    cells = np.zeros((len(reach), len(reach), 8), dtype=np.int64)
-    cells[..., 6], cells[..., 5], cells[..., 7] = reach[:, None], reach[None, :], 10**7
-    rejected = bootstrap_percentile(cells, "error", n_replicates=None).pvalue <= 0.05
-    assert weight @ rejected @ weight == pytest.approx(size, abs=6e-5)
-
-
-def test_fewest_one_sided_discordances_that_reject():
-    one_sided = [[0, 0, k, 0, 0, 0, 0, 10**6] for k in range(1, 8)]
-    verdicts = reject(one_sided, "error", 0.05, n_replicates=None)[:, 0]
-    assert verdicts.tolist() == [False, False, False, True, True, True, True]
 
 
 # --- F1 ----------------------------------------------------------------------------------------------------
@@ -222,30 +201,7 @@ def test_resampling_has_the_moments_of_the_multinomial(counts):
     assert (np.abs(np.cov(drawn) - covariance) <= allowed).all()
 
 
-@pytest.mark.slow
-def test_sizes_of_the_reference_populations():
-    """Sizes at .05 of the percentile bootstrap on KL nulls of dF1; reference: 1000 sets, 600 replicates."""
-    n_sets = 4000
-    for i, n, reference in ((0, 300, 0.007), (0, 1000, 0.057), (1, 3000, 0.084)):
-        counts = null_sets(i, n, n_sets, seed=n)
-        size = reject(counts, "f1", [0.05], 600, rng=generator(1)).mean()
-        error = np.hypot(0.007, np.sqrt(size * (1 - size) / n_sets))
-        assert abs(size - reference) <= 3.5 * error
-
-
 # --- what holds for all ------------------------------------------------------------------------------------
-
-
-def test_swapping_the_classifiers_changes_only_the_sign():
-    counts = np.array([*SMALL, COUNTS])
-    for interval in INTERVALS:
-        limit = bootstrap_percentile(counts, "error", None, interval)
-        swapped = bootstrap_percentile(counts[:, SWAP], "error", None, interval)
-        assert swapped.pvalue == pytest.approx(limit.pvalue, abs=1e-12)
-        assert swapped.statistic.tolist() == (-limit.statistic).tolist()
-        forth = bootstrap_percentile(counts, "f1", 20_000, interval, generator(1)).pvalue
-        back = bootstrap_percentile(counts[:, SWAP], "f1", 20_000, interval, generator(2)).pvalue
-        assert (np.abs(forth - back) <= 2 * 7 * np.sqrt(forth * (1 - forth / 2) / 20_000) + 1e-9).all()
 
 
 def test_true_negatives_enter_f1_only_through_the_number_of_documents():
@@ -254,16 +210,3 @@ def test_true_negatives_enter_f1_only_through_the_number_of_documents():
     assert one.statistic == other.statistic
     stratified = [bootstrap_percentile(c, "error", None, stratified=True).pvalue for c in (base, wide)]
     assert stratified[0] == pytest.approx(stratified[1], abs=0.02)
-
-
-def test_identical_classifiers_and_sets_without_true_positives():
-    sets = [[9, 0, 0, 2, 1, 0, 0, 88], [0, 0, 0, 0, 1, 5, 2, 92], [0, 0, 0, 5, 1, 9, 0, 85]]
-    for interval in INTERVALS:
-        result = bootstrap_percentile(sets, "f1", 100, interval, generator())
-        assert result.pvalue.tolist() == [1.0, 1.0, 1.0]
-        assert result.degenerate.tolist() == [True, True, True]
-        assert not reject(sets, "f1", ALPHAS, 100, interval, generator()).any()
-        assert reject(sets, "f1", ALPHAS, 100, interval, generator(), degenerate="reject").all()
-        legacy = bootstrap_percentile(sets, "error", 100, interval, generator(), degenerate="reject")
-        assert legacy.degenerate.tolist() == [True, False, False]
-        assert legacy.pvalue[0] == 0

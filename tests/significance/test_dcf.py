@@ -113,24 +113,6 @@ def test_size_where_the_costs_are_equal():
     assert sizes["independent"] < sizes["eq9"] < sizes["paired"]
 
 
-def test_degenerate_sets():
-    same, only_in_negatives = [20, 0, 0, 8, 10, 0, 0, 38], [20, 0, 0, 8, 10, 4, 8, 38]
-    nothing, every_positive = [0, 0, 0, 0, 0, 0, 0, 9], [0, 0, 7, 0, 0, 0, 0, 9]
-    for variance in VARIANCES:
-        result = dcf([same, nothing], variance=variance)
-        assert result.pvalue.tolist() == [1.0, 1.0]
-        assert result.degenerate.tolist() == [True, True]
-        legacy = dcf([same, nothing], variance=variance, degenerate="reject").pvalue.tolist()
-        # rates that are equal but not 0 have a variance, if the decisions are taken for independent
-        assert legacy == ([1.0, 0.0] if variance == "independent" else [0.0, 0.0])
-        free = dcf(only_in_negatives, prior=1, variance=variance)
-        assert (free.pvalue, free.degenerate) == (1, True)
-        assert (dcf(only_in_negatives, 0, 0, 0.5, variance).pvalue) == 1
-    assert dcf(every_positive).degenerate
-    assert dcf(every_positive).pvalue == 1
-    assert not dcf(every_positive, variance="eq9").degenerate
-
-
 def test_counts_beyond_the_square_root_of_2_to_the_63():
     counts, many = np.array([20, 3, 9, 8, 10, 4, 8, 38]), 2**45
     for variance in VARIANCES:

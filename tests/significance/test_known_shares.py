@@ -43,7 +43,7 @@ def test_known_shares_of_the_f1_bootstrap(few, stratified, interval):
     counts = counts[f1_forecast.few(counts) == few]
     make = f1_forecast.few_forecast if few else f1_forecast.forecast
     (made,) = make(counts, stratified, [INTERVALS[interval]])
-    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[: 60]
+    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:60]
     assert len(chosen) >= 30
     drawn = replicated(counts[chosen], interval, stratified, 60_000)
     check_bias(made.share[chosen], drawn, 60_000)
@@ -55,7 +55,7 @@ def test_known_shares_of_the_posterior(measure, prior):
     costs = COSTS if measure == "dcf" else {}
     shapes = gamma_shapes(evaluation_sets(40, seed=33), measure, prior)
     made = posterior_forecast(shapes, measure, costs)
-    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[: 60]
+    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:60]
     assert len(chosen) >= 30
     rng, n, sign = generator(9), 60_000, sign_function(measure, costs)
     values = [sign(*rng.standard_gamma(shapes[i][:, None], (6, n))) for i in chosen]
@@ -79,7 +79,7 @@ def test_a_rough_share_of_the_posterior(measure, prior):
     costs = COSTS if measure == "dcf" else {}
     shapes = gamma_shapes(live_sets(80, 35), measure, prior)
     made = posterior_forecast(shapes, measure, costs)
-    rough = np.flatnonzero((made.low > 0) & (made.high == 1))[: 300]
+    rough = np.flatnonzero((made.low > 0) & (made.high == 1))[:100]
     assert len(rough) >= 50
     rng, sign = generator(9), sign_function(measure, costs)
     for i in rough:
@@ -94,8 +94,8 @@ def test_verdicts_of_a_set_are_as_frequent_as_with_replicates(interval):
     level, tails = 0.05, INTERVALS[interval]
     (made,) = f1_forecast.forecast(counts, False, [tails])
     ratio = tails * made.share / level
-    chosen = np.flatnonzero(made.known & (ratio > 0.9) & (ratio < 1.1))[:6]
-    assert len(chosen) >= 3
+    chosen = np.flatnonzero(made.known & (ratio > 0.9) & (ratio < 1.1))[:2]
+    assert len(chosen) == 2
     for i in chosen:
         many, fewer = np.tile(counts[i], (20_000, 1)), np.tile(counts[i], (1500, 1))
         early = reject(many, "f1", [level], 5000, interval, generator(3)).mean()

@@ -1,10 +1,10 @@
-"""Likelihood ratio and score tests: against a general optimiser, a search over F1, limits, drawn sets."""
+"""Likelihood ratio and score tests: against a general optimiser, limits, drawn sets."""
 
 import math
 
 import numpy as np
 import pytest
-from count_cases import POPULATIONS, SWAP, few
+from count_cases import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -63,40 +63,16 @@ def fitted(counts, measure, rng, starts=6):
 @pytest.mark.parametrize("measure", ["f1", "precision"])
 def test_fit_is_the_best_that_a_general_optimiser_finds(measure):
     rng = np.random.default_rng(8)
+    drawn = [rng.integers(0, rng.choice([2, 3, 6, 20]), 8) + np.eye(8, dtype=int)[7] for _ in range(18)]
     tried = 0
-    while tried < 40:
-        counts = rng.integers(0, rng.choice([2, 3, 6, 20]), 8)
-        counts[7] += 1
+    for counts in [[20, 2, 9, 3, 4, 6, 5, 951], [3, 1, 2, 1, 9, 40, 2, 50], *drawn]:
         ratio, rao = likelihood_ratio(counts, measure), score(counts, measure)
         if not ratio.degenerate:
             deviance, pearson = fitted(counts, measure, rng)
             assert ratio.statistic == pytest.approx(deviance, rel=1e-5, abs=1e-5)
             assert rao.statistic == pytest.approx(pearson, rel=1e-3, abs=1e-3)
             tried += 1
-
-
-def profile(counts, f):
-    """2 max over l of sum n_i log(1 + l.g_i): the deviance where both F1s are f, all cells seen."""
-    g_a = np.array([2 - 2 * f, -f, 2 - 2 * f, -f, -f, 0, -f, 0])
-    g = np.stack([g_a, g_a[SWAP]])
-
-    def negative(x):
-        weights = 1 + x @ g
-        return math.inf if weights.min() <= 0 else -(counts * np.log(weights)).sum()
-
-    found = minimize(negative, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-9})
-    return -2 * found.fun
-
-
-@pytest.mark.parametrize("counts", [[20, 2, 9, 3, 4, 6, 5, 951], [3, 1, 2, 1, 9, 40, 2, 50]])
-def test_no_common_f1_fits_better(counts):
-    counts = np.array(counts)
-    values = [profile(counts, f) for f in np.linspace(0.005, 0.995, 199)]
-    found = float(likelihood_ratio(counts).statistic)
-    assert found <= min(values) + 1e-7
-    start = [0.005 + 0.005 * np.argmin(values)]
-    refined = minimize(lambda f: profile(counts, f[0]), start, method="Nelder-Mead")
-    assert found == pytest.approx(refined.fun, abs=1e-6)
+    assert tried >= 12
 
 
 def test_one_discordant_document_gives_two_log_two_on_cells_it_does_not_show():
@@ -162,35 +138,6 @@ def test_many_sets_are_fitted_in_blocks():
     whole = likelihood_ratio(sets.reshape(3, 3000, 8))
     assert whole.pvalue.shape == (3, 3000)
     assert (whole.pvalue.reshape(-1)[8100:] == likelihood_ratio(sets[8100:]).pvalue).all()
-
-
-def test_nothing_to_compare():
-    no_discordant, no_true_positive = [9, 0, 0, 1, 2, 0, 0, 80], [0, 0, 0, 5, 2, 9, 0, 80]
-    sets = {
-        "f1": [no_discordant, no_true_positive],
-        "error": [no_discordant],
-        "recall": [no_discordant, no_true_positive],
-        "precision": [no_discordant, no_true_positive, [3, 1, 2, 0, 0, 0, 0, 9], [0, 0, 2, 1, 0, 0, 3, 9]],
-    }
-    for measure, counts in sets.items():
-        for test in (likelihood_ratio, score):
-            result = test(counts, measure)
-            assert (result.pvalue == 1).all()
-            assert (result.statistic == 0).all()
-            assert result.degenerate.all()
-            assert (test(counts, measure, degenerate="reject").pvalue == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("population", "n_documents", "size"),
-    [(0, 300, 0.022), (0, 1000, 0.064), (0, 3000, 0.069), (1, 3000, 0.054)],
-)
-def test_size_on_reference_nulls(population, n_documents, size):
-    # sizes at 5 % of 1000 sets, simulated once by other code
-    shares = POPULATIONS[population]
-    sets = np.random.default_rng(4).multinomial(n_documents, [*shares, 1 - sum(shares)], 20_000)
-    rejected = (likelihood_ratio(sets).pvalue <= 0.05).mean()
-    assert abs(rejected - size) <= 3.5 * np.sqrt(size * (1 - size) * (1 / 1000 + 1 / 20_000))
 
 
 def test_size_on_many_positives_is_alpha():

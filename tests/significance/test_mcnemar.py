@@ -1,8 +1,8 @@
-"""McNemar's test: published values, peers, and its size by enumeration."""
+"""McNemar's test: published values and peers; its sizes by enumeration are in test_validate."""
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, poisson
+from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from harness.significance.mcnemar import mcnemar
@@ -68,101 +68,3 @@ def test_millions_of_discordant_documents_stay_accurate():
     result = mcnemar(counts_of(500_001_000, 500_000_000), "exact")
     assert result.pvalue == pytest.approx(binomtest(500_000_000, 1_000_001_000).pvalue, rel=1e-6)
     assert mcnemar(counts_of(2**52, 2**52), "midp").pvalue == pytest.approx(1, abs=1e-7)
-
-
-def size(variant, n, probability, alpha=0.05):
-    """Size on sets of n documents, n01 and n10 each of the given probability, over all (n01, n10)."""
-    n01 = np.arange(n + 1)[:, None]
-    n10 = np.arange(n + 1)[None, :]
-    possible = n01 + n10 <= n
-    first = binom.pmf(n01, n, probability)
-    weight = first * binom.pmf(n10, np.maximum(n - n01, 0), probability / (1 - probability)) * possible
-    rejected = mcnemar(counts_of(*np.broadcast_arrays(n01, n10)), variant).pvalue <= alpha
-    return (weight * rejected).sum()
-
-
-# reference: enumeration over (n01, n10); exact, corrected, mid-p, uncorrected
-SIZES = {
-    (25, 0.1): (0.008826737441, 0.008826728803, 0.02519299568, 0.04852812693),
-    (100, 0.05): (0.02198856536, 0.02160392419, 0.04119505864, 0.04320516745),
-    (1000, 0.02): (0.03450234193, 0.03319013876, 0.04823247128, 0.04940915578),
-}
-
-
-@pytest.mark.parametrize(("n", "probability"), [(25, 0.1), (100, 0.05)])
-def test_size_by_enumeration(n, probability):
-    sizes = [size(variant, n, probability) for variant in ("exact", "corrected", "midp", "uncorrected")]
-    assert sizes == pytest.approx(SIZES[n, probability], abs=1e-9)
-
-
-@pytest.mark.slow
-def test_size_by_enumeration_of_a_thousand_documents():
-    sizes = [size(variant, 1000, 0.02) for variant in ("exact", "corrected", "midp", "uncorrected")]
-    assert sizes == pytest.approx(SIZES[1000, 0.02], abs=1e-9)
-
-
-def poisson_size(variant, expected):
-    """Size where n01 and n10 are Poisson variables of mean expected / 2: many documents, few discordant."""
-    reach = np.arange(int(expected + 12 * np.sqrt(expected) + 30))
-    weight = poisson.pmf(reach, expected / 2)
-    rejected = mcnemar(counts_of(*np.meshgrid(reach, reach, indexing="ij")), variant).pvalue <= 0.05
-    return weight @ rejected @ weight
-
-
-@pytest.mark.parametrize(
-    ("expected", "sizes"),
-    [
-        (4, (0.0413, 0.0051, 0.0051, 0.0168)),
-        (10, (0.0435, 0.0214, 0.0218, 0.0411)),
-        (50, (0.0493, 0.0354, 0.0366, 0.0493)),
-    ],
-)
-def test_size_in_the_poisson_limit(expected, sizes):
-    # reference: enumeration, four decimals
-    assert [poisson_size(v, expected) for v in FOUR] == pytest.approx(sizes, abs=6e-5)
-
-
-def test_fewest_one_sided_discordances_that_reject():
-    one_sided = np.arange(1, 10)
-    fewest = [int(one_sided[mcnemar(counts_of(one_sided, 0), v).pvalue <= 0.05][0]) for v in FOUR]
-    assert fewest == [4, 6, 6, 5]
-
-
-@pytest.mark.slow
-def test_largest_sizes_of_fagerland_lydersen_and_laake():
-    """BMC Med Res Methodol 13:91 (2013): N = 10..100 by 5, odds ratio 1, 2, 3, 5, 10, p = 0..1 by .01.
-
-    Both margins are p; theta is the odds ratio of the two classifiers' being right on one document.
-    """
-    largest = dict.fromkeys(FOUR, 0.0)
-    for n in range(10, 101, 5):
-        verdicts = {v: _rejections(v, n) for v in FOUR}
-        for discordance in _discordances():
-            weight = binom.pmf(np.arange(n + 1), n, discordance)
-            for variant, by_discordant in verdicts.items():
-                largest[variant] = max(largest[variant], float(weight @ by_discordant))
-    expected = {"uncorrected": 0.0537, "corrected": 0.0357, "exact": 0.0367, "midp": 0.0495}
-    assert largest == pytest.approx(expected, abs=6e-5)
-
-
-def _rejections(variant, n):
-    """Return the probability of rejection given m = 0..n discordant documents."""
-    given_m = np.zeros(n + 1)
-    for m in range(1, n + 1):
-        n01 = np.arange(m + 1)
-        given_m[m] = binom.pmf(n01, m, 0.5) @ (mcnemar(counts_of(n01, m - n01), variant).pvalue <= 0.05)
-    return given_m
-
-
-def _discordances():
-    """Return the probabilities of a discordant document of the scenarios."""
-    found = set()
-    for theta in (1, 2, 3, 5, 10):
-        for p in np.arange(1, 100) / 100:
-            if theta == 1:
-                both = p * p
-            else:  # p11 p22 / (p12 p21) = theta with equal margins p
-                b = 1 + 2 * p * (theta - 1)
-                both = (b - np.sqrt(b * b - 4 * theta * (theta - 1) * p * p)) / (2 * (theta - 1))
-            found.add(2 * (p - both))
-    return sorted(found)

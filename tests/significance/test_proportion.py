@@ -46,19 +46,6 @@ def test_sharing_errors_makes_the_proportion_test_conservative():
     assert snedecor_cochran(shared).pvalue == snedecor_cochran(apart).pvalue
 
 
-def test_degenerate_sets():
-    all_right, all_wrong = [5, 0, 0, 0, 0, 0, 0, 95], [0, 0, 0, 60, 40, 0, 0, 0]
-    sets = [all_right, all_wrong, [5, 0, 0, 2, 3, 0, 0, 90]]  # the last: the same errors for both
-    for function in (proportion, snedecor_cochran):
-        result = function(sets)
-        assert result.pvalue.tolist() == [1.0] * 3
-        assert result.statistic.tolist() == [0.0] * 3
-        assert result.degenerate.tolist() == [True] * 3
-    # the legacy convention counts 0/0 as a rejection; z = 0 over a positive deviation is no 0/0
-    assert proportion(sets, degenerate="reject").pvalue.tolist() == [0.0, 0.0, 1.0]
-    assert snedecor_cochran(sets, degenerate="reject").pvalue.tolist() == [0.0] * 3
-
-
 def test_counts_beyond_the_square_root_of_2_to_the_63():
     n = 2**50
     result = proportion([n, 3 * 2**24, 2**24, 0, 2**49, 0, 0, n])

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from count_cases import documents, few
-from hypothesis import given, settings
+from count_cases import documents
 from sklearn.metrics import f1_score
 
 from harness.measures import f1_difference
@@ -41,18 +40,6 @@ def enumerated(counts):
     return float(Fraction(at_least, total)), float(Fraction(2 * at_least - tied, 2 * total))
 
 
-@settings(max_examples=100, deadline=None)
-@given(few)
-def test_pvalue_is_the_weight_of_the_swaps_as_extreme(counts):
-    result = randomization(counts, "f1")
-    if result.degenerate:
-        assert result.pvalue == 1
-        return
-    exact, midp = enumerated(counts)
-    assert result.pvalue == pytest.approx(exact, rel=1e-12)
-    assert randomization(counts, "f1", midp=True).pvalue == pytest.approx(midp, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     "counts",
     [
@@ -69,15 +56,18 @@ def test_larger_margins(counts):
     ] == pytest.approx(enumerated(counts), rel=1e-11)
 
 
-def test_all_small_sets():
+def test_all_of_the_smallest_sets_and_some_small_ones():
+    """Against the weight of the swaps as extreme."""
     sets = [
         (*e, 3) for e in itertools.product(range(3), range(3), range(3), (0, 1), (0, 2), range(3), range(3))
     ]
+    sets += np.random.default_rng(0).integers(0, 10, (100, 8)).tolist()
     exact, midp = randomization(sets, "f1"), randomization(sets, "f1", midp=True)
     checked = [i for i in range(len(sets)) if not exact.degenerate[i]]
     assert len(checked) > 500
     expected = np.array([enumerated(sets[i]) for i in checked])
     assert exact.pvalue[checked] == pytest.approx(expected[:, 0], rel=1e-13)
+    assert (exact.pvalue[exact.degenerate] == 1).all()
     assert midp.pvalue[checked] == pytest.approx(expected[:, 1], rel=1e-13)
 
 
@@ -170,13 +160,3 @@ def test_far_tails_keep_their_digits():
     counts = [0, 0, 200, 0, 0, 0, 0, 100]  # only the two one-sided swaps are as extreme
     assert randomization(counts, "f1").pvalue == pytest.approx(2.0**-199, rel=1e-12)
     assert randomization(counts, "f1", midp=True).pvalue == pytest.approx(2.0**-200, rel=1e-12)
-
-
-def test_nothing_to_swap_is_no_difference():
-    no_discordant, no_true_positive = [9, 0, 0, 1, 2, 0, 0, 80], [0, 0, 0, 5, 2, 9, 0, 80]
-    for midp in (False, True):
-        result = randomization([no_discordant, no_true_positive], "f1", midp)
-        assert result.pvalue.tolist() == [1.0, 1.0]
-        assert result.degenerate.tolist() == [True, True]
-    rejected = randomization([no_discordant, no_true_positive], "f1", degenerate="reject")
-    assert rejected.pvalue.tolist() == [0.0, 0.0]

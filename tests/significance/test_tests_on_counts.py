@@ -65,7 +65,7 @@ RANDOM = [
 
 
 @pytest.mark.parametrize("name", TESTS)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(sets=st.lists(few, min_size=1, max_size=5), more=st.integers(1, 10**6))
 def test_probability_swap_batches_and_true_negatives(name, sets, more):
     test, sets = TESTS[name], np.array(sets)
@@ -86,7 +86,7 @@ def test_probability_swap_batches_and_true_negatives(name, sets, more):
 
 
 @pytest.mark.parametrize(("module", "test", "options"), RANDOM)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(sets=st.lists(few, min_size=2, max_size=5), cut=st.integers(1, 4))
 def test_replicates_of_a_set_depend_on_its_place_alone(module, test, options, sets, cut):
     options, sets = options | {"n_replicates": 400}, np.array(sets)
@@ -106,6 +106,66 @@ def test_replicates_of_a_set_depend_on_its_place_alone(module, test, options, se
         early = module.reject(sets[part], alphas=ALPHAS, rng=early_rng, **options)
         assert (early == verdicts[part]).all()
     assert rng.random() == early_rng.random()
+
+
+SAME = [9, 0, 0, 2, 3, 0, 0, 50]
+NOTHING = [0, 0, 0, 0, 0, 0, 0, 7]
+NO_TRUE_POSITIVE = [0, 0, 0, 4, 2, 5, 3, 50]
+ALL_WRONG = [0, 0, 0, 60, 40, 0, 0, 0]
+ALARMS = [20, 0, 0, 8, 10, 4, 8, 38]
+ONE_SIDED = [0, 0, 1, 0, 0, 0, 0, 99]
+ALARMS_OF_B = [0, 0, 3, 0, 0, 4, 0, 93]  # A finds the only positives, and the F1 of B stays 0
+EQUAL_PRECISIONS = [3, 1, 2, 0, 0, 0, 0, 9], [0, 0, 2, 1, 0, 0, 3, 9]
+NO_F1 = [SAME, NOTHING, NO_TRUE_POSITIVE]
+
+
+@pytest.mark.parametrize(
+    ("test", "zero_over_zero", "equal", "live"),
+    [
+        (TESTS["wald f1"], [*NO_F1, ONE_SIDED, ALARMS_OF_B], [], [COUNTS]),
+        (TESTS["wald recall"], [SAME, NO_TRUE_POSITIVE], [], [COUNTS]),
+        (TESTS["wald error"], [SAME], [], [NO_TRUE_POSITIVE]),
+        (TESTS["unpaired f1"], [NOTHING, NO_TRUE_POSITIVE, ONE_SIDED], [SAME], [COUNTS]),
+        (TESTS["unpaired error"], [NOTHING], [SAME], [NO_TRUE_POSITIVE, ONE_SIDED]),
+        (TESTS["dcf paired"], [SAME, NOTHING, ONE_SIDED], [], [ALARMS]),
+        (TESTS["dcf eq9"], [SAME, NOTHING], [], [ALARMS, ONE_SIDED]),
+        (TESTS["dcf independent"], [NOTHING], [SAME], [ALARMS]),
+        *((partial(dcf, prior=1, variance=v), [ALARMS], [], [COUNTS]) for v in VARIANCES[:2]),
+        (partial(dcf, prior=1, variance="independent"), [], [ALARMS], [COUNTS]),
+        *((partial(dcf, cost_fn=0, cost_fp=0, variance=v), [ALARMS, COUNTS], [], []) for v in VARIANCES),
+        (proportion, [NOTHING, ALL_WRONG], [SAME], [COUNTS]),
+        (snedecor_cochran, [NOTHING, ALL_WRONG, SAME], [], [COUNTS]),
+        *((TESTS[f"{name} f1"], NO_F1, [], [COUNTS]) for name in ("likelihood ratio", "score")),
+        *((TESTS[f"{name} error"], [SAME], [], [COUNTS]) for name in ("likelihood ratio", "score")),
+        *((TESTS[f"{name} recall"], NO_F1, [], [COUNTS]) for name in ("likelihood ratio", "score")),
+        *(
+            (TESTS[f"{name} precision"], [*NO_F1, *EQUAL_PRECISIONS], [], [COUNTS])
+            for name in ("likelihood ratio", "score")
+        ),
+        *((partial(randomization, measure="f1", midp=m), NO_F1, [], [COUNTS]) for m in (False, True)),
+    ],
+)
+def test_which_sets_are_degenerate(test, zero_over_zero, equal, live):
+    """0/0 is a rejection by the legacy convention; no difference over a variance is none."""
+    sets = np.array(zero_over_zero + equal)
+    result = test(sets)
+    assert result.degenerate.all()
+    assert (result.pvalue == 1).all()
+    assert (result.statistic == 0).all()
+    assert test(sets, degenerate="reject").pvalue.tolist() == [0] * len(zero_over_zero) + [1] * len(equal)
+    assert not live or not test(live).degenerate.any()
+
+
+@pytest.mark.parametrize(("module", "test", "options"), RANDOM)
+def test_degenerate_sets_of_tests_with_replicates(module, test, options):
+    sets, options = np.array([SAME, NO_TRUE_POSITIVE, COUNTS]), options | {"n_replicates": 100}
+    expected = [True, options["measure"] in ("f1", "precision"), False]
+    result, legacy = test(sets, **options), test(sets, degenerate="reject", **options)
+    assert result.degenerate.tolist() == legacy.degenerate.tolist() == expected
+    assert (result.pvalue[expected] == 1).all()
+    assert (legacy.pvalue[expected] == 0).all()
+    assert not module.reject(sets, alphas=ALPHAS, **options)[expected].any()
+    assert module.reject(sets, alphas=ALPHAS, degenerate="reject", **options)[expected].all()
 
 
 SHAPES = pytest.mark.parametrize("shape", [(), (0,), (2, 3), (0, 3)])

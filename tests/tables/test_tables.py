@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from advise_files import QUICK, with_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,11 +45,6 @@ def write(path, columns):
     data = text.encode()
     path.write_bytes(PACK[path.suffix[1:]](data) if path.suffix[1:] in PACK else data)
     return path
-
-
-def csv(folder, text, name="p.csv"):
-    (folder / name).write_text(text)
-    return folder / name
 
 
 def counts(path, measure=None, **options):
@@ -147,6 +143,7 @@ def test_a_file_is_read_in_parts(tmp_path, monkeypatch):
         (("true", "True", "TRUE"), "true"),
         (("a b", "a  b", " a\tb"), "a b"),
         (("\u00e9", "e\u0301"), "\u00e9"),
+        (("1" * 40 + ".0",), "1" * 40),
     ],
 )
 def test_spellings_of_one_label(texts, label):
@@ -161,10 +158,6 @@ def test_what_is_no_number_stays_as_it_is(text):
     assert plain_label(text) == text
 
 
-def test_a_number_of_many_digits_is_not_rounded():
-    assert plain_label("1" * 40 + ".0") == "1" * 40
-
-
 @pytest.mark.parametrize(
     ("truth", "other"),
     [
@@ -177,7 +170,7 @@ def test_a_number_of_many_digits_is_not_rounded():
     ],
 )
 def test_spellings_that_may_be_one_label_are_refused(tmp_path, truth, other):
-    path = csv(tmp_path, f"y_true,a,b\n{truth},{truth},{other}\nz,z,z\n")
+    path = with_text(tmp_path, f"y_true,a,b\n{truth},{truth},{other}\nz,z,z\n")
     line = refused(read_predictions, path)
     assert f"column 'b' says {other!r}, and a label of the truth is {truth!r}" in line
     with pytest.raises(ValueError, match=re.escape(f"b: it says {other!r}")):
@@ -185,15 +178,15 @@ def test_spellings_that_may_be_one_label_are_refused(tmp_path, truth, other):
 
 
 def test_two_spellings_in_the_truth_are_refused(tmp_path):
-    path = csv(tmp_path, "y_true,a,b\nSpam,Spam,Spam\nspam,spam,Spam\n")
+    path = with_text(tmp_path, "y_true,a,b\nSpam,Spam,Spam\nspam,spam,Spam\n")
     assert "the truth has both 'Spam' and 'spam'" in refused(read_predictions, path)
-    path = csv(tmp_path, "x,y\n1,A\n2,a\n3,A\n4,a\n")
+    path = with_text(tmp_path, "x,y\n1,A\n2,a\n3,A\n4,a\n")
     assert "the truth has both 'A' and 'a'" in refused(read_csv, str(path), "y")
 
 
 def test_labels_that_the_truth_lacks_are_told_with_their_share(tmp_path, capsys):
     rows = [("x", "x", "x"), ("y", "y", "x"), ("z", "?", "z"), ("x", "n/a", "x"), ("y", "?", "y")] * 4
-    path = csv(tmp_path, "y_true,a,b\n" + "".join(",".join(row) + "\n" for row in [*rows, rows[0]]))
+    path = with_text(tmp_path, "y_true,a,b\n" + "".join(",".join(row) + "\n" for row in [*rows, rows[0]]))
     found = counts(path, systems=["a", "b"])[1]
     told = (
         "a says a label that the truth lacks on 12 of 21 items (57 %), which counts as wrong: "
@@ -208,7 +201,7 @@ def test_labels_that_the_truth_lacks_are_told_with_their_share(tmp_path, capsys)
 
 def test_a_third_label_of_two(tmp_path):
     """It has no meaning for F1, and is wrong for the error whatever the truth is."""
-    path = csv(tmp_path, "y_true,a,b\n1,1,1\n0,2,0\n1,2,1\n0,0,1\n1,1,0\n")
+    path = with_text(tmp_path, "y_true,a,b\n1,1,1\n0,2,0\n1,2,1\n0,0,1\n1,1,0\n")
     line = refused(counts, path, "f1")
     assert (
         "says '2', and the truth only 0 and 1; labels that the truth lacks, here on 2 of 5 items (40 %)"
@@ -220,7 +213,7 @@ def test_a_third_label_of_two(tmp_path):
 
 
 def test_a_class_of_several_that_the_truth_lacks_is_not_the_positive_one(tmp_path):
-    path = csv(tmp_path, "y_true,a,b\nx,x,x\ny,w,x\nz,z,z\nx,w,x\n")
+    path = with_text(tmp_path, "y_true,a,b\nx,x,x\ny,w,x\nz,z,z\nx,w,x\n")
     found = as_outcomes(read_predictions(path), "f1", "x")
     assert found.cells("a", "b").tolist() == [1, 1, 0, 0, 0, 1, 0, 1]
     assert "(50 %), which counts as not 'x': 'w' 50 %" in found.warnings[0]
@@ -250,9 +243,9 @@ def test_right_and_wrong_without_a_truth(tmp_path, ending, coding):
 
 def test_what_may_be_a_truth_is_not_taken_for_a_system(tmp_path):
     for name in ("y", "Label", "gt", "answer"):
-        path = csv(tmp_path, f"{name},a,b\n1,1,0\n0,1,0\n")
+        path = with_text(tmp_path, f"{name},a,b\n1,1,0\n0,1,0\n")
         assert f"truth_column=COLUMN names it, one of {name}" in refused(read_predictions, path)
-    path = csv(tmp_path, "note,a,b\nhard,1,0\neasy,1,0\n")
+    path = with_text(tmp_path, "note,a,b\nhard,1,0\neasy,1,0\n")
     assert "but column 'note' holds 'hard'; systems=" in refused(read_predictions, path)
     assert counts(path, systems=["a", "b"])[0] == [0, 0, 2, 0, 0, 0, 0, 0]
 
@@ -295,13 +288,13 @@ def test_rows_that_are_all_repeated_are_told_in_any_order(tmp_path):
     generator = np.random.default_rng(0)
     rows = [",".join(row) for row in generator.choice(["x", "y", "z"], (160, 3)).tolist()] * 5
     for order in (rows, sorted(rows), generator.permutation(rows).tolist()):
-        path = csv(tmp_path, "y_true,a,b\n" + "\n".join(order) + "\n")
+        path = with_text(tmp_path, "y_true,a,b\n" + "\n".join(order) + "\n")
         assert "different rows is a multiple of 5: items seem" in counts(path)[1].warnings[-1]
     truth, a, b = zip(*(row.split(",") for row in rows), strict=True)
     assert "is a multiple of 5" in harness.compare_predictions(truth, a, b, "error").warnings[-1]
-    once = csv(tmp_path, "y_true,a,b\n" + "\n".join([*rows, rows[0]]) + "\n")
+    once = with_text(tmp_path, "y_true,a,b\n" + "\n".join([*rows, rows[0]]) + "\n")
     assert counts(once)[1].warnings == ()
-    with_id = csv(tmp_path, "id,y_true,a,b\n" + "".join(f"{i},{row}\n" for i, row in enumerate(rows)))
+    with_id = with_text(tmp_path, "id,y_true,a,b\n" + "".join(f"{i},{row}\n" for i, row in enumerate(rows)))
     assert counts(with_id)[1].warnings == ()
 
 
@@ -309,9 +302,9 @@ def test_scores_tell_rows_apart_that_labels_do_not(tmp_path):
     generator = np.random.default_rng(1)
     scores = generator.random((200, 2)).round(6)
     rows = [f"{int(a > 0.5)},{a},{b}" for a, b in scores]
-    path = csv(tmp_path, "y_true,a,b\n" + "\n".join(rows * 2) + "\n")
+    path = with_text(tmp_path, "y_true,a,b\n" + "\n".join(rows * 2) + "\n")
     assert "multiple of 2" in counts(path, threshold=0.5)[1].warnings[-1]
-    path = csv(tmp_path, "y_true,a,b\n" + "\n".join([*rows, *(row + "1" for row in rows)]) + "\n")
+    path = with_text(tmp_path, "y_true,a,b\n" + "\n".join([*rows, *(row + "1" for row in rows)]) + "\n")
     assert counts(path, threshold=0.5)[1].warnings == ()
 
 
@@ -385,7 +378,7 @@ def test_row_numbers_without_a_name_are_left_out_and_told(tmp_path, index):
     ],
 )
 def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
-    assert said in refused(read_predictions, csv(tmp_path, text))
+    assert said in refused(read_predictions, with_text(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -414,7 +407,7 @@ def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
 )
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_json_that_is_no_table(tmp_path, text, said, ending):
-    assert said in refused(counts, csv(tmp_path, text, f"p.{ending}"), "f1")
+    assert said in refused(counts, with_text(tmp_path, text, f"p.{ending}"), "f1")
 
 
 def test_json_in_pieces(tmp_path, monkeypatch):
@@ -422,11 +415,11 @@ def test_json_in_pieces(tmp_path, monkeypatch):
         {"y_true": i % 2, "a": f"{(i // 2) % 2}", "b": 1.0, "text": 'é{[\\"' * (i % 7)} for i in range(200)
     ]
     for indent in (None, 2):
-        path = csv(tmp_path, json.dumps(rows, indent=indent, ensure_ascii=False), "p.json")
+        path = with_text(tmp_path, json.dumps(rows, indent=indent, ensure_ascii=False), "p.json")
         expected = counts(path, systems=["a", "b"])[0]
         monkeypatch.setattr("harness.tables.objects._PIECE", 17)
         assert counts(path, systems=["a", "b"])[0] == expected
-    path = csv(tmp_path, "\ufeff\n" + "\n\n".join(map(json.dumps, rows)), "p.jsonl")
+    path = with_text(tmp_path, "\ufeff\n" + "\n\n".join(map(json.dumps, rows)), "p.jsonl")
     assert counts(path, systems=["a", "b"])[0] == expected
 
 
@@ -436,10 +429,6 @@ def test_what_is_no_file_of_a_table(tmp_path):
     assert "no regular file" in refused(read_csv, str(tmp_path / "p.csv"), "y")
     (tmp_path / "q.csv.gz").write_text("y_true,a,b\n")
     assert "is named .gz but does not begin" in refused(read_predictions, tmp_path / "q.csv.gz")
-    (tmp_path / "r.parquet").write_bytes(b"PAR1")
-    if pd.__version__:
-        pytest.importorskip("pyarrow")
-        assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
     (tmp_path / "s.csv").write_bytes("y_true,a,b\nx,x,y\n".encode("utf-16"))
     assert "it is not text in UTF-8" in refused(read_predictions, tmp_path / "s.csv")
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"y_true,a,b\n1,1,0\n" * 99)[:-9])
@@ -448,10 +437,13 @@ def test_what_is_no_file_of_a_table(tmp_path):
         lzma.compress(b"y_true,a,b\n" + (b"1,1," + b"0" * 999 + b"\n") * 24_000)
     )
     assert "expands beyond" in refused(read_predictions, tmp_path / "u.csv.xz")
+    (tmp_path / "r.parquet").write_bytes(b"PAR1")
+    pytest.importorskip("pyarrow")
+    assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
 
 
 def test_columns_that_are_not_read_are_told(tmp_path):
-    path = csv(tmp_path, "document,y_true,a,b,text\nd,1,1,0,Hi\nd,0,1,0,Ho\n")
+    path = with_text(tmp_path, "document,y_true,a,b,text\nd,1,1,0,Hi\nd,0,1,0,Ho\n")
     found = counts(path, systems=["a", "b"])[1]
     assert found.warnings[0].startswith(
         "column 'document' is not used: if items of one document depend on each other"
@@ -461,7 +453,7 @@ def test_columns_that_are_not_read_are_told(tmp_path):
 
 def test_compare_reads_as_advise_does(tmp_path):
     text = "x1, x2, t\n0.1, 1e3, None\n+2, .5, null\n3, 4, NA\n 0.1,5,NA\n1,1,1\n1,1,1.0\n"
-    data = read_csv(str(csv(tmp_path, text)), "t")
+    data = read_csv(str(with_text(tmp_path, text)), "t")
     assert data.classes == ("1", "NA", "None", "null")
     assert data.x[:2].tolist() == [[0.1, 1000.0], [2.0, 0.5]]
     assert "row 4 has no value in column 't'" in refused(read_csv, str(tmp_path / "p.csv"), "t", ["NA"])
@@ -469,7 +461,7 @@ def test_compare_reads_as_advise_does(tmp_path):
     prints = {read_csv(str(write(tmp_path / f"t.{end}", rows)), "t").fingerprint() for end in FORMATS}
     assert len(prints) == 1
     assert "line 2 has 4 fields where the header names 3" in refused(
-        read_csv, str(csv(tmp_path, "x1,x2,t\n0.1,0.2,1,p\n0.3,0.1,2,q\n")), "t"
+        read_csv, str(with_text(tmp_path, "x1,x2,t\n0.1,0.2,1,p\n0.3,0.1,2,q\n")), "t"
     )
 
 
@@ -527,15 +519,10 @@ def test_logs_of_old_names_and_arrays(tmp_path):
 
 # --- the commands ----------------------------------------------------------------------------------
 
-QUICK = [
-    "plan.n_sets=100", "plan.n_draws=2", "plan.n_range_sets=100", "plan.n_power_sets=100", "plan.h=[2]",
-    "plan.factors=[1]", "cache=null", "parallel=sequential", "figure.formats=[png]",
-]  # fmt: skip
-
 
 def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys, unpainted):
     rows = [("x", "x", "x"), ("y", "y", "x"), ("z", "?", "z"), ("x", "y", "x"), ("y", "y", "y")]
-    path = csv(tmp_path, ",y_true,a,b\n" + "".join(f"{i},{','.join(rows[i % 5])}\n" for i in range(51)))
+    path = with_text(tmp_path, ",y_true,a,b\n" + "".join(f"{i},{','.join(rows[i % 5])}\n" for i in range(51)))
     out = tmp_path / "out"
     more = ["measure=accuracy", "test=[mcnemar_midp]", f"out={out}", *QUICK]
     assert main(["advise", f"predictions={path}", *more]) == 0
@@ -557,14 +544,9 @@ def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys, unpa
 
 
 @pytest.mark.parametrize(
-    ("name", "measure", "expected"),
-    [
-        ("plus_in_system", "f1", [1, 0, 1, 0, 0, 0, 0, 2]),
-        ("space_after_comma", "f1", [1, 1, 1, 0, 0, 0, 1, 1]),
-        ("na_label", "error", [1, 0, 1, 0, 0, 0, 0, 0]),
-    ],
+    ("name", "measure"), [("plus_in_system", "f1"), ("space_after_comma", "f1"), ("na_label", "error")]
 )
-def test_files_that_were_refused_are_read(data_folder, name, measure, expected):
+def test_files_that_were_refused_are_read(data_folder, name, measure):
     frame = pd.read_csv(data_folder / "faults" / f"{name}.csv", dtype=str, keep_default_na=False)
     said = [[text.strip().removeprefix("+") for text in frame[column]] for column in frame]
     if measure == "f1":
