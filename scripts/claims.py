@@ -5,7 +5,7 @@
 
 ``results/claims.yaml`` says for each table of the page which file it reads, which rows (``where``), and what
 stands in a cell: text with columns in braces, ``{rate}`` for the one row that is left, ``{max rate}``, ``{sum
-n_rejected}``, ``{count n_liberal>0}`` over all that are left. The table ``paper`` judges sentences: each is
+n_rejected}``, ``{count n_liberal>0}``, ``{verdict CONDITION}`` over all that are left. The table ``paper`` judges sentences: each is
 read as a condition, one of the functions below. ``statements`` are sentences of the page (or of another
 `page`): each stands there word for word, numbers in braces filled in, and its rows show what it needs.
 """
@@ -145,9 +145,11 @@ OPERATIONS: dict[str, Callable[[pd.DataFrame, str], Any]] = {
     "min": lambda rows, column: rows[column].min(),
     "max": lambda rows, column: rows[column].max(),
     "median": lambda rows, column: rows[column].median(),
+    "mean": lambda rows, column: rows[column].mean(),
     "sum": lambda rows, column: rows[column].sum(),
     "count": count,
     "micro_f1": micro_f1,
+    "verdict": lambda rows, condition: "{0.verdict} ({0})".format(CONDITIONS[condition](rows)),
 }
 
 
@@ -329,7 +331,7 @@ def _cell(part: Mapping[str, Any], levels: tuple[Mapping[str, Any], ...], folder
     where: dict[str, Any] = {}
     for level in levels:
         where |= level.get("where", {})
-    return fill(part["cell"], select(folder / part["table"], where))
+    return fill(part["cell"], select(folder / part.get("folder", "") / part["table"], where))
 
 
 def _source(block: Mapping[str, Any]) -> list[str]:
@@ -344,7 +346,7 @@ def _source(block: Mapping[str, Any]) -> list[str]:
         parts.append(f"cells `{block['cell']}`")
     if not isinstance(block["columns"], dict):
         for column in block["columns"]:
-            own = [column.get("table", ""), _where_words(column.get("where", {})), column.get("cell", "")]
+            own = [column.get("folder", ""), column.get("table", ""), _where_words(column.get("where", {})), column.get("cell", "")]
             if any(own):
                 parts.append(f"*{column['name']}*: `{'; '.join(part for part in own if part)}`")
     return ["", f"From {'; '.join(parts)}."] if parts else []
