@@ -5,9 +5,10 @@
 
 ``results/claims.yaml`` says for each table of the page which file it reads, which rows (``where``), and what
 stands in a cell: text with columns in braces, ``{rate}`` for the one row that is left, ``{max rate}``, ``{sum
-n_rejected}``, ``{count n_liberal>0}``, ``{verdict CONDITION}`` over all that are left. The table ``paper`` judges sentences: each is
-read as a condition, one of the functions below. ``statements`` are sentences of the page (or of another
-`page`): each stands there word for word, numbers in braces filled in, and its rows show what it needs.
+n_rejected}``, ``{count n_liberal>0}``, ``{verdict CONDITION}`` over all that are left; a column's ``folder``
+goes before the file. The table ``paper`` judges sentences: each is read as a condition, one of the functions
+below. ``statements`` are sentences of the page (or of another `page`): each stands there word for word,
+numbers in braces filled in, and its rows show what it needs.
 """
 
 import argparse
@@ -346,7 +347,8 @@ def _source(block: Mapping[str, Any]) -> list[str]:
         parts.append(f"cells `{block['cell']}`")
     if not isinstance(block["columns"], dict):
         for column in block["columns"]:
-            own = [column.get("folder", ""), column.get("table", ""), _where_words(column.get("where", {})), column.get("cell", "")]
+            own = [column.get(key, "") for key in ("folder", "table")]
+            own += [_where_words(column.get("where", {})), column.get("cell", "")]
             if any(own):
                 parts.append(f"*{column['name']}*: `{'; '.join(part for part in own if part)}`")
     return ["", f"From {'; '.join(parts)}."] if parts else []

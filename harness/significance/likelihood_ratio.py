@@ -15,8 +15,8 @@ common + only_a = ratio (common + only_b). Precision is T / (T + FP): the same w
 (H, e6, e7).
 
 What is left is to minimise over one number. The deviance of a table is a convex function of log(ratio) that
-is 0 at the table's own ratio (``derivatives`` has its second derivative, which is positive), so the best ratio
-is unique and lies between those of the two tables. e8 plays no part, and e4 and e5 only by their sum (F1).
+is 0 at the table's own ratio (:func:`derivatives` has the second, which is positive), so the best ratio is
+unique and lies between those of the two tables. e8 plays no part, and e4 and e5 only by their sum (F1).
 """
 
 import numpy as np
@@ -144,6 +144,7 @@ def _statistics(cells: Ints, measure: str) -> tuple[Floats, Bools]:
 
 
 def nothing_to_compare(cells: Ints, measure: str) -> Bools:
+    """Tell which sets are degenerate."""
     e1, e2, e3, _, e5, e6, e7, _ = np.moveaxis(cells, -1, 0)
     if measure == "recall":
         return np.asarray(e2 + e3 == 0)

@@ -127,13 +127,13 @@ def mcnemar_unconditional(
     check_choice("variant", variant, UNCONDITIONAL)
     cells = as_counts(counts, MAX_DOCUMENTS)
     n01, n10 = discordant(cells)
-    m = n01 + n10
-    statistic = (n01 - n10) / np.sqrt(np.maximum(m, 1))
-    rows = np.stack([np.abs(n01 - n10), m, cells.sum(axis=-1)], axis=-1).reshape(-1, 3)
+    total = n01 + n10
+    statistic = (n01 - n10) / np.sqrt(np.maximum(total, 1))
+    rows = np.stack([np.abs(n01 - n10), total, cells.sum(axis=-1)], axis=-1).reshape(-1, 3)
     first, which = distinct_rows(rows)
-    found = [_unconditional_pvalue(*row, variant) for row in rows[first].tolist()]
-    pvalue = np.array(found)[which].reshape(m.shape) if found else np.ones(m.shape)
-    return settle_degenerate(pvalue, statistic, m == 0, degenerate)
+    found = [_unconditional_pvalue(distance, m, n, variant) for distance, m, n in rows[first].tolist()]
+    pvalue = np.array(found)[which].reshape(total.shape) if found else np.ones(total.shape)
+    return settle_degenerate(pvalue, statistic, total == 0, degenerate)
 
 
 def _unconditional_pvalue(distance: int, m: int, n: int, variant: str) -> float:
@@ -144,12 +144,13 @@ def _unconditional_pvalue(distance: int, m: int, n: int, variant: str) -> float:
         return _largest(*_weights(n, np.array([m / n])), distance, m)[0]
     if variant == "maximised":
         angles, gamma = np.linspace(0, np.pi / 2, _places(n, np.pi / 2)), 0.0
-        found, best = _largest(*(_all_weights(n) if n <= KEPT else _weights(n, np.sin(angles) ** 2)), distance, m)
+        weights = _all_weights(n) if n <= KEPT else _weights(n, np.sin(angles) ** 2)
+        found, best = _largest(*weights, distance, m)
     else:
         low = betaincinv(m, n - m + 1, GAMMA / 2)
         high = betaincinv(m + 1, n - m, 1 - GAMMA / 2) if m < n else 1.0
-        ends, gamma = np.arcsin(np.sqrt([low, high])), GAMMA
-        angles = np.linspace(*ends, _places(n, ends[1] - ends[0]))
+        first, last = np.arcsin(np.sqrt([low, high])).tolist()
+        angles, gamma = np.linspace(first, last, _places(n, last - first)), GAMMA
         found, best = _largest(*_weights(n, np.sin(angles) ** 2), distance, m)
     for _ in range(N_ROUNDS):
         angles = np.linspace(angles[max(best - 1, 0)], angles[min(best + 1, len(angles) - 1)], 9)
@@ -159,7 +160,7 @@ def _unconditional_pvalue(distance: int, m: int, n: int, variant: str) -> float:
 
 
 def _places(n: int, width: float) -> int:
-    """Return how many pi are looked at: eight to a standard deviation of the angle whose sine's square is pi."""
+    """Return how many pi are looked at: eight to a standard deviation of arcsin(sqrt(pi))."""
     return min(MOST_PLACES, 8 + int(np.ceil(width * np.sqrt(n) * 8)))
 
 

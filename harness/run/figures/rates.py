@@ -43,7 +43,7 @@ PATH_COLUMNS = (
 PAPERS = "The paper's tests"
 FAMILIES = (
     ("McNemar's and randomization tests", ("mcnemar", "randomization", "sign")),
-    ("Large-sample tests", ("wald", "likelihood_ratio", "score", "snedecor")),
+    ("Large-sample tests", ("wald", "likelihood_ratio", "score", "snedecor", "f1_")),
     ("Other bootstrap intervals", ("bootstrap",)),
     ("Posterior tests", ("dirichlet", "bayesian", "goutte_gaussier_paired", "dcf")),
     ("Tests that ignore the pairing", ("unpaired", "goutte_gaussier_f1", "proportion")),
