@@ -205,6 +205,8 @@ def _reached(
 ) -> list[list[int]]:
     """Return to how many categories the path leads, for each size and distance."""
     made = ~np.isnan(null[:, 0])
+    if not any(h):  # at distance 0 lies the null itself
+        return [[int(made.sum())] * len(h) for _ in path_sizes]
     reaches = [reach(null[made], real[made], n, question.measure, **question.costs) for n in path_sizes]
     return [[int((farthest >= distance).sum()) for distance in h] for farthest in reaches]
 
