@@ -96,9 +96,12 @@ ROWS = pd.DataFrame(
         ("{min rate}", "<.001"), ("{min rate:4}", ".0004"), ("{max rate}", "1.000"),
         ("{median rate}", ".175"), ("{sum n_sets}", "2,000"), ("{count word=x}", "3"),
         ("{count rate>=0.1} of {count}", "3 of 4"), ("{micro_f1}", ".667"),
+        ("{mean n_sets:0}", "500"), ("{verdict above_a_fifth}", "differ (2 yes, 2 no)"),
     ],
 )  # fmt: skip
-def test_what_a_cell_prints(claims, cell, printed):
+def test_what_a_cell_prints(claims, cell, printed, monkeypatch):
+    above = {"above_a_fifth": lambda rows: claims._single(rows["rate"] > 0.2, rows["rate"] <= 0.2)}
+    monkeypatch.setattr(claims, "CONDITIONS", above)
     assert claims.fill(cell, ROWS) == printed
 
 
