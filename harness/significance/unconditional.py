@@ -52,6 +52,9 @@ LARGE = 20.0
 STEPS = np.concatenate([[-40.0, -15, -8, -5.5], np.linspace(-4.5, 4.5, 28), [5.5, 8, 15, 40]])
 """Where the least sum is looked for: this many standard deviations of log(ratio) from its fit."""
 
+WIDE = np.concatenate([[-40.0, -25, -16], np.linspace(-12, 12, 49), [16, 25, 40]])
+"""The same for tables of nulls far from the fitted one."""
+
 EDGE = 1e-10
 """And so far on both sides of 0, where the deviance of a table without discordant documents has an edge."""
 
@@ -314,7 +317,7 @@ def _log_weights(tables: Ints, shares: Floats) -> Floats:
 
 def _reached(first: Ints, second: Ints, statistic: float, null: Null) -> Bools:
     """Tell which pairs of tables have a statistic at least as large: (n_first, n_second)."""
-    steps = _steps(null)
+    steps = _steps(null, STEPS)
     one, other = _profile(first[..., None], steps), _profile(second[..., None], steps)
     wanted = statistic - 1e-8 * max(1, statistic)
     rounding = 1e-5 * max(10, statistic)  # of single precision
@@ -328,9 +331,9 @@ def _reached(first: Ints, second: Ints, statistic: float, null: Null) -> Bools:
     return reached
 
 
-def _steps(null: Null, every: int = 1) -> Floats:
+def _steps(null: Null, deviations: Floats) -> Floats:
     """Return values of log(ratio) among which the least sum of deviances is looked for."""
-    steps = np.clip(null.log_ratio + null.deviation * STEPS[::every], -30, 30)
+    steps = np.clip(null.log_ratio + null.deviation * deviations, -30, 30)
     return np.unique(np.append(steps, [-EDGE, EDGE]))
 
 
@@ -376,6 +379,9 @@ def _profile(tables: Ints | Floats, log_ratio: Floats) -> Floats:
 N_FIRST, N_NEAR, N_ROUNDS = 256, 64, 6
 """Nulls looked at in the whole region, and around the worst of them in rounds, each in half the width."""
 
+N_POSSIBLE = 4096
+"""Nulls that say which tables are possible at all."""
+
 AT_ONCE = 64
 """Nulls weighed together."""
 
@@ -383,8 +389,9 @@ AT_ONCE = 64
 def _largest_probability(tables: Ints, statistic: float, null: Null, measure: str) -> float:
     """Return the largest probability of such a statistic in Berger and Boos's region, plus GAMMA."""
     region = _region(tables)
-    points = qmc.Sobol(4, scramble=False).random(N_FIRST)
+    points = qmc.Sobol(4, scramble=False).random(N_POSSIBLE)
     weigh = _weigher(tables, statistic, null, measure, *_nulls_at(region, points)[:2])
+    points = points[:N_FIRST]
 
     def look(points: Floats) -> Floats:
         found = np.zeros(len(points))
@@ -410,8 +417,9 @@ def _region(tables: Ints) -> Floats:
     Of the share of the first table among `common` of the second (F1), of the discordant documents in the
     first and in the second table, and of only_a among the latter.
     """
-    t, differ, wrong = tables[0].sum(), tables[0, 1:].sum(), tables[1, 1:].sum()
-    k, n = np.array([t, differ, wrong, tables[1, 2]]), np.array([tables[1, 0], t, tables[1].sum(), wrong])
+    t, common = tables[0].sum(), tables[1, 0]  # of the precision these have nothing to do with each other
+    differ, wrong = tables[0, 1:].sum(), tables[1, 1:].sum()
+    k, n = np.array([t, differ, wrong, tables[1, 2]]), np.array([max(t, common), t, tables[1].sum(), wrong])
     tail = GAMMA / 8
     low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0)
     high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1)
@@ -450,7 +458,7 @@ def _weigher(
     parts = []
     for size in sizes.tolist():
         first, thin = _possible(size, shares[0])
-        least = _least_sum(*(_profile(kind[..., None], _steps(null, 2))[0] for kind in (first, second)))
+        least = _least_sum(*(_profile(kind[..., None], _steps(null, WIDE))[0] for kind in (first, second)))
         thinned |= thin
         parts.append((first, (least >= statistic - 1e-5 * max(10, statistic)).astype(np.float32)))
     thinned |= step > 1
