@@ -88,8 +88,11 @@ class LinearSVM:
         tuned = {"C": c}
         if self.threshold == "tuned":
             said = "threshold", "linear SVM: tuning thresholds"
-            held_out = svm.values_over_folds(run, partial(hold_out, c=c), usable, *said)
-            found = [cv.choose_threshold(*some, self.criterion) for some in held_out]
+            values = svm.values_over_folds(run, partial(hold_out, c=c), usable, fold, *said)
+            found = [
+                cv.choose_threshold(some[held], true[held], self.criterion)
+                for some, true, held in zip(values.T, y.T, ~np.isnan(values.T), strict=True)
+            ]
             tuned["threshold"], cv_score = np.array(found).T
             intercept = intercept - tuned["threshold"]
         return Fitted({"coef": coef, "intercept": intercept}, tuned, cv_score, n_used)

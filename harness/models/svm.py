@@ -1,6 +1,6 @@
 """What linear and RBF SVMs share: machines of many categories on the same documents, tuned over folds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -59,6 +59,23 @@ def train(
         made[0][:, piece], made[1][piece] = part["weights"], part["intercept"]
 
 
+def _over_folds(
+    run: Run,
+    function: Callable[[Fold, list[int]], Arrays],
+    make_fold: Callable[[int], Fold],
+    usable: NDArray[np.bool_],
+    name: str,
+    description: str,
+) -> Iterator[tuple[int, list[int], Arrays]]:
+    """Yield a fold, some categories that it can tune, and what ``function(fold, categories)`` returns."""
+    for k, used in enumerate(usable):
+        said = f"{name} fold {k}", f"{description}, fold {k + 1} of {len(usable)}"
+        for piece, part in over_categories(
+            run, function, partial(make_fold, k), np.flatnonzero(used), *said
+        ):
+            yield k, piece, part
+
+
 def count_over_folds(
     run: Run,
     make_fold: Callable[[int], Fold],
@@ -69,11 +86,8 @@ def count_over_folds(
 ) -> NDArray[np.int64]:
     """Return cells pooled over the folds that are `usable`, shape (n_values, n_categories, 4)."""
     cells = np.zeros((n_values, usable.shape[1], 4), dtype=np.int64)
-    for k, used in enumerate(usable if n_values else ()):
-        said = f"{name} fold {k}", f"{description}, fold {k + 1} of {len(usable)}"
-        for piece, part in over_categories(
-            run, _count_some, partial(make_fold, k), np.flatnonzero(used), *said
-        ):
+    if n_values:
+        for _, piece, part in _over_folds(run, _count_some, make_fold, usable, name, description):
             cells[:, piece] += part["cells"]
     return cells
 
@@ -82,25 +96,18 @@ def values_over_folds(
     run: Run,
     make_fold: Callable[[int], Fold],
     usable: NDArray[np.bool_],
+    fold: NDArray[np.int64],
     name: str,
     description: str,
-) -> list[tuple[Floats, NDArray[np.bool_]]]:
-    """Return each category's held-out decision values at its own C, and their labels, over `usable` folds."""
-    values: list[list[Floats]] = [[] for _ in usable.T]
-    labels: list[list[NDArray[np.bool_]]] = [[] for _ in usable.T]
-    for k, used in enumerate(usable):
-        said = f"{name} fold {k}", f"{description}, fold {k + 1} of {len(usable)}"
-        held = make_fold(k).y_test
-        for piece, part in over_categories(
-            run, _value_some, partial(make_fold, k), np.flatnonzero(used), *said
-        ):
-            for i, j in enumerate(piece):
-                values[j].append(part["values"][:, i])
-                labels[j].append(held[:, j])
-    return [
-        (np.concatenate([np.empty(0), *some]), np.concatenate([np.empty(0, dtype=bool), *true]))
-        for some, true in zip(values, labels, strict=True)
-    ]
+) -> Floats:
+    """Return held-out decision values (n_documents, n_categories), NaN where the fold is not usable.
+
+    `fold` is that of each document; every category has the C of its task.
+    """
+    values = np.full((len(fold), usable.shape[1]), np.nan)
+    for k, piece, part in _over_folds(run, _value_some, make_fold, usable, name, description):
+        values[np.ix_(fold == k, piece)] = part["values"]
+    return values
 
 
 def _value_some(fold: Fold, categories: list[int]) -> Arrays:

@@ -1,15 +1,16 @@
 """Unconditional tests of equal F1 or precision: the likelihood ratio, judged by its exact distribution.
 
-Of the eight cells only e1, e2, e3 and both = e4 + e5 (F1) or e5 (precision), e6, e7 tell A from B. Given how
-many documents ``t = e1 + e2 + e3`` one of the two finds, and how many others there are, (e1, e2, e3) and
-(both, e6, e7) are independent multinomials, and the null hypothesis is one equation between the four shares
-of e2, e3, e6 and e7 (:mod:`harness.significance.likelihood_ratio`). Every table that could have been seen is
-a pair, one triple of each kind. The deviance of a triple at a given log(ratio) is worked out once, and the
-likelihood ratio statistic of a pair is the least sum over log(ratio).
+Of the eight cells only e1, e2, e3 and both = e4 + e5 (F1) or e5 (precision), e6, e7 tell A from B. They make
+two tables (:mod:`harness.significance.likelihood_ratio`): (e1, e2, e3), and (e1 + ... + e5, e6, e7) for F1 or
+(e5, e6, e7) for the precision. Taken as given is the number of documents in the second table; for the
+precision that of the first too, while for F1 it varies as the share of ``t = e1 + e2 + e3`` among e1 + ... +
+e5 has it. Every set that could have been seen is then a pair, one table of each kind. The deviance of a table
+at a given log(ratio) is worked out once, and the likelihood ratio statistic of a pair is the least sum over
+log(ratio).
 
-That least sum is first looked for among a few values of log(ratio), which bounds it from above; the tangents
-there bound it from below; where both bounds do not settle whether it reaches the statistic of the set, it is
-computed. So the verdict on every table is the exact one.
+That least sum is looked for among a few values of log(ratio), which bounds it from above; the tangents there
+bound it from below. Where the two do not settle whether it reaches the statistic of the set, it is computed,
+unless there are many pairs: then the upper bound stands for it.
 """
 
 from collections.abc import Callable
@@ -44,7 +45,7 @@ MEASURES = ("f1", "precision")
 
 PSEUDO_COUNT = 0.25
 """Added to each of e2, e3, e6 and e7 before the null is fitted: a kind of discordant document that a set does
-not show may still exist (``results/unconditional`` compares others)."""
+not show may still exist."""
 
 LARGE = 20.0
 """Where the fit gives each of e2, e3, e6 and e7 as many documents, the chi-square distribution is used."""
@@ -59,7 +60,7 @@ EDGE = 1e-10
 """And so far on both sides of 0, where the deviance of a table without discordant documents has an edge."""
 
 FAR = 5.3
-"""Triples more standard deviations away are left out, and those with a share of the likeliest below..."""
+"""Tables more standard deviations away are left out, and those with a share of the likeliest below..."""
 
 NEGLIGIBLE = -15.0
 """...the exponential of this; what is left out weighs less than 1e-6."""
@@ -71,15 +72,15 @@ NEAR = 4.0
 """As far where what is left out is added to the p-value."""
 
 LATTICE = 1.3
-"""Of triples whose counts vary much, every s-th is weighed, s the greatest number so that s times this is at
-most the standard deviation: p-values differ by less than 2 % in 99 of 100 (``tests/significance``)."""
+"""Of counts that vary much every s-th is weighed, s the greatest number so that s times this is at most the
+standard deviation."""
 
 BUDGET, FEWEST = 25_000, 5
 """Pairs of tables looked at, about, unless those of one t are more; fewer values of t would not do."""
 
 EXACT = 30_000
-"""Of more pairs those count whose statistic is at least as large by the upper bound alone, which is .01 too
-high on average: p is too large by 1 %."""
+"""Of more pairs those count whose statistic is at least as large by the upper bound alone: p is too large, by
+1 or 2 %."""
 
 COARSE = 0.8
 """The same where the worst of many nulls is looked for."""
@@ -123,7 +124,7 @@ def unconditional(
 
     Null hypothesis: the measure of A equals that of B on the population. The statistic is that of
     :func:`harness.significance.likelihood_ratio.likelihood_ratio`, and p the probability of one at least as
-    large, over all tables that could have been seen,
+    large, over all sets that could have been seen with as many documents that matter,
 
     - ``"estimated"``: under the null fitted to the set, 1/4 of a document added to each of e2, e3, e6, e7.
     - ``"berger_boos"``: the largest under any null in a region that misses the true one with probability
@@ -131,7 +132,9 @@ def unconditional(
       for the largest may miss.
 
     Where the fit gives each of the four cells 20 documents, the chi-square distribution of the statistic
-    divided by its Bartlett factor takes the place of both; the p-values then agree to 2 %.
+    divided by its Bartlett factor takes the place of both; the p-values then agree to 2 %, and the size is no
+    longer guaranteed. Where there are too many sets to list, some of them are weighed: p is then off by 2 %
+    of itself in the median, and by up to 10 %.
 
     `statistic` is the chi-square, which has no sign. Degenerate where the likelihood ratio test is.
 

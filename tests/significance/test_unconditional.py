@@ -15,6 +15,14 @@ from harness.significance.unconditional import f1, unconditional
 from harness.significance.wald import wald
 
 
+@pytest.fixture(autouse=True)
+def _nothing_known():
+    """p-values are remembered; those found with another constant must not be."""
+    module._pvalue.cache_clear()
+    yield
+    module._pvalue.cache_clear()
+
+
 def discordant_sets(n):
     """All sets of n documents by n01 and n10."""
     pairs = np.array([(a, b) for a in range(n + 1) for b in range(n + 1 - a)])
@@ -59,6 +67,12 @@ def test_size_of_mcnemar_over_all_nulls():
         assert sizes[variant][1] <= 0.01 + 1e-6
 
 
+def test_many_documents_are_looked_at_as_fewer_are():
+    for variant in ("maximised", "berger_boos"):  # the weights of all pi are kept up to 20,000 documents
+        pvalues = [mcnemar_unconditional([0, 2, 7, 0, 0, 0, 0, n], variant).pvalue for n in (19_000, 21_000)]
+        assert pvalues[0] == pytest.approx(pvalues[1], rel=1e-3)
+
+
 def test_more_discordant_documents_of_one_kind_are_stronger_evidence():
     cells = np.zeros((12, 8), dtype=np.int64)
     cells[:, 1], cells[:, 2], cells[:, 7] = np.arange(1, 13), 1, 500
@@ -95,6 +109,26 @@ def listed(row):
 )
 def test_f1_against_a_list_of_all_sets(row):
     assert float(f1(row).pvalue) == pytest.approx(listed(row), abs=3e-6)
+
+
+@pytest.mark.parametrize(
+    "row", [(3, 0, 2, 9, 1, 2, 0, 5), (2, 3, 1, 0, 2, 0, 4, 4), (5, 1, 0, 1, 3, 1, 1, 9)],
+)
+def test_precision_against_a_list_of_all_sets(row):
+    e1, e2, e3, _, e5, e6, e7, _ = row
+    null = module._fit_nulls(np.array([[[e1, e2, e3], [e5, e6, e7]]]), "precision")
+    first, second = triples(e1 + e2 + e3), triples(e5 + e6 + e7)
+    weights = [
+        multinomial.pmf(listed, listed[0].sum(), [1 - share.sum(), *share])
+        for listed, share in zip((first, second), null.shares[..., 0], strict=True)
+    ]
+    cells = np.zeros((len(first), len(second), 8), dtype=np.int64)
+    cells[..., :3], cells[..., 4:7], cells[..., 7] = first[:, None], second, 1
+    least = float(likelihood_ratio(row, "precision").statistic) - 1e-9
+    reached = likelihood_ratio(cells, "precision").statistic >= least
+    assert float(unconditional(row, "precision").pvalue) == pytest.approx(
+        weights[0] @ reached @ weights[1], abs=3e-6
+    )
 
 
 def test_the_null_that_is_weighed_has_equal_measures():
