@@ -45,6 +45,13 @@ def test_a_run_survives_25_random_moments_twice_each(tmp_path):
     assert n_met >= 25
 
 
+@pytest.fixture
+def no_children(monkeypatch):
+    """Leave the children of this process alone: the server that later tests fork from is one of them."""
+    monkeypatch.setattr(interruption, "end_children", lambda: None)
+
+
+@pytest.mark.usefixtures("no_children")
 def test_an_interruption_that_a_library_loses_is_repeated(monkeypatch, capsys):
     monkeypatch.setattr(interruption, "AGAIN_AFTER", 0.1)
 
@@ -61,6 +68,7 @@ def test_an_interruption_that_a_library_loses_is_repeated(monkeypatch, capsys):
     assert signal.getsignal(signal.SIGALRM) is before
 
 
+@pytest.mark.usefixtures("no_children")
 def test_an_error_into_which_a_library_turns_it_is_no_error():
     def work():
         try:
