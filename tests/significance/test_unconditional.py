@@ -4,23 +4,36 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import xlog1py
 from scipy.stats import binom, multinomial
 
-from harness.measures import difference
+from harness.measures import dcf_difference
 from harness.nulls import project
 from harness.significance import unconditional as module
+from harness.significance import worst_null
 from harness.significance.likelihood_ratio import likelihood_ratio
 from harness.significance.mcnemar import UNCONDITIONAL, mcnemar_unconditional
 from harness.significance.unconditional import f1, unconditional
 from harness.significance.wald import wald
+from harness.significance.weighted import (
+    PSEUDO_COUNT,
+    bartlett,
+    fit,
+    kinds,
+    multiplier,
+    signed,
+    statistic,
+    weight_of,
+)
 
 
 @pytest.fixture(autouse=True)
 def _nothing_known():
     """p-values are remembered; those found with another constant must not be."""
-    module._pvalue.cache_clear()
     yield
-    module._pvalue.cache_clear()
+    module._estimated.cache_clear()
+    module._guaranteed.cache_clear()
 
 
 def discordant_sets(n):
@@ -80,125 +93,142 @@ def test_more_discordant_documents_of_one_kind_are_stronger_evidence():
         assert (np.diff(mcnemar_unconditional(cells, variant).pvalue[1:]) < 0).all()
 
 
-def triples(n):
-    return np.array([(n - b - a, b, a) for b in range(n + 1) for a in range(n + 1 - b)])
+def reached_by_search(counts, weight):
+    """Statistic of four counts by scipy's search for the best null: independent of Newton's method."""
+    signed = np.array([1, weight, -1, -weight])
+    end = 1 / max(1, weight)
+
+    def less(m):
+        return -xlog1py(counts, m * signed).sum()
+
+    return -2 * minimize_scalar(less, bounds=(-end, end), method="bounded", options={"xatol": 1e-10}).fun
 
 
-def listed(row):
-    """P(statistic at least as large) under the fitted null, over all sets of as many documents that count."""
-    row = np.asarray(row)
-    counts = np.array([[row[:3], [row[:5].sum(), row[5], row[6]]]])
-    null = module._fit_nulls(counts, "f1")
-    (first, second), found = null.shares[..., 0], float(null.found[0])
-    statistic, total = float(likelihood_ratio(row).statistic), 0.0
-    for common, only_b, only_a in triples(row[:7].sum()):
-        outer = multinomial.pmf([common, only_b, only_a], row[:7].sum(), [1 - second.sum(), *second])
-        for t in range(common + 1):
-            inner = triples(t)
-            weight = multinomial.pmf(inner, t, [1 - first.sum(), *first]) if t else np.ones(1)
-            cells = np.zeros((len(inner), 8), dtype=np.int64)
-            cells[:, :3], cells[:, 3], cells[:, 5:8] = inner, common - t, (only_b, only_a, 1)
-            reached = likelihood_ratio(cells).statistic >= statistic - 1e-9
-            total += outer * binom.pmf(t, common, found) * weight[reached].sum()
-    return total
-
-
-@pytest.mark.parametrize(
-    "row",
-    [(3, 0, 2, 1, 1, 0, 0, 5), (2, 0, 1, 1, 0, 3, 1, 4), (1, 0, 2, 1, 0, 2, 0, 6), (4, 3, 0, 0, 0, 0, 1, 9)],
-)
-def test_f1_against_a_list_of_all_sets(row):
-    assert float(f1(row).pvalue) == pytest.approx(listed(row), abs=3e-6)
-
-
-@pytest.mark.parametrize(
-    "row", [(3, 0, 2, 9, 1, 2, 0, 5), (2, 3, 1, 0, 2, 0, 4, 4), (5, 1, 0, 1, 3, 1, 1, 9)],
-)
-def test_precision_against_a_list_of_all_sets(row):
-    e1, e2, e3, _, e5, e6, e7, _ = row
-    null = module._fit_nulls(np.array([[[e1, e2, e3], [e5, e6, e7]]]), "precision")
-    first, second = triples(e1 + e2 + e3), triples(e5 + e6 + e7)
-    weights = [
-        multinomial.pmf(listed, listed[0].sum(), [1 - share.sum(), *share])
-        for listed, share in zip((first, second), null.shares[..., 0], strict=True)
-    ]
-    cells = np.zeros((len(first), len(second), 8), dtype=np.int64)
-    cells[..., :3], cells[..., 4:7], cells[..., 7] = first[:, None], second, 1
-    least = float(likelihood_ratio(row, "precision").statistic) - 1e-9
-    reached = likelihood_ratio(cells, "precision").statistic >= least
-    assert float(unconditional(row, "precision").pvalue) == pytest.approx(
-        weights[0] @ reached @ weights[1], abs=3e-6
+def listed(counts, weight, n):
+    """P(statistic at least as large) under the fitted null, over all sets of n documents."""
+    sets = np.array([row for row in product(range(n + 1), repeat=4) if sum(row) <= n])
+    statistics = np.array([reached_by_search(row, weight) for row in sets])
+    seen = reached_by_search(np.array(counts), weight)
+    expected = fit(np.array(counts)[:, None], np.array([weight]))[:, 0] / (n + 1)
+    weights = multinomial.pmf(
+        np.column_stack([sets, n - sets.sum(axis=1)]), n, np.append(expected, 1 - expected.sum())
     )
+    return weights[statistics >= seen - 1e-6].sum()
 
 
-def test_the_null_that_is_weighed_has_equal_measures():
+@pytest.mark.parametrize(
+    ("row", "measure", "weight"),
+    [
+        ((3, 0, 2, 1, 1, 0, 0, 3), "f1", 8 / 14),
+        ((2, 0, 1, 1, 0, 3, 1, 4), "f1", 5 / 12),
+        ((1, 2, 0, 0, 1, 0, 3, 5), "f1", 4 / 11),
+        ((3, 0, 2, 1, 1, 1, 0, 4), "precision", 8 / 3),
+        ((3, 0, 0, 0, 1, 1, 4, 3), "dcf", 3 / 9),
+    ],
+)
+def test_estimated_against_a_list_of_all_sets(row, measure, weight):
+    counts, rounded = [row[i] for i in (2, 5, 1, 6)], np.exp(0.01 * np.round(100 * np.log(weight)))
+    found = float(unconditional(row, measure).pvalue)
+    assert found == pytest.approx(listed(counts, rounded, sum(row)), rel=2e-3)
+
+
+def test_weights_balance_where_the_measures_are_equal():
     rng = np.random.default_rng(0)
-    for measure, row in product(("f1", "precision"), rng.poisson([8, 2, 1, 3, 4, 1, 3, 80], (20, 8))):
-        e1, e2, e3, e4, e5, e6, e7, _ = row
-        common = row[:5].sum() if measure == "f1" else e5
-        null = module._fit_nulls(np.array([[[e1, e2, e3], [common, e6, e7]]]), measure)
-        (b, a), (wrong_b, wrong_a) = null.shares[..., 0]
-        rest = 1 - wrong_b - wrong_a
-        found = rest * null.found[0] if measure == "f1" else 1
-        cells = [found * (1 - a - b), found * b, found * a, rest - found, 0, wrong_b, wrong_a, 1]
-        if measure == "precision":
-            cells = [1 - a - b, b, a, 0, rest, wrong_b, wrong_a, 1]
-        assert difference(measure)(np.array(cells) / np.sum(cells)) == pytest.approx(0, abs=1e-10)
+    for measure in ("f1", "precision"):
+        for shares in rng.dirichlet([3, 1, 1, 2, 2, 1, 1, 9], 20):
+            null = project(shares, measure)[None]
+            for_a, for_b = np.split(kinds(null)[:, 0], 2)
+            weight = float(weight_of(null, measure)[0])
+            assert for_a @ [1, weight] == pytest.approx(for_b @ [1, weight], abs=1e-8)
+    cells, cost_fp = np.array([20, 8, 3, 9, 4, 7, 2, 47]), 1.5  # 5 of 40 positives, and 5 of 60 negatives
+    assert dcf_difference(cells, 1, cost_fp, 0.5) == pytest.approx(0)
+    assert weight_of(cells[None], "dcf", cost_fp) == pytest.approx([1])
 
 
-@pytest.mark.parametrize("measure", ["f1", "precision"])
-def test_which_tables_are_reached_is_settled_as_by_the_statistic_itself(measure):
-    rng = np.random.default_rng(1)
-    for _ in range(12):
-        tables = np.array([rng.poisson([9, 2, 2]), rng.poisson([25, 2, 3])])
-        null = module._fit_nulls(tables[None], measure)
-        one = module.Null(*(field[..., 0] for field in null))
-        pairs = zip(tables, one.shares, strict=True)
-        first, second = (module._likely(table, share)[0] for table, share in pairs)
-        every = np.stack(np.broadcast_arrays(first[:, :, None], second[:, None]), axis=1).reshape(3, 2, -1)
-        exact = module._profile(every, module.common_log_ratio(every.astype(float)))[0].sum(axis=0)
-        statistic = exact[rng.integers(exact.size)]
-        reached = module._reached(first, second, float(statistic), one)
-        near = np.abs(exact - statistic) < 1e-7
-        assert (reached.ravel() == (exact >= statistic))[~near].all()
-        assert reached.ravel()[near].all()
+def test_fit_is_a_null_near_the_counts():
+    rng = np.random.default_rng(0)
+    counts, weight = rng.poisson(rng.uniform(0.1, 9, (4, 300))).astype(float), rng.uniform(0.05, 4, 300)
+    expected = fit(counts, weight)
+    assert (expected >= 0).all()
+    assert (signed(weight) * expected).sum(axis=0) == pytest.approx(np.zeros(300), abs=1e-8)
+    assert expected.sum(axis=0) == pytest.approx(counts.sum(axis=0) + 4 * PSEUDO_COUNT)
+
+
+def test_statistic_against_a_search_and_against_the_ratio_of_all_cells():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(rng.uniform(0.1, 9, (4, 100)) * (rng.random((4, 100)) < 0.7)).astype(float)
+    weight = rng.uniform(0.05, 4, 100)
+    found = statistic(counts, weight, multiplier(counts, weight))
+    searched = [reached_by_search(*pair) for pair in zip(counts.T, weight, strict=True)]
+    assert found == pytest.approx(searched, abs=1e-5)
+    sets = rng.multinomial(6000, [0.02, 0.003, 0.004, 0.01, 0.008, 0.004, 0.005, 0.946], 200)
+    whole, weighed = likelihood_ratio(sets).statistic, f1(sets).statistic
+    assert weighed == pytest.approx(whole, rel=0.05, abs=0.05)
 
 
 def test_bartlett_factor_is_the_mean_of_the_statistic():
     # twelve of each kind: the factor is 1.02; left out, the mean would be 4 standard errors off
     cells = np.array([60, 12, 12, 10, 8, 12, 12, 900])
-    null = module._fit_nulls(np.array([[cells[:3], [cells[:5].sum(), 12, 12]]]), "f1")
+    weight = weight_of(cells[None], "f1")
+    factor = float(bartlett(kinds(cells[None]).astype(float), weight)[0])
     sets = np.random.default_rng(0).multinomial(cells.sum(), cells / cells.sum(), 150_000)
     drawn = likelihood_ratio(sets).statistic
     error = drawn.std() / np.sqrt(len(drawn))
-    assert drawn.mean() == pytest.approx(float(null.inflation[0]), abs=5 * error)
-    assert float(null.inflation[0]) - 1 > 3 * error
+    assert drawn.mean() == pytest.approx(factor, abs=5 * error)
+    assert factor - 1 > 3 * error
 
 
 def test_chi_square_where_counts_are_large(monkeypatch):
-    rows = [(90, 24, 38, 40, 30, 33, 36, 4000), (70, 45, 30, 40, 30, 25, 52, 4000)]
+    rows = [
+        (90, 14, 28, 40, 30, 23, 26, 4000),
+        (70, 35, 20, 40, 30, 15, 42, 4000),
+        (50, 6, 9, 30, 9, 9, 7, 900),
+    ]
     large = f1(rows).pvalue
     monkeypatch.setattr(module, "LARGE", 1e9)
-    module._pvalue.cache_clear()
-    assert large == pytest.approx(f1(rows).pvalue, rel=0.02)
+    monkeypatch.setattr(module, "LIKELY", 2)
+    few = f1(rows).pvalue
+    assert (few != large).all()
+    assert large == pytest.approx(few, rel=0.02)
 
 
-def test_lattice_of_tables_against_every_table(monkeypatch):
-    rows = [(30, 14, 25, 10, 8, 12, 9, 933), (60, 21, 12, 10, 8, 12, 26, 872), (15, 9, 20, 9, 5, 3, 4, 700)]
+def test_every_s_th_count_against_every_count(monkeypatch):
+    rows = [
+        (30, 14, 25, 10, 8, 12, 9, 933),
+        (60, 21, 12, 10, 8, 10, 26, 872),
+        (15, 90, 130, 9, 20, 8, 4, 700),
+    ]
     thinned = f1(rows).pvalue
-    monkeypatch.setattr(module, "LATTICE", 1e9)
-    module._pvalue.cache_clear()
-    assert thinned == pytest.approx(f1(rows).pvalue, rel=0.02)
+    module._estimated.cache_clear()
+    monkeypatch.setattr(module, "WIDE", np.inf)
+    every = f1(rows).pvalue
+    assert (thinned != every).any()
+    assert thinned == pytest.approx(every, rel=0.02)
 
 
 @pytest.mark.parametrize("expected", [(0.26, 1.44, 0.09, 4.2), (0.01, 0.9, 0.01, 3.06)])
 def test_size_where_wald_fails(expected):
-    """Topics C31 and E512, linear against RBF SVM (protocol, section 14): Wald's size is .13 there."""
+    """Topics C31 and E512, linear against RBF SVM: Wald's size is .13 there."""
     e2, e3, e6, e7 = expected
     null = project([15, e2, e3, 35, 6, e6, e7, 940], "f1")
-    sets = np.random.default_rng(2).multinomial(1000, null, 400)
-    assert (wald(sets, "f1").pvalue <= 0.05).sum() > binom.isf(1e-6, 400, 0.05)
-    assert (f1(sets).pvalue <= 0.05).sum() <= binom.isf(1e-6, 400, 0.06)
+    sets = np.random.default_rng(2).multinomial(1000, null, 2000)
+    assert (wald(sets, "f1").pvalue <= 0.05).sum() > binom.isf(1e-6, 2000, 0.06)
+    assert (f1(sets).pvalue <= 0.05).sum() <= binom.isf(1e-6, 2000, 0.06)
+    assert (likelihood_ratio(sets, correction="bartlett").pvalue <= 0.05).sum() <= binom.isf(1e-6, 2000, 0.06)
+
+
+def test_size_where_the_likelihood_ratio_fails_without_its_correction():
+    null = project([40, 2, 2, 30, 6, 0, 0, 920], "f1")
+    sets = np.random.default_rng(2).multinomial(1000, null, 4000)
+    beyond = binom.isf(1e-6, 4000, 0.06)
+    assert (likelihood_ratio(sets).pvalue <= 0.05).sum() > beyond
+    assert (likelihood_ratio(sets, correction="bartlett").pvalue <= 0.05).sum() <= beyond
+
+
+def test_a_and_b_exchanged_change_no_digit():
+    sets = np.random.default_rng(4).multinomial(300, [0.06, 0.01, 0.01, 0.03, 0.02, 0.01, 0.01, 0.85], 200)
+    exchanged = sets[:, [0, 2, 1, 3, 4, 6, 5, 7]]
+    assert (f1(sets).pvalue == f1(exchanged).pvalue).all()
 
 
 def test_worst_null_is_at_least_as_probable_as_the_fitted_one():
@@ -212,8 +242,8 @@ def test_search_for_the_worst_null_finds_what_a_longer_one_finds(monkeypatch):
     rows = [(12, 0, 2, 6, 3, 1, 0, 976)]
     short = f1(rows, "berger_boos").pvalue
     for name, value in {"N_FIRST": 512, "N_NEAR": 128, "N_ROUNDS": 8}.items():
-        monkeypatch.setattr(module, name, value)
-    module._pvalue.cache_clear()
+        monkeypatch.setattr(worst_null, name, value)
+    module._guaranteed.cache_clear()
     assert f1(rows, "berger_boos").pvalue == pytest.approx(short, rel=0.02)
 
 
@@ -254,9 +284,17 @@ def test_size_of_the_guaranteed_test_over_many_nulls():
 
 
 def test_wrong_choices_are_refused():
-    with pytest.raises(ValueError, match="measure: 'recall' is not allowed; choose one of f1, precision"):
+    with pytest.raises(
+        ValueError, match="measure: 'recall' is not allowed; choose one of f1, precision, dcf"
+    ):
         unconditional([1] * 8, "recall")
     with pytest.raises(ValueError, match="variant: 'exact' is not allowed; choose one of estimated, ber"):
         f1([1] * 8, "exact")
+    with pytest.raises(ValueError, match="variant: 'berger_boos' is not there for the DCF"):
+        unconditional([1] * 8, "dcf", "berger_boos")
+    with pytest.raises(ValueError, match="costs: 0 is not allowed; a number above 0 is needed"):
+        unconditional([1] * 8, "dcf", costs=0)
+    with pytest.raises(ValueError, match="correction: 'yates' is not allowed; choose one of none, bartlett"):
+        likelihood_ratio([1] * 8, correction="yates")
     with pytest.raises(ValueError, match="variant: 'exact' is not allowed; choose one of estimated, max"):
         mcnemar_unconditional([1] * 8, "exact")

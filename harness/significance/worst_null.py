@@ -1,0 +1,218 @@
+"""The largest probability of a likelihood ratio under any null near a set: what guarantees a test's level.
+
+Of the eight cells only e1, e2, e3 and both = e4 + e5 (F1) or e5 (precision), e6, e7 tell A from B. They make
+two tables (:mod:`harness.significance.likelihood_ratio`): (e1, e2, e3), and (e1 + ... + e5, e6, e7) for F1 or
+(e5, e6, e7) for the precision. Taken as given is the number of documents in the second table; for the
+precision that of the first too, while for F1 it varies as the share of ``t = e1 + e2 + e3`` among e1 + ... +
+e5 has it. Every set that could have been seen is then a pair, one table of each kind. The deviance of a table
+at a given log(ratio) is worked out once; the statistic of a pair is the least sum over log(ratio), which is
+looked for among a few of them: that bounds it from above.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, gammaln, xlog1py, xlogy
+from scipy.stats import qmc
+
+from harness.measures import Bools, Floats, Ints
+from harness.significance.likelihood_ratio import common_log_ratio, derivatives, fitted, multipliers
+from harness.significance.weighted import PSEUDO_COUNT
+
+STEPS = np.concatenate([[-40.0, -25, -16], np.linspace(-12, 12, 49), [16, 25, 40]])
+"""Where the least sum is looked for: this many standard deviations of log(ratio) from its fit."""
+
+EDGE = 1e-10
+"""And so far on both sides of 0, where the deviance of a table without discordant documents has an edge."""
+
+NEAR = 4.0
+"""Tables more standard deviations away are left out; what they weigh is added to the p-value."""
+
+COARSE = 0.8
+"""Of counts that vary much every s-th is weighed, s the greatest number so that s times this is at most the
+standard deviation."""
+
+IN_CACHE = 2**15
+"""Sums made together, few enough for a processor's cache."""
+
+GAMMA = 1e-4
+"""Probability that Berger and Boos's region misses the null; it is added to the p-value."""
+
+N_FIRST, N_NEAR, N_ROUNDS = 256, 64, 6
+"""Nulls looked at in the whole region, and around the worst of them in rounds, each in half the width."""
+
+N_POSSIBLE = 4096
+"""Nulls that say which tables are possible at all."""
+
+AT_ONCE = 64
+"""Nulls weighed together."""
+
+
+def guaranteed(cells: Sequence[int], measure: str) -> float:
+    """Return the p-value of a set, e1..e8."""
+    e1, e2, e3, e4, e5, e6, e7, _ = cells
+    common = e1 + e2 + e3 + e4 + e5 if measure == "f1" else e5
+    tables = np.array([[e1, e2, e3], [common, e6, e7]])
+    by_kind = tables.T[..., None].astype(float)
+    statistic = float(_profile(by_kind, common_log_ratio(by_kind))[0].sum())
+    return min(1.0, _largest_probability(tables, max(statistic, 0.0), _steps(tables, measure), measure))
+
+
+def _steps(tables: Ints, measure: str) -> Floats:
+    """Return values of log(ratio) among which the least sum of deviances is looked for."""
+    counts = tables[..., None] + PSEUDO_COUNT * np.array([0, 1, 1])[:, None]
+    if measure == "f1":
+        counts[1, 0] += 2 * PSEUDO_COUNT  # e2 and e3 are in the second table too
+    by_kind = counts.swapaxes(0, 1)
+    log_ratio = common_log_ratio(by_kind)
+    deviation = derivatives(log_ratio, by_kind)[1] ** -0.5
+    return np.unique(np.append(np.clip(log_ratio + deviation * STEPS, -30, 30), [-EDGE, EDGE]))
+
+
+def _largest_probability(tables: Ints, statistic: float, steps: Floats, measure: str) -> float:
+    """Return the largest probability of such a statistic in Berger and Boos's region, plus GAMMA."""
+    region = _region(tables)
+    points = qmc.Sobol(4, scramble=False).random(N_POSSIBLE)
+    weigh = _weigher(tables, statistic, steps, measure, *_nulls_at(region, points)[:2])
+    points = points[:N_FIRST]
+
+    def look(points: Floats) -> Floats:
+        found = np.zeros(len(points))
+        for start in range(0, len(points), AT_ONCE):
+            shares, of_common, exist = _nulls_at(region, points[start : start + AT_ONCE])
+            found[start : start + AT_ONCE][exist] = weigh(shares, of_common)
+        return found
+
+    cloud = qmc.Sobol(4, scramble=False).random(N_NEAR) - 0.5
+    found, width = look(points), 0.5
+    worst = found.max()
+    for _ in range(N_ROUNDS):
+        best = points[found.argmax()]
+        points = np.concatenate([[best], np.clip(best + width * cloud, 0, 1)])
+        found = look(points)
+        worst, width = max(worst, found.max()), width / 2
+    return float(worst) + GAMMA
+
+
+def _region(tables: Ints) -> Floats:
+    """Return Clopper-Pearson intervals, (4, 2), that all hold with probability at least 1 - GAMMA.
+
+    Of the share of the first table among `common` of the second (F1), of the discordant documents in the
+    first and in the second table, and of only_a among the latter.
+    """
+    t, common = tables[0].sum(), tables[1, 0]  # of the precision these have nothing to do with each other
+    differ, wrong = tables[0, 1:].sum(), tables[1, 1:].sum()
+    k, n = np.array([t, differ, wrong, tables[1, 2]]), np.array([max(t, common), t, tables[1].sum(), wrong])
+    tail = GAMMA / 8
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0)
+    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1)
+    return np.column_stack([low, high])
+
+
+def _nulls_at(region: Floats, points: Floats) -> tuple[Floats, Floats, Bools]:
+    """Return nulls at points of the unit cube: `shares` (2, 3, n), `found` (n,), and which points have one.
+
+    Points are stretched over the region by the angle whose sine's square is a share.
+    """
+    low, high = np.arcsin(np.sqrt(region.T))
+    found, differ, wrong, of_a = np.sin(low + (high - low) * points).T ** 2
+    wrong_a = wrong * of_a
+    wrong_b = wrong - wrong_a
+    ratio = (1 - wrong_b) / np.maximum(1 - wrong_a, 1e-300)
+    only_a = (ratio - 1 + differ) / (1 + ratio)
+    only_b = differ - only_a
+    exist = (only_a >= 0) & (only_b >= 0)
+    shares = np.array([[1 - differ, only_b, only_a], [1 - wrong, wrong_b, wrong_a]])
+    return shares[..., exist], found[exist], exist
+
+
+def _weigher(
+    tables: Ints, statistic: float, steps: Floats, measure: str, shares: Floats, found: Floats
+) -> Callable[[Floats, Floats], Floats]:
+    """Return what gives the probability of so large a statistic under nulls, its tables settled for `shares`.
+
+    A table that is not known to have a smaller statistic counts.
+    """
+    t, n = int(tables[0].sum()), int(tables[1].sum())
+    second, thinned = _possible(n, shares[1])
+    sizes, step = np.array([t]), 1
+    if measure == "f1":
+        sizes, step = _span(n, found * shares[1, 0])
+    parts = []
+    for size in sizes.tolist():
+        first, thin = _possible(size, shares[0])
+        least = _least_sum(*(_profile(kind[..., None], steps)[0] for kind in (first, second)))
+        thinned |= thin
+        parts.append((first, (least >= statistic - 1e-5 * max(10, statistic)).astype(np.float32)))
+    thinned |= step > 1
+    common, where = np.unique(second[0], return_inverse=True)
+
+    def weigh(shares: Floats, found: Floats) -> Floats:
+        other = np.exp(_log_weights(second, shares[1]))
+        reached, total = np.zeros((2, len(found)))
+        for size, (first, reaches) in zip(sizes.tolist(), parts, strict=True):
+            one, two = np.exp(_log_weights(first, shares[0])), other
+            if measure == "f1":
+                two = other * np.exp(_log_binomial(np.array(size), common[:, None], found))[where]
+            reached += (one * (reaches @ two.astype(np.float32))).sum(axis=0)
+            total += one.sum(axis=0) * two.sum(axis=0)
+        return reached / total if thinned else reached + np.maximum(1 - total, 0)
+
+    return weigh
+
+
+def _possible(n: int, shares: Floats) -> tuple[Ints, bool]:
+    """Return all tables (rest, b, a) of n documents that are not negligible under all nulls, or a lattice."""
+    (b_range, b_step), (a_range, a_step) = (_span(n, share) for share in shares[1:])
+    b, a = np.repeat(b_range, len(a_range)), np.tile(a_range, len(b_range))
+    tables = np.array([n - b - a, b, a])
+    return tables[:, tables[0] >= 0], b_step * a_step > 1
+
+
+def _span(n: int, shares: Floats) -> tuple[Ints, int]:
+    """Return counts that are not far from their mean under one of the nulls, and the step between them."""
+    ends = np.array([shares.min(), shares.max()])
+    deviation = np.sqrt(n * ends * (1 - ends))
+    low, high = int((n * ends - NEAR * deviation)[0]), int((n * ends + NEAR * deviation + 4)[1])
+    low, high = max(0, low), min(n, high)
+    step = max(1, int(deviation.min() / COARSE))
+    return np.arange(low, high + 1, step), step
+
+
+def _log_weights(tables: Ints, shares: Floats) -> Floats:
+    """Return the logarithms of multinomial probabilities, (n_tables, n_nulls); shares (3, n_nulls)."""
+    constant = gammaln(tables[:, 0].sum() + 1) - gammaln(tables + 1).sum(axis=0)
+    return np.asarray(constant[:, None] + tables.T @ np.log(np.maximum(shares, 1e-300)))
+
+
+def _log_binomial(k: Ints, n: Ints, share: Floats) -> Floats:
+    """Return log P(K = k) of K ~ Bin(n, share), -inf where k > n."""
+    left = np.maximum(n - k, 0)
+    log = gammaln(n + 1) - gammaln(k + 1) - gammaln(left + 1) + xlogy(k, share) + xlogy(left, 1 - share)
+    return np.asarray(np.where(k <= n, log, -np.inf))
+
+
+def _least_sum(one: Floats, other: Floats) -> NDArray[np.float32]:
+    """Return the least of one[i, k] + other[j, k] over k, in single precision: (n_one, n_other)."""
+    other = other.T.astype(np.float32)
+    least = np.empty((len(one), other.shape[1]), dtype=np.float32)
+    at_once = max(1, IN_CACHE // other.shape[1])
+    for start in range(0, len(one), at_once):
+        part = least[start : start + at_once]
+        steps = one[start : start + at_once].T.astype(np.float32)[..., None]
+        np.add(steps[0], other[0], out=part)
+        for a, b in zip(steps[1:], other[1:], strict=True):
+            np.minimum(part, a + b, out=part)
+    return least
+
+
+def _profile(tables: Ints | Floats, log_ratio: Floats) -> Floats:
+    """Return deviance and derivative of tables (common, only_b, only_a) at each log(ratio)."""
+    counts: Floats = tables.astype(np.float64)
+    common, only_b, only_a = counts
+    ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
+    multiplier = multipliers(ratio, less, counts)
+    terms = ((common, less * multiplier), (only_b, -ratio * multiplier), (only_a, multiplier))
+    _, _, t_a = fitted(ratio, less, multiplier, counts)
+    return 2 * np.array([sum(xlog1py(*term) for term in terms), -multiplier * t_a])
