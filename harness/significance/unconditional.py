@@ -101,6 +101,7 @@ def unconditional(
     measure: str = "f1",
     variant: str = "estimated",
     costs: float = 1.0,
+    pseudo_count: float = PSEUDO_COUNT,
     *,
     degenerate: str = "accept",
 ) -> TestResult:
@@ -130,6 +131,8 @@ def unconditional(
     variant : {"estimated", "berger_boos"}
     costs : float
         For the DCF: cost_fp (1 - prior) / (cost_fn prior), above 0.
+    pseudo_count : float
+        What is added to each of the four counts before the null is fitted (estimated), above 0.
 
     References
     ----------
@@ -144,7 +147,8 @@ def unconditional(
     """
     check_choice("measure", measure, MEASURES)
     check_choice("variant", variant, VARIANTS)
-    require(np.isfinite(costs) and costs > 0, f"costs: {costs!r} is not allowed; a number above 0 is needed")
+    for name, value in (("costs", costs), ("pseudo_count", pseudo_count)):
+        require(0 < value < np.inf, f"{name}: {value!r} is not allowed; a number above 0 is needed")
     require(
         measure != "dcf" or variant == "estimated",
         f"variant: {variant!r} is not there for the DCF; only estimated is",
@@ -154,7 +158,9 @@ def unconditional(
     frozen = _nothing_to_compare(flat, measure)
     pvalue, found = np.ones(len(flat)), np.zeros(len(flat))
     if not frozen.all():
-        pvalue[~frozen], found[~frozen] = _test(flat[~frozen], measure, variant, float(costs))
+        pvalue[~frozen], found[~frozen] = _test(
+            flat[~frozen], measure, variant, float(costs), float(pseudo_count)
+        )
     shape = cells.shape[:-1]
     return settle_degenerate(pvalue.reshape(shape), found.reshape(shape), frozen.reshape(shape), degenerate)
 
@@ -167,20 +173,22 @@ def _nothing_to_compare(cells: Ints, measure: str) -> Bools:
     return np.asarray(same | (n_positives == 0) | (n_negatives == 0))
 
 
-def _test(cells: Ints, measure: str, variant: str, costs: float) -> tuple[Floats, Floats]:
+def _test(
+    cells: Ints, measure: str, variant: str, costs: float, pseudo_count: float
+) -> tuple[Floats, Floats]:
     """Return p-values and statistics of sets that can be compared."""
     turn = np.sign(cells[:, [1, 6]] - cells[:, [2, 5]]) @ [2, 1] > 0
     cells = np.where(turn[:, None], cells[:, EXCHANGED], cells)  # the same p, to the last digit
     place = np.round(np.log(weight_of(cells, measure, costs)) / STEP).astype(np.int64)
     counts, weight = kinds(cells).astype(float), np.exp(STEP * place)
     found = statistic(counts, weight, multiplier(counts, weight))
-    expected = fit(counts, weight)
+    expected = fit(counts, weight, pseudo_count)
     pvalue = chi_square_upper(found / bartlett(expected, weight)) + GAMMA * (variant == "berger_boos")
     least = expected.min(axis=0)
     (few,) = np.nonzero((least < LARGE) & ((least < LARGE_ENOUGH) | (pvalue < LIKELY)))
     if variant == "estimated":
         for i, row in zip(few, counts[:, few].T.astype(int).tolist(), strict=True):
-            pvalue[i] = _estimated(*row, int(place[i]), int(cells[i].sum()))
+            pvalue[i] = _estimated(pseudo_count, *row, int(place[i]), int(cells[i].sum()))
     else:
         for i in few:
             pvalue[i] = _guaranteed(measure, *cells[i].tolist())
@@ -193,7 +201,7 @@ def _guaranteed(measure: str, *cells: int) -> float:
 
 
 @lru_cache(maxsize=2**20)
-def _estimated(*known: int) -> float:
+def _estimated(pseudo_count: float, *known: int) -> float:
     """Return the p-value by the four counts, the place of the weight and N; evaluation sets repeat."""
     counts, weight, n = np.array(known[:4], dtype=float)[:, None], np.exp([STEP * known[4]]), known[5]
     m = multiplier(counts, weight)
@@ -203,7 +211,7 @@ def _estimated(*known: int) -> float:
     most = 1 / np.maximum(weight, 1)
     nodes = np.append(NODES * most, np.clip(np.abs(m), 1e-6 * most, (1 - 1e-9) * most))
     logs = np.log1p(nodes * signed(weight))  # of both kinds in favour of A, then of both in favour of B
-    expected = fit(counts, weight)[:, 0] * n / (n + 4 * PSEUDO_COUNT)
+    expected = fit(counts, weight, pseudo_count)[:, 0] * n / (n + 4 * pseudo_count)
     in_favour_of_b = expected[[2, 3, 0, 1]]
     return sum(_probability(null, logs, reached, n) for null in (expected, in_favour_of_b))
 

@@ -93,9 +93,9 @@ def statistic(counts: Floats, weight: Floats, found: Floats) -> Floats:
     return np.asarray(np.maximum(total, 0))  # rounding may leave -1e-17 where both sides weigh the same
 
 
-def fit(counts: Floats, weight: Floats) -> Floats:
+def fit(counts: Floats, weight: Floats, pseudo_count: float = PSEUDO_COUNT) -> Floats:
     """Return the expected counts under the null, (4, n_sets), a pseudo-count added to each kind."""
-    counts = counts + PSEUDO_COUNT
+    counts = counts + pseudo_count
     return np.asarray(counts / (1 + multiplier(counts, weight) * signed(weight)))
 
 

@@ -1,0 +1,293 @@
+"""Size and power of tests of equal F1 where every set can be listed: few documents tell A from B.
+
+    python scripts/level.py --out results/level [--workers 2]
+
+The four kinds of documents that one classifier alone gets right are Poisson counts, and a negative weighs J =
+F1 / (2 - F1) of a positive, J known. Every set with up to LISTED such documents is tested; sizes and powers
+are sums over these sets, without any simulation. Populations are those of the committed outcomes, at each
+number of documents where at most EXPECTED such documents are expected; J is rounded to one of WEIGHTS.
+
+`worst.csv` has the largest size of each test over many nulls, by J. `tests.csv` has, by corpus, the sizes and
+the mean power of each test, and an upper bound on the mean power of any test that holds its level at the
+nulls of the corpus and at random ones: the value of a linear programme (the dual of Elliott, Müller & Watson
+2015, Econometrica 83, 771-811, on these nulls). `nearly_optimal` is the solution for RCV1, looked up.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.special import gammaln
+from tqdm import tqdm
+
+from harness.nulls import project
+from harness.nulls.projection import NoProjection
+from harness.significance.likelihood_ratio import likelihood_ratio, score
+from harness.significance.result import chi_square_upper
+from harness.significance.unconditional import unconditional
+from harness.significance.wald import wald
+from harness.significance.weighted import bartlett, fit, kinds, multiplier, signed, statistic
+
+Floats = NDArray[np.float64]
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+CORPORA = {"rcv1": "nips2005-slice", "reuters": "reuters21578", "arxiv": "arxiv"}
+SIZES = (100, 300, 1000, 3000, 6000)
+WEIGHTS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+ALPHAS = (0.05, 0.01)
+LISTED, EXPECTED = 22, 9.0
+N_NULLS, N_REFINED = 4000, 400
+N_IN_PROGRAMME, FORGOTTEN = 150, 1e-4
+PSEUDO_COUNTS = (0.05, 0.25, 1.0)
+CELLS = [f"e{i}" for i in range(1, 9)]
+
+
+# --- every set, and its p-values ---------------------------------------------------------------------
+
+
+def every_set() -> NDArray[np.int64]:
+    """Return the counts (e3, e6, e2, e7) of every set, (4, n_sets)."""
+    grid = np.indices((LISTED + 1,) * 4).reshape(4, -1)
+    return grid[:, grid.sum(axis=0) <= LISTED]
+
+
+def as_cells(counts: NDArray[np.int64], weight: float) -> NDArray[np.int64]:
+    """Return e1..e8 of sets so large that the four counts change neither J nor anything else."""
+    cells = np.zeros((counts.shape[1], 8), dtype=np.int64)
+    cells[:, [2, 5, 1, 6]] = counts.T
+    cells[:, 0], cells[:, 3], cells[:, 7] = round(weight * 10**6), round((1 - weight) * 10**6), 10**7
+    return cells
+
+
+def corrected(counts: Floats, weight: Floats, pseudo_count: float) -> Floats:
+    """p-values of the likelihood ratio with Bartlett's correction, by another pseudo-count."""
+    found = statistic(counts, weight, multiplier(counts, weight))
+    return chi_square_upper(found / bartlett(fit(counts, weight, pseudo_count), weight))
+
+
+def with_pseudo_observations(counts: Floats, weight: Floats, pseudo_count: float) -> Floats:
+    """p-values of Wald's test with `pseudo_count` documents more of each kind in its variance."""
+    weights = signed(weight)
+    variance = ((counts + pseudo_count) * weights**2).sum(axis=0)
+    return chi_square_upper((counts * weights).sum(axis=0) ** 2 / variance)
+
+
+def pvalues(counts: NDArray[np.int64], weight: float) -> dict[str, Floats]:
+    """Return the p-values of each test on every set."""
+    cells, weights = as_cells(counts, weight), np.full(counts.shape[1], weight)
+    of_counts = counts.astype(float)
+    found = {
+        "wald": wald(cells, "f1").pvalue,
+        "likelihood_ratio": likelihood_ratio(cells).pvalue,
+        "score": score(cells).pvalue,
+        "wald_pseudo_0.5": with_pseudo_observations(of_counts, weights, 0.5),
+        "wald_pseudo_1": with_pseudo_observations(of_counts, weights, 1.0),
+    }
+    worth = (found["likelihood_ratio"] < 0.35) & (found["likelihood_ratio"] > 1e-4)
+    for pseudo_count in PSEUDO_COUNTS:
+        found[f"bartlett_{pseudo_count:g}"] = corrected(of_counts, weights, pseudo_count)
+        estimated = found["likelihood_ratio"].copy()
+        estimated[worth] = unconditional(cells[worth], pseudo_count=pseudo_count).pvalue
+        found[f"estimated_{pseudo_count:g}"] = estimated
+    return found
+
+
+# --- nulls and populations ---------------------------------------------------------------------------
+
+
+def probabilities(expected: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Return the probability of each set, (n_populations, n_sets), by expected counts (n_populations, 4)."""
+    log = np.log(np.maximum(expected, 1e-12)) @ counts - gammaln(counts + 1).sum(axis=0)
+    return np.exp(log - expected.sum(axis=1)[:, None])
+
+
+def random_nulls(weight: float, rng: np.random.Generator, n: int) -> Floats:
+    """Return nulls with at most EXPECTED documents that tell A from B; a quarter of the kinds are missing."""
+    expected = np.exp(rng.uniform(np.log(0.02), np.log(EXPECTED), (20 * n, 4)))
+    expected[rng.random(expected.shape) < 0.25] = 0
+    return balanced(expected, weight, rng)[:n]
+
+
+def balanced(expected: Floats, weight: float, rng: np.random.Generator) -> Floats:
+    """Return those rows that become nulls with one kind, drawn at random, made to fit."""
+    weights, rows = signed(np.array([weight]))[:, 0], np.arange(len(expected))
+    free = rng.integers(4, size=len(expected))
+    others = expected @ weights - expected[rows, free] * weights[free]
+    expected = expected.copy()
+    expected[rows, free] = -others / weights[free]
+    total = expected.sum(axis=1)
+    return expected[(expected[rows, free] >= 0) & (total > 0.2) & (total <= EXPECTED)]
+
+
+class Populations(NamedTuple):
+    """Expected counts of populations, (n, 4), under the null and as they are, and which of the two is better."""
+
+    nulls: Floats
+    real: Floats
+    sign: Floats
+
+
+def of_corpus(name: str) -> Iterator[tuple[float, Floats, Floats, float]]:
+    """Yield J, the expected counts under the null and in truth, and the sign of the difference."""
+    table = pd.read_csv(RESULTS / CORPORA[name] / "outcomes.csv")
+    table = table[table["balance"].isin(["natural", "meta"]) & (table["e1"] > 0)]
+    for cells, difference in zip(table[CELLS].to_numpy(float), table["f1_a"] - table["f1_b"], strict=True):
+        if difference == 0:
+            continue
+        try:
+            null = project(cells / cells.sum(), "f1")
+        except NoProjection:  # no document is in favour of one of the two
+            continue
+        weight = (2 * null[0] + null[1] + null[2]) / (2 * null[:5].sum() + null[5] + null[6])
+        for n in SIZES:
+            expected = [n * kinds(p[None])[:, 0] for p in (null, cells / cells.sum())]
+            if 0.5 < min(p.sum() for p in expected) and max(p.sum() for p in expected) <= EXPECTED:
+                yield float(weight), expected[0], expected[1], float(np.sign(difference))
+
+
+def populations(name: str) -> dict[float, Populations]:
+    """Return the populations of a corpus by the J of WEIGHTS that is nearest."""
+    found: dict[float, list[tuple[Floats, Floats, float]]] = {weight: [] for weight in WEIGHTS}
+    for weight, null, real, sign in of_corpus(name):
+        near = min(WEIGHTS, key=lambda known, weight=weight: abs(np.log(known / weight)))
+        scale = np.array([1, weight / near, 1, weight / near])  # the null stays one
+        found[near].append((null * scale, real * scale, sign))
+    return {
+        weight: Populations(*(np.array(column) for column in zip(*rows, strict=True)))
+        for weight, rows in found.items()
+        if rows
+    }
+
+
+# --- sizes, powers, and the bound --------------------------------------------------------------------
+
+
+def worst_null(rejected: Floats, weight: float, counts: NDArray[np.int64], nulls: Floats) -> tuple[float, Floats]:
+    """Return the largest size over the nulls and over some near the worst of them, and its null."""
+    rng = np.random.default_rng([2, round(100 * weight)])
+    for spread in (0.0, 0.3, 0.1):
+        if spread:
+            near = worst * np.exp(spread * rng.standard_normal((N_REFINED, 4)))
+            nulls = np.concatenate([worst[None], balanced(near, weight, rng)])
+        sizes = probabilities(nulls, counts) @ rejected
+        worst = nulls[sizes.argmax()]
+    return float(sizes.max()), worst
+
+
+def programme(alternatives: Floats, nulls: Floats, alpha: float) -> tuple[float, Floats]:
+    """Return the largest mean power of a test with size at most alpha at each null, and the test.
+
+    `alternatives` (n_sets,) is the mean probability of each set, `nulls` (n_nulls, n_sets). Sets that hardly
+    ever occur are always rejected, and left out of the sizes: the bound stays one.
+    """
+    order = np.argsort(alternatives)
+    rare = order[np.cumsum(alternatives[order]) < FORGOTTEN * alternatives.sum()]
+    kept = np.setdiff1d(order, rare)
+    found = linprog(
+        -alternatives[kept], A_ub=nulls[:, kept], b_ub=np.full(len(nulls), alpha), bounds=(0, 1), method="highs-ipm"
+    )
+    test = np.ones(len(alternatives))
+    test[kept] = found.x
+    return float(-found.fun + alternatives[rare].sum()), test
+
+
+def of_weight(weight: float, corpora: dict[str, dict[float, Populations]]) -> list[dict[str, object]]:
+    """Return the rows of one J: the worst null of each test, and each test's power on each corpus."""
+    counts = every_set()
+    lean = np.sign(signed(np.array([weight]))[:, 0] @ counts)
+    nulls = random_nulls(weight, np.random.default_rng([1, round(100 * weight)]), N_NULLS)
+    tests = pvalues(counts, weight)
+    rows: list[dict[str, object]] = []
+    for alpha in ALPHAS:
+        verdicts = {name: (pvalue <= alpha).astype(float) for name, pvalue in tests.items()}
+        for name, rejected in verdicts.items():
+            size, null = worst_null(rejected, weight, counts, nulls)
+            rows.append({"weight": weight, "alpha": alpha, "test": name, "size": size, **named(null)})
+        known = None
+        for corpus, by_weight in corpora.items():
+            if weight in by_weight:
+                at = by_weight[weight]
+                bound, optimal = best(at, nulls, counts, lean, alpha)
+                known = optimal if known is None else known
+                add = partial(powers, at, counts, lean)
+                more = {**verdicts, "nearly_optimal": known}
+                common = {"weight": weight, "alpha": alpha, "corpus": corpus, "bound": bound}
+                rows += [{**common, "test": name, **add(test)} for name, test in more.items()]
+    return rows
+
+
+def named(null: Floats) -> dict[str, float]:
+    return dict(zip(("e3", "e6", "e2", "e7"), null.tolist(), strict=True))
+
+
+def best(at: Populations, nulls: Floats, counts: NDArray[np.int64], lean: Floats, alpha: float) -> tuple[float, Floats]:
+    """Return the bound on the mean power in the right direction, and the test of the sets in favour of A.
+
+    The better classifier is called A, and a test does not take sides: what it rejects in favour of A it
+    rejects in favour of B where they are exchanged.
+    """
+    turned = [2, 3, 0, 1]
+    real = np.where(at.sign[:, None] > 0, at.real, at.real[:, turned])
+    half = lean > 0
+    place = {tuple(row): i for i, row in enumerate(counts.T.tolist())}
+    mirror = np.array([place[tuple(row)] for row in counts[turned].T.tolist()])
+    chosen = np.concatenate([at.nulls[:N_IN_PROGRAMME], nulls[:N_IN_PROGRAMME]])
+    sizes = probabilities(chosen, counts)
+    both = sizes[:, half] + sizes[:, mirror[half]]
+    bound, test = programme(probabilities(real, counts).mean(axis=0)[half], both, alpha)
+    whole = np.zeros(len(lean))
+    whole[half] = test
+    whole[mirror[half]] = test
+    return bound, whole
+
+
+def powers(at: Populations, counts: NDArray[np.int64], lean: Floats, rejected: Floats) -> dict[str, float]:
+    """Return the sizes and the mean power of a test over populations."""
+    sizes = probabilities(at.nulls, counts) @ rejected
+    right = lean == at.sign[:, None]
+    found = (probabilities(at.real, counts) * right) @ rejected
+    return {"n_populations": len(sizes), "size": float(sizes.max()), "power": float(found.mean())}
+
+
+# --- tables ------------------------------------------------------------------------------------------
+
+
+def by_corpus(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a corpus, test and alpha: all J together, each population counted once."""
+
+    def together(part: pd.DataFrame) -> pd.Series:
+        power, bound = (np.average(part[name], weights=part["n_populations"]) for name in ("power", "bound"))
+        return pd.Series({
+            "n_populations": part["n_populations"].sum(), "worst_size": part["size"].max(), "power": power,
+            "bound": bound, "share_of_bound": power / bound,
+        })  # fmt: skip
+
+    keys = ["corpus", "alpha", "test"]
+    return rows.groupby(keys, sort=False)[["n_populations", "size", "power", "bound"]].apply(together).reset_index()
+
+
+def main(work: Callable[..., Parallel] = Parallel) -> None:
+    """Write the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--out", type=Path, default=RESULTS / "level")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    corpora = {name: populations(name) for name in CORPORA}
+    jobs = (delayed(of_weight)(weight, corpora) for weight in WEIGHTS)
+    parts = work(n_jobs=options.workers, return_as="generator")(jobs)
+    rows = pd.DataFrame([row for part in tqdm(parts, total=len(WEIGHTS)) for row in part])
+    options.out.mkdir(parents=True, exist_ok=True)
+    worst = rows[rows["corpus"].isna()].drop(columns=["corpus", "bound", "n_populations", "power"])
+    worst.to_csv(options.out / "worst.csv", index=False, float_format="%.6g")
+    tests = by_corpus(rows[rows["corpus"].notna()])
+    tests.to_csv(options.out / "tests.csv", index=False, float_format="%.6g")
+
+
+if __name__ == "__main__":
+    main()
