@@ -295,6 +295,12 @@ def select(table: DataFrame, **equal: Any) -> DataFrame:
     return table[keep].sort_values("n_documents", kind="stable")
 
 
+def by_curve(rows: DataFrame) -> dict[tuple[str, str, str], DataFrame]:
+    """Return the rows of each (pair, balance, test), in their order."""
+    parts = rows.groupby(["pair", "balance", "test"], sort=False)
+    return {(pair, balance, test): part for (pair, balance, test), part in parts}
+
+
 def select_panel(table: DataFrame, panel: Panel, **equal: Any) -> DataFrame:
     """Return the rows of one panel, in order of N."""
     return select(table, pair=panel.pair, balance=panel.balance, **equal)

@@ -112,12 +112,12 @@ def judge(
     """
     alpha = names.primary_alpha(table) if alpha is None else alpha
     n_documents = n_documents or names.reference_size(table)
-    rows = names.select(table, kind=kind, truth=truth, alpha=alpha)
+    parts = names.by_curve(names.select(table, kind=kind, truth=truth, alpha=alpha))
+    curves = told_curves(table) if curves is None else curves
     found = []
     for panel in names.all_panels(table) if panels is None else panels:
-        part = names.select_panel(rows, panel)
-        for curve in told_curves(table) if curves is None else curves:
-            points = part[part["test"] == curve.test]
+        for curve in curves:
+            points = parts.get((panel.pair, panel.balance, curve.test), table.iloc[:0])
             if largest:
                 enough = points[points["n_categories"] >= FEW_CATEGORIES]
                 points = enough if len(enough) else points
