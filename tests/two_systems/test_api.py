@@ -320,7 +320,7 @@ def test_advice_names_a_test_and_shows_every_size(advice):
     assert set(advice.power["test"]) == set(advice.table.index)
 
 
-def test_advice_is_that_of_the_command(advice, tmp_path, unpainted):
+def test_advice_is_that_of_the_command(advice, tmp_path, undrawn):
     frame = pd.DataFrame(dict(zip(("y_true", "a", "b"), draw(), strict=True))).astype(int)
     path, out = written(tmp_path, frame), tmp_path / "out"
     assert main(["advise", f"predictions={path}", f"out={out}", *QUICK, "plan.h=[2,3,4]"]) == 0
