@@ -301,7 +301,7 @@ def select(table: DataFrame, **equal: Any) -> DataFrame:
 def by_curve(rows: DataFrame) -> dict[tuple[str, str, str], DataFrame]:
     """Return the rows of each (pair, balance, test), in their order."""
     parts = rows.groupby(["pair", "balance", "test"], sort=False)
-    return {(pair, balance, test): part for (pair, balance, test), part in parts}
+    return {(str(pair), str(balance), str(test)): part for (pair, balance, test), part in parts}
 
 
 def select_panel(table: DataFrame, panel: Panel, **equal: Any) -> DataFrame:

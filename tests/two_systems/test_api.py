@@ -79,6 +79,14 @@ def test_scores_and_difference_are_those_of_scikit_learn():
     assert (found.score_a, found.score_b) == pytest.approx(((y != a).mean(), (y != b).mean()), abs=1e-12)
 
 
+def test_tests_are_built_once_for_the_same_options():
+    one, other = (find_tests("dcf", "dcf", 100, None, prior=0.2) for _ in range(2))
+    assert one[0] is other[0]
+    one.clear()  # what a caller does to the list is its own
+    assert find_tests("dcf", "dcf", 100, None, prior=0.2) == other
+    assert find_tests("dcf", "dcf", 100, None, prior=0.3)[0].pvalue.keywords["prior"] == 0.3
+
+
 def test_costs():
     y, a, b = draw()
     found = harness.compare_predictions(y, a, b, "dcf", cost_fn=10, cost_fp=2, prior=0.1)
