@@ -9,6 +9,7 @@ those that follow from others are left out, so that the picture can be read.
 
 import argparse
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,7 @@ def imported(path: Path) -> Iterator[str]:
             yield str(node.module).split(".")[1]
 
 
+@functools.cache
 def arrows() -> dict[str, set[str]]:
     """Return the rooms that each room imports."""
     known = rooms()

@@ -1,5 +1,8 @@
 """The configuration of a command without starting it, and a study up to its tables."""
 
+import copy
+import functools
+
 from hydra import compose, initialize_config_dir
 
 from harness.cli.arguments import compare_arguments, run_arguments
@@ -12,6 +15,11 @@ from harness.runtime.run_folder import open_run
 
 def configured(command, *overrides, **options):
     """Return the configuration that a command would have."""
+    return copy.deepcopy(_configured(command, overrides, **options))
+
+
+@functools.cache
+def _configured(command, overrides, **options):
     register_resolvers()
     with initialize_config_dir(str(conf_folder()), version_base="1.3"):
         return compose(command, overrides=list(overrides), **options)

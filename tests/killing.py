@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from painting import unpainted, unsynced
 
 from harness.cli import main
 from harness.outcomes import Population, write_outcomes
@@ -38,9 +39,14 @@ def write_table(path: Path) -> str:
 
 
 def start(folder: Path, arguments, *, n_jobs=1, backend="loky", method="forkserver"):
-    """Start ``harness run`` there."""
+    """Start ``harness run`` there; where it is spawned, it does all that a user's does."""
     command = ["run", "out=out", "cache=cache", *parallel(n_jobs, backend), *arguments]
-    return begin(folder, command, method=method)
+    return begin(folder, command, main if method == "spawn" else main_quickly, method=method)
+
+
+def main_quickly(command) -> int:
+    with unpainted(), unsynced():
+        return main(command)
 
 
 def begin(folder: Path, command, work=main, *, method="forkserver"):

@@ -1,6 +1,5 @@
 """docs/architecture.md and its picture against the tree: a line for every room, files that exist."""
 
-import functools
 import re
 import sys
 from pathlib import Path
@@ -16,8 +15,7 @@ TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\| `(\w+)(/?)` \|", TEXT, re.MULTILINE)
 
 
-def test_the_picture_is_that_of_the_code(monkeypatch):
-    monkeypatch.setattr(architecture, "arrows", functools.cache(architecture.arrows))
+def test_the_picture_is_that_of_the_code():
     assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.picture()
 
 

@@ -22,7 +22,7 @@ def test_every_name_has_a_table():
         assert sum(len(population.categories) for population in load_population(name)) > 100
 
 
-def test_a_run_from_a_name_takes_that_population(tmp_path, monkeypatch, unpainted):
+def test_a_run_from_a_name_takes_that_population(tmp_path, monkeypatch, undrawn):
     monkeypatch.chdir(tmp_path)
     few = [*FEW, "pairs=[linear_svm-rbf_svm]", "truth=[exact_zero]", "figure.formats=[png]"]
     assert main(["run", "population=rcv1-slice", "out=study", *few]) == 0

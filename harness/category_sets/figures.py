@@ -83,10 +83,11 @@ def _axis(bars: DataFrame, name: str, variant: Variant) -> Axis:
 def _draw_bars(axes: Any, row: Any, bars: DataFrame, peak: float, size: float) -> None:
     """Draw both distributions, 0, and the 95 % interval of the bootstrap."""
     test, true = (bars[bars["source"] == source] for source in ("te", "true"))
-    left, wide = test["low"], test["high"] - test["low"]
-    axes.bar(left, test["share"], wide, align="edge", color=TEST_COLOR, alpha=0.45, linewidth=0)
-    edges = [*true["low"], float(true["high"].iloc[-1])]
-    axes.stairs(true["share"], edges, color=TRUE_COLOR, linewidth=1.2)
+    for some, look in (
+        (test, {"fill": True, "color": TEST_COLOR, "alpha": 0.45, "linewidth": 0}),
+        (true, {"color": TRUE_COLOR, "linewidth": 1.2}),
+    ):
+        axes.stairs(some["share"], [*some["low"], float(some["high"].iloc[-1])], **look)
     axes.axvline(0, ymax=0.76, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE)
     place = 1.1 * peak
     interval = {"color": TEST_COLOR, "linewidth": 1.6, "marker": "|", "gid": "bar:te"}

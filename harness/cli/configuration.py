@@ -135,12 +135,17 @@ def named_tests(
         defaults = to_plain(OmegaConf.load(conf_folder() / "advise.yaml").defaults)
         (names,) = (entry["test"] for entry in defaults if "test" in entry)
     check_names("test", names or ())
+    return list(_named_tests(tuple(names or ()), n_replicates, **costs))
+
+
+@functools.lru_cache(maxsize=64, typed=True)
+def _named_tests(names: tuple[str, ...], n_replicates: int | None, **costs: float) -> "tuple[Test, ...]":
     cfg = OmegaConf.create({"n_replicates": n_replicates, "test": {}})
-    for name in names or ():
+    for name in names:
         node = to_plain(OmegaConf.load(conf_folder() / "test" / f"{name}.yaml"), resolve=False)[name]
         cfg.test[name] = node | costs if node["measure"] == "dcf" else node
     check_targets({"test": to_plain(cfg.test)})
-    return build_tests(cfg, "accept")
+    return tuple(build_tests(cfg, "accept"))
 
 
 def check_names(where: str, names: "Sequence[str]", tests: "Sequence[Test]" = ()) -> None:

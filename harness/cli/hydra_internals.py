@@ -5,6 +5,7 @@ sweeper. A configuration may come from anyone, so each one composed is checked b
 """
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -73,15 +74,24 @@ def reworded(error: Exception, command: str, overrides: Sequence[str]) -> Except
 
 @contextlib.contextmanager
 def checked_compositions() -> Iterator[None]:
-    """Let Hydra act on no configuration that :func:`check_hydra` refuses, while the block runs."""
+    """Let Hydra act on no configuration that :func:`check_hydra` refuses, while the block runs.
+
+    A sweep composes a job to name its folder, and then its launcher does: the second time takes the first's.
+    """
     loader: Any = ConfigLoaderImpl
     hydra: Any = Hydra
     load_before, mode_before = loader.load_configuration, hydra.get_mode
+    last: dict[str, DictConfig] = {}
 
     def load(self: ConfigLoaderImpl, *args: Any, **kwargs: Any) -> DictConfig:
-        """Compose as before, then check."""
+        """Compose as before, then check; the last one is handed out once more."""
+        asked = repr((args, kwargs))
+        if asked in last:
+            return last.pop(asked)
         cfg: DictConfig = load_before(self, *args, **kwargs)
         check_hydra(OmegaConf.to_container(cfg.hydra, resolve=False))
+        last.clear()
+        last[asked] = cfg
         return cfg
 
     def get_mode(self: Hydra, config_name: str | None, overrides: list[str]) -> RunMode | None:
@@ -116,6 +126,7 @@ def check_hydra(node: Any) -> None:
         _refuse_targets(f"hydra.{key}", part, allowed=key in ("launcher", "sweeper"))
 
 
+@functools.cache
 def _shipped_logging(key: str) -> list[Any]:
     folder = files("hydra.conf.hydra").joinpath(key)
     found = [folder.joinpath(f"{name}.yaml") for name in LOGGING]

@@ -103,10 +103,10 @@ class Sweep(Sweeper):
                 shutil.rmtree(self.temporary, ignore_errors=True)
 
     def _try_choices(self, parsed: Sequence[Override]) -> None:
-        """Compose the first job with each choice of a group and each `out`: a wrong one stops the sweep."""
+        """Compose the first job with each other choice of a group, or `out`: a wrong one stops the sweep."""
         choices = choices_of(parsed)
         first = {key: values[0] for key, values in choices.items()}
-        tried = [first]
+        tried = []
         for key, values in choices.items():
             plain = key.lstrip("+~").partition("@")[0]
             if plain == "out" or (conf_folder() / plain).is_dir():

@@ -48,7 +48,8 @@ class Results:
     def table(self) -> DataFrame:
         """``size_power.csv``, at sizes under nulls with the columns of ``size_by_category.csv``."""
         table = read_table(self.folder / "size_power.csv", COLUMNS, NUMERIC)
-        return self.chosen.keep(with_distribution(table, self.folder / "size_by_category.csv"))
+        whole = self.chosen.keep(with_distribution(table, self.folder / "size_by_category.csv"))
+        return whole.copy()  # its numbers in one block, not one a column: rows are picked hundreds of times
 
     @cached_property
     def rules(self) -> DataFrame:

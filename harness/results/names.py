@@ -156,14 +156,18 @@ def balanced_scheme(table: DataFrame) -> str:
 
 def papers_panels(table: DataFrame) -> list[Panel]:
     """Return the paper's panels (a) to (d); where its data was not run a panel's balance is ""."""
-    panels = []
+    panels, run = [], _places_run(table)
     columns = ((balanced_scheme(table), "balanced"), (UNBALANCED, "unbalanced"))
     letters = iter("abcd")
     for pair in PAIRS:
         for balance, kind in columns:
-            run = bool(((table["pair"] == pair) & (table["balance"] == balance)).any())
-            panels.append(Panel(next(letters), pair, balance if run else "", kind))
+            panels.append(Panel(next(letters), pair, balance if (pair, balance) in run else "", kind))
     return panels
+
+
+def _places_run(table: DataFrame) -> list[tuple[str, str]]:
+    """Return each pair and balance in the table, in the order of their first rows."""
+    return [*table[["pair", "balance"]].drop_duplicates().itertuples(index=False, name=None)]
 
 
 def other_panels(table: DataFrame) -> dict[str, list[Panel]]:
@@ -174,8 +178,7 @@ def other_panels(table: DataFrame) -> dict[str, list[Panel]]:
     papers = {(panel.pair, panel.balance) for panel in papers_panels(table) if panel.balance}
     groups: dict[str, list[Panel]] = {}
     main = (balanced_scheme(table), UNBALANCED)
-    found = table[["pair", "balance"]].drop_duplicates()
-    for pair, balance in sorted(found.itertuples(index=False), key=lambda row: row[1] == UNBALANCED):
+    for pair, balance in sorted(_places_run(table), key=lambda row: row[1] == UNBALANCED):
         if balance == REWEIGHTED or (pair, balance) in papers:
             continue
         groups.setdefault(pair if balance in main else balance, []).append(Panel("", pair, balance, balance))
@@ -293,6 +296,12 @@ def select(table: DataFrame, **equal: Any) -> DataFrame:
     for name, value in equal.items():
         keep &= table[name] == value
     return table[keep].sort_values("n_documents", kind="stable")
+
+
+def by_curve(rows: DataFrame) -> dict[tuple[str, str, str], DataFrame]:
+    """Return the rows of each (pair, balance, test), in their order."""
+    parts = rows.groupby(["pair", "balance", "test"], sort=False)
+    return {(str(pair), str(balance), str(test)): part for (pair, balance, test), part in parts}
 
 
 def select_panel(table: DataFrame, panel: Panel, **equal: Any) -> DataFrame:

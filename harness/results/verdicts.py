@@ -113,18 +113,16 @@ def judge(
     alpha = names.primary_alpha(table) if alpha is None else alpha
     n_documents = n_documents or names.reference_size(table)
     rows = names.select(table, kind=kind, truth=truth, alpha=alpha)
+    parts = names.by_curve(rows if largest else rows[rows["n_documents"] == n_documents])
+    curves = told_curves(table) if curves is None else curves
     found = []
     for panel in names.all_panels(table) if panels is None else panels:
-        part = names.select_panel(rows, panel)
-        for curve in told_curves(table) if curves is None else curves:
-            points = part[part["test"] == curve.test]
-            if largest:
-                enough = points[points["n_categories"] >= FEW_CATEGORIES]
-                points = enough if len(enough) else points
-            else:
-                points = points[points["n_documents"] == n_documents]
-            if len(points):
-                found.append(_judge_point(panel, curve, points.iloc[-1]))
+        for curve in curves:
+            points = parts.get((panel.pair, panel.balance, curve.test))
+            if points is None:
+                continue
+            enough = points[points["n_categories"] >= FEW_CATEGORIES] if largest else points
+            found.append(_judge_point(panel, curve, (enough if len(enough) else points).iloc[-1]))
     return found
 
 

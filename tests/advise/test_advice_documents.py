@@ -529,7 +529,7 @@ def test_settings_of_several_categories(file, tmp_path):
     ],
 )  # fmt: skip
 def test_the_command_advises_by_document_and_takes_averages_and_costs(
-    file, tmp_path, unpainted, few_sets, arguments, named, measure, average, costs
+    file, tmp_path, undrawn, few_sets, arguments, named, measure, average, costs
 ):
     out = tmp_path / "out"
     assert main(["advise", f"predictions={file}", f"out={out}", *arguments, "difference=0.05", *QUICK]) == 0

@@ -70,7 +70,7 @@ def test_advice_is_whole(advised):
         assert words in summary
 
 
-def test_two_workers_write_the_same_bytes(file, advised, tmp_path, unpainted):
+def test_two_workers_write_the_same_bytes(file, advised, tmp_path, undrawn):
     more = [text for text in ARGUMENTS if not text.startswith("parallel")]
     assert main(["advise", f"predictions={file}", f"out={tmp_path / 'out'}", "parallel.n_jobs=2", *more]) == 0
     for path in sorted(advised.glob("*.csv")):
@@ -168,7 +168,7 @@ def test_a_missing_or_foreign_file_is_one_sentence(tmp_path):
     assert "ending is not known" in refusal(tmp_path / "x.pkl")
 
 
-def test_a_difference_out_of_reach_leaves_an_empty_field(tmp_path, unpainted):
+def test_a_difference_out_of_reach_leaves_an_empty_field(tmp_path, undrawn):
     truth = [1] * 40 + [0] * 160
     table = pd.DataFrame({"y_true": truth, "a": [1] * 34 + [0] * 166, "b": [1] * 20 + [0] * 178 + [1] * 2})
     path, out = written(tmp_path, table), tmp_path / "out"

@@ -167,7 +167,7 @@ def test_models_of_one_name_keep_what_stands_above(tmp_path):
     assert list(read_logs(tmp_path).decisions) == ["x/model", "y/model"]
 
 
-def test_the_command_advises_on_logs(tmp_path, unpainted):
+def test_the_command_advises_on_logs(tmp_path, undrawn):
     generator = np.random.default_rng(0)
     hard = generator.random(200)
     logs(

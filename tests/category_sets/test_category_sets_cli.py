@@ -57,7 +57,7 @@ def test_it_leaves_tables_figures_and_a_summary(finished):
     assert (outcomes[[f"e{i}" for i in range(1, 9)]].sum(axis=1) == 900).all()
 
 
-def test_two_workers_and_kept_models_give_the_same_bytes(finished, tmp_path, unpainted):
+def test_two_workers_and_kept_models_give_the_same_bytes(finished, tmp_path, undrawn):
     cache = tmp_path / "cache"
     shutil.copytree(finished.parent / "cache", cache, ignore=shutil.ignore_patterns("category_sets*"))
     assert run(tmp_path / "two", "parallel=loky", "parallel.n_jobs=2", f"cache={cache}") == 0

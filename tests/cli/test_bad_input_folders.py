@@ -22,7 +22,7 @@ from bad_input import (
     tree,
     write_stored,
 )
-from painting import unpainted
+from painting import undrawn
 
 from harness.cli import main
 
@@ -82,7 +82,7 @@ def finished(tmp_path_factory):
     os.chdir(folder)
     try:
         defaults = ("parallel=sequential", f"out={folder / 'run'}", "cache=null", "population=outcomes.csv")
-        with unpainted():
+        with undrawn():
             assert main(compose(case, defaults + STORED[1:])) == 0
     finally:
         os.chdir(before)

@@ -77,7 +77,7 @@ def test_figures_are_redrawn_from_the_tables_alone(capfd, here):
     assert figure.read_bytes() == before
 
 
-def test_the_bootstrap_in_the_limit(here, unpainted):
+def test_the_bootstrap_in_the_limit(here, undrawn):
     tests = "test=[bootstrap_f1,bootstrap_error_symmetric]"
     assert main([*ARGUMENTS, "n_replicates=null", "balance=[natural]", tests, "out=limit"]) == 0
     assert json.loads((here / "limit" / "provenance.json").read_text())["n_replicates"] is None

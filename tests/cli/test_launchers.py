@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from joblib.externals.loky import get_reusable_executor
 from killing import write_table
-from painting import unpainted
+from painting import undrawn
 
 from harness.cli import main
 
@@ -25,7 +25,7 @@ def table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def expected(table, tmp_path_factory):
     """The tables of a sweep whose jobs ran one after the other, by the jobs' folders."""
-    with pytest.MonkeyPatch.context() as patch, unpainted():
+    with pytest.MonkeyPatch.context() as patch, undrawn():
         patch.chdir(tmp_path_factory.mktemp("basic"))
         return sweep(table, "seed=0,1", "basic")
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -169,6 +170,21 @@ def test_the_first_job_is_run_before_the_last_is_composed(capfd, here, monkeypat
     assert code == 0
     assert out.startswith("3 jobs\njob 1 of 3: seed=1: ")
     assert composed == [1, 2, 3]
+
+
+def test_a_job_is_composed_once(capfd, here, study, monkeypatch):
+    """To name its folder, and to run it; beside the sweep's own configuration."""
+    composed, compose = [], ConfigLoaderImpl.load_configuration
+
+    def load(self, *args, **kwargs):
+        composed.append(kwargs["overrides"])
+        return compose(self, *args, **kwargs)
+
+    monkeypatch.setattr(ConfigLoaderImpl, "load_configuration", load)
+    assert sweep(capfd, "out=s", "seed=1,2")[0] == 0
+    assert [[text for text in one if "seed" in text and "subdir" not in text] for one in composed] == [
+        ["seed=1,2"], ["seed=1"], ["seed=2"]
+    ]  # fmt: skip
 
 
 def test_jobs_that_are_one_run_run_once(capfd, here, study):

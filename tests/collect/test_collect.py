@@ -210,7 +210,7 @@ def test_values_as_text():
     assert to_text("a,b") == "a,b"
 
 
-def test_real_sweeps(tmp_path, monkeypatch, capfd, unpainted):
+def test_real_sweeps(tmp_path, monkeypatch, capfd, undrawn):
     """Of `harness compare`, collected with pandas' own reading as the reference."""
     monkeypatch.chdir(tmp_path)
     options = [*LEARNERS, "data=[iris]", "parallel=sequential", "cache=null"]

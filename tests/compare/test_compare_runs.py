@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from html_page import check_page
-from painting import unpainted
+from painting import undrawn
 from scipy.stats import friedmanchisquare, norm, rankdata, studentized_range
 
 from harness.cli import main
@@ -75,7 +75,7 @@ def runs(tmp_path_factory):
         if study == "one":
             del ways["two"]
         for way, more in ways.items():
-            with unpainted() if way == "two" else contextlib.nullcontext():
+            with undrawn() if way == "two" else contextlib.nullcontext():
                 assert main(["compare", *STUDIES[study], *more, f"out={folder / way}"]) == 0
             for path in sorted((folder / "kept").rglob("*.npz"))[::2]:  # as if the run had been stopped
                 path.unlink()
@@ -132,7 +132,7 @@ def test_every_table_names_its_data_set(runs):
             assert path.name == "failures.csv" or list(table["data"].unique()) == list(DATA)
 
 
-def test_each_data_set_has_the_numbers_that_it_has_alone(runs, tmp_path, unpainted):
+def test_each_data_set_has_the_numbers_that_it_has_alone(runs, tmp_path, undrawn):
     """And without the variance by source, which changes nothing else."""
     alone = tmp_path / "alone"
     assert main(["compare", *LEARNERS, "data=breast_cancer", *HERE, f"out={alone}"]) == 0
@@ -228,7 +228,7 @@ def test_sizes_and_powers_of_the_tests(study, runs):
         assert "Conditional on" in summary(folder)
 
 
-def test_without_xgboost_the_others_are_compared(tmp_path, monkeypatch, capfd, unpainted):
+def test_without_xgboost_the_others_are_compared(tmp_path, monkeypatch, capfd, undrawn):
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *p: None if name == "xgboost" else real(name, *p)

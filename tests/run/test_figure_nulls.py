@@ -1,3 +1,4 @@
+import shutil
 from functools import partial
 
 import fake_nulls
@@ -22,25 +23,34 @@ def table():
     return fake_nulls.size_power(sizes=[100, 1000])
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, table):
+    return fake_nulls.write(tmp_path_factory.mktemp("nulls"), table)
+
+
+@pytest.fixture
+def own_folder(folder, tmp_path):
+    """A copy that a test may change."""
+    return shutil.copytree(folder, tmp_path / "run")
+
+
 def planned(out, table):
     return set(figures.plan(fake_run.results_of(table, folder=out), papers.primary_truth(table)))
 
 
-def test_what_a_run_of_nulls_can_give(tmp_path, table):
-    out = fake_nulls.write(tmp_path, table)
+def test_what_a_run_of_nulls_can_give(folder, tmp_path, table):
     kinds = ("null_size", "null_joint", "null_power", "null_calibration", "null_path", "size_by_category")
     expected = {f"figure_{name}_{measure}" for name in kinds for measure in ("f1", "error")}
     expected |= {"figure_null_degenerate", "figure_null_prevalence", "figure_liberal_categories"}
-    assert planned(out, table) == expected
+    assert planned(folder, table) == expected
     rules = planned(tmp_path / "none", fake_run.table(sizes=[100], alphas=(ALPHA,)))
     assert not [stem for stem in rules if "null" in stem or "categor" in stem]
 
 
-def test_a_path_of_one_distance_is_no_figure(tmp_path, table):
-    out = fake_nulls.write(tmp_path, table)
-    path = pd.read_csv(out / "power_path.csv")
-    path[path["h"] == 0].to_csv(out / "power_path.csv", index=False)
-    assert not [stem for stem in planned(out, table) if "path" in stem]
+def test_a_path_of_one_distance_is_no_figure(own_folder, table):
+    path = pd.read_csv(own_folder / "power_path.csv")
+    path[path["h"] == 0].to_csv(own_folder / "power_path.csv", index=False)
+    assert not [stem for stem in planned(own_folder, table) if "path" in stem]
 
 
 def test_a_run_of_nulls_alone_is_drawn(tmp_path, unpainted):
@@ -62,7 +72,7 @@ def test_a_run_of_nulls_alone_is_drawn(tmp_path, unpainted):
 
 
 def test_a_run_of_rules_and_nulls_has_figures_of_both(tmp_path, table):
-    out = fake_nulls.write(tmp_path, table, rules=True)
+    out = fake_nulls.write(tmp_path, table, rules=True, extras=False)
     whole = papers.read_table(out / "size_power.csv", papers.COLUMNS)
     assert papers.primary_truth(whole) == "sampling_interval"
     assert {"figure1", "figure2", "figure_null_size_f1"} <= planned(out, whole)
@@ -205,11 +215,6 @@ def tables_by_category(out):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, table):
-    return fake_nulls.write(tmp_path_factory.mktemp("nulls"), table)
-
-
-@pytest.fixture(scope="module")
 def shown(folder, table):
     return {stem: drawn(build) for stem, build in of_categories(folder, table).items()}
 
@@ -250,15 +255,14 @@ def test_bars_hold_the_live_categories(shown):
     assert [by_gid(axes, "tallest").get_text() for axes in strips] == ["tallest: 20"] * 4
 
 
-def test_empty_columns_draw_nothing(tmp_path, table):
-    folder = fake_nulls.write(tmp_path, table)
-    path = folder / "size_by_category.csv"
+def test_empty_columns_draw_nothing(own_folder, table):
+    path = own_folder / "size_by_category.csv"
     sizes = pd.read_csv(path)
     columns = ["median", "q10", "q90", "worst", "worst_low", "worst_again"]
     sizes.loc[sizes["test"].str.startswith("bootstrap"), columns] = np.nan
     sizes.loc[(sizes["test"] == "wald_f1") & (sizes["n_documents"] == 100), columns] = np.nan
     sizes.to_csv(path, index=False)
-    pages, caption = drawn(of_categories(folder, table)["figure_size_by_category_f1"])
+    pages, caption = drawn(of_categories(own_folder, table)["figure_size_by_category_f1"])
     found = {gid for page in pages for axes in page.axes for gid in gids(axes, "m")}
     assert "median:wald_f1" in found
     assert not [gid for gid in found if "bootstrap" in gid]
@@ -267,15 +271,15 @@ def test_empty_columns_draw_nothing(tmp_path, table):
     assert [line.get_xdata().tolist() for line in lines] == [[1000]] * 4
     sizes[columns] = np.nan
     sizes.to_csv(path, index=False)
-    assert of_categories(folder, table) == {}
+    assert of_categories(own_folder, table) == {}
 
 
-def test_without_exact_nulls_or_their_tables_no_figure_of_categories(tmp_path, table):
-    out = fake_nulls.write(tmp_path, table)
-    (out / "size_power_by_category.csv").unlink()
-    assert set(of_categories(out, table)) == {"figure_size_by_category_f1", "figure_size_by_category_error"}
-    (out / "size_by_category.csv").unlink()
-    assert of_categories(out, table) == {}
+def test_without_exact_nulls_or_their_tables_no_figure_of_categories(own_folder, table):
+    (own_folder / "size_power_by_category.csv").unlink()
+    left = set(of_categories(own_folder, table))
+    assert left == {"figure_size_by_category_f1", "figure_size_by_category_error"}
+    (own_folder / "size_by_category.csv").unlink()
+    assert of_categories(own_folder, table) == {}
 
 
 def test_fewer_panels_and_many_tests(tmp_path):

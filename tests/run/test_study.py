@@ -18,7 +18,7 @@ import harness.run.study  # noqa: F401  where calls are counted
 from harness.cli import main
 
 TINY = [
-    "corpus.n_documents=500", "corpus.n_topics=10", "split.n_train=200", "n_meta_categories=3",
+    "corpus.n_documents=500", "corpus.n_topics=8", "split.n_train=200", "n_meta_categories=3",
     "tune.enabled=false", "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=10",
     "sets.n_truth_sets=100", "n_replicates=100", "figure=draft", "parallel=sequential",
 ]  # fmt: skip
@@ -130,7 +130,7 @@ def counting(function, counted):
 def whole(tmp_path_factory):
     """A run with its figures, and how often it read each file and called some functions."""
     out, counted = tmp_path_factory.mktemp("whole") / "run", collections.Counter()
-    options = ["balance=[natural,reweighted]", "balance.reweighted.prevalence=[.1,.5]", "alphas=[0.05]"]
+    options = ["balance=[natural,reweighted]", "balance.reweighted.prevalence=[.1]", "alphas=[0.05]"]
     options += ["truth=[margin,exact_null]", "test=[mcnemar,bootstrap_f1]", "nulls.n_sets=40"]
     options += ["nulls.n_pooled=20", "nulls.h=[0,1]", "pairs=[linear_svm-rbf_svm]"]
     with unpainted(), pytest.MonkeyPatch.context() as patch:

@@ -34,7 +34,8 @@ def survive(tmp_path, arguments, n_rounds, seed, method):
 
 
 def test_a_run_survives_two_random_moments(tmp_path):
-    survive(tmp_path, [*STUDY, *SVM, "balance=[natural]"], 1, 1, "forkserver")
+    small = ["balance=[natural]", "truth=[sampling_interval,margin]"]
+    survive(tmp_path, [*STUDY, *SVM, *small], 1, 1, "forkserver")
 
 
 @pytest.mark.slow

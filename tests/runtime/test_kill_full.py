@@ -20,7 +20,7 @@ from harness.runtime.provenance import check_folder
 from harness.runtime.store import LOCK, Store, digest, write_atomically
 
 pytestmark = pytest.mark.usefixtures("unpainted")
-SHORT = [*STUDY, "balance=[natural]"]
+SHORT = [*STUDY, "balance=[natural]", "truth=[sampling_interval,margin]"]
 ROOM = "once there is room, the same command goes on where it was"
 
 

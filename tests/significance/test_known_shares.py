@@ -43,7 +43,7 @@ def test_known_shares_of_the_f1_bootstrap(few, stratified, interval):
     counts = counts[f1_forecast.few(counts) == few]
     make = f1_forecast.few_forecast if few else f1_forecast.forecast
     (made,) = make(counts, stratified, [INTERVALS[interval]])
-    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:60]
+    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:40]
     assert len(chosen) >= 30
     drawn = replicated(counts[chosen], interval, stratified, 60_000)
     check_bias(made.share[chosen], drawn, 60_000)
@@ -55,7 +55,7 @@ def test_known_shares_of_the_posterior(measure, prior):
     costs = COSTS if measure == "dcf" else {}
     shapes = gamma_shapes(evaluation_sets(40, seed=33), measure, prior)
     made = posterior_forecast(shapes, measure, costs)
-    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:60]
+    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:40]
     assert len(chosen) >= 30
     rng, n, sign = generator(9), 60_000, sign_function(measure, costs)
     values = [sign(*rng.standard_gamma(shapes[i][:, None], (6, n))) for i in chosen]

@@ -520,7 +520,7 @@ def test_logs_of_old_names_and_arrays(tmp_path):
 # --- the commands ----------------------------------------------------------------------------------
 
 
-def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys, unpainted):
+def test_the_command_tells_first_what_to_know_of_the_file(tmp_path, capsys, undrawn):
     rows = [("x", "x", "x"), ("y", "y", "x"), ("z", "?", "z"), ("x", "y", "x"), ("y", "y", "y")]
     path = with_text(tmp_path, ",y_true,a,b\n" + "".join(f"{i},{','.join(rows[i % 5])}\n" for i in range(51)))
     out = tmp_path / "out"

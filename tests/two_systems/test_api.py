@@ -79,6 +79,14 @@ def test_scores_and_difference_are_those_of_scikit_learn():
     assert (found.score_a, found.score_b) == pytest.approx(((y != a).mean(), (y != b).mean()), abs=1e-12)
 
 
+def test_tests_are_built_once_for_the_same_options():
+    one, other = (find_tests("dcf", "dcf", 100, None, prior=0.2) for _ in range(2))
+    assert one[0] is other[0]
+    one.clear()  # what a caller does to the list is its own
+    assert find_tests("dcf", "dcf", 100, None, prior=0.2) == other
+    assert find_tests("dcf", "dcf", 100, None, prior=0.3)[0].pvalue.keywords["prior"] == 0.3
+
+
 def test_costs():
     y, a, b = draw()
     found = harness.compare_predictions(y, a, b, "dcf", cost_fn=10, cost_fp=2, prior=0.1)
@@ -320,7 +328,7 @@ def test_advice_names_a_test_and_shows_every_size(advice):
     assert set(advice.power["test"]) == set(advice.table.index)
 
 
-def test_advice_is_that_of_the_command(advice, tmp_path, unpainted):
+def test_advice_is_that_of_the_command(advice, tmp_path, undrawn):
     frame = pd.DataFrame(dict(zip(("y_true", "a", "b"), draw(), strict=True))).astype(int)
     path, out = written(tmp_path, frame), tmp_path / "out"
     assert main(["advise", f"predictions={path}", f"out={out}", *QUICK, "plan.h=[2,3,4]"]) == 0

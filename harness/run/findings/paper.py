@@ -113,11 +113,12 @@ def _excesses(table: DataFrame, truth: str) -> Iterator[tuple[Panel, tuple[float
     rows = rows[(rows["n_categories"] >= FEW_CATEGORIES) & rows["category_sd"].notna()]
     rate = rows["rate"].astype(float)
     rows = rows.assign(excess=(rows["category_sd"] ** 2 - rate * (1 - rate) / rows["n_sets"]).clip(lower=0))
+    parts, curves = names.by_curve(rows), told_curves(table)
     for panel in names.all_panels(table):
-        for curve in told_curves(table):
-            excess = names.select_panel(rows, panel, test=curve.test)["excess"].tolist()
-            if len(excess) > 1:
-                yield panel, (excess[0], excess[-1])
+        for curve in curves:
+            part = parts.get((panel.pair, panel.balance, curve.test), rows.iloc[:0])
+            if len(part) > 1:
+                yield panel, (part["excess"].iloc[0], part["excess"].iloc[-1])
 
 
 def _below_by_one_sd(table: DataFrame, truth: str) -> Conclusion:
