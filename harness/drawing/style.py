@@ -164,6 +164,7 @@ STYLES = {
     "wald": Style("#d1495b", "v"),
     "likelihood_ratio": Style("#7a1022", "P", LONG),
     "score": Style("#ee9a80", "X", SHORT),
+    "likelihood_ratio_f1_bartlett": Style("#a8324a", "o", MIXED),
     "estimated": Style("#7a1022", "D"),
     "unconditional": Style("#d1495b", "D", LONG, filled=False),
     "mcnemar_unconditional": Style("#1b2a6b", "D", SHORT, filled=False),
