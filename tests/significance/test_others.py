@@ -1,7 +1,6 @@
-"""Tests of other packages against ours where the formulas coincide, and against enumeration where they do not.
+"""Tests of other packages against ours where the formulas coincide, against enumeration where they do not.
 
-Random ones are counts of replicates, binomial with a share that is known: each lies within limits that a right
-one leaves with a probability below 1e-6 in all.
+A random one counts replicates, binomial with a known share: within limits that it leaves once in 1e6 tests.
 """
 
 import sys
