@@ -42,7 +42,7 @@ def make(name: str, n_replicates: int) -> Any:
 
 
 def conventions(names: Sequence[str], n_replicates: int = 1000) -> "pd.DataFrame":
-    """Return what each test answers to each odd set: a p-value or NaN, and what its package warns of.
+    """Return what each test answers to each odd set: p or "not a number", and what its package warns of.
 
     One of ours that has no verdict of its own gives p = 1 and says so in `degenerate`.
     """
@@ -53,7 +53,8 @@ def conventions(names: Sequence[str], n_replicates: int = 1000) -> "pd.DataFrame
         result = make(name, n_replicates)(list(ODD.values()))
         warned = getattr(result, "warned", np.full(len(ODD), ""))
         for case, p, degenerate, said in zip(ODD, result.pvalue, result.degenerate, warned, strict=True):
-            answer = "NaN" if degenerate and hasattr(result, "warned") else f"{p:.3f}".replace("0.", ".")
+            none = degenerate and hasattr(result, "warned")  # ours have p = 1 there
+            answer = "not a number" if none else f"{p:.3f}".replace("0.", ".")
             rows.append((name, case, answer, bool(degenerate), str(said)))
     return pd.DataFrame(rows, columns=["test", "case", "answer", "degenerate", "warned"])
 
