@@ -232,20 +232,21 @@ def test_two_systems_that_decide_alike(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_neither_order_nor_batches_matter(name):
-    rows = np.concatenate([SETS, [ALIKE], SETS[::-1]])
+    some = SETS[:4]
+    rows = np.concatenate([some, [ALIKE], some[::-1]])
     whole = ask(name, rows.reshape(1, -1, 8))
-    assert all(part.shape == (1, 13) for part in whole)
-    assert whole.warned.shape == (1, 13)
+    assert all(part.shape == (1, 9) for part in whole)
+    assert whole.warned.shape == (1, 9)
     assert ((whole.pvalue >= 0) & (whole.pvalue <= 1)).all()
     pvalue = whole.pvalue[0]
-    assert (pvalue[:6] == pvalue[7:][::-1]).all()
-    assert ask(name, SETS[3]).pvalue == pvalue[3]
+    assert (pvalue[:4] == pvalue[5:][::-1]).all()
+    assert ask(name, some[3]).pvalue == pvalue[3]
     (test,) = named_tests([name], n_replicates=N_REPLICATES)
     if test.random:
         generator = np.random.default_rng(0)
         parts = [test.pvalue(part, rng=generator).pvalue for part in np.array_split(rows, 3)]
         assert (np.concatenate(parts) == pvalue).all()
-        seeds = [ask(name, SETS, seed).pvalue for seed in range(3)]
+        seeds = [pvalue[:4], ask(name, some, 1).pvalue, ask(name, some, 2).pvalue]
         rounded = name.startswith("scipy_bootstrap")  # to few levels
         assert rounded or any((seeds[0] != other).any() for other in seeds[1:])
 
