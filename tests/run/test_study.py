@@ -70,12 +70,12 @@ def test_chosen_categories_of_a_stored_table_alone_are_judged(finished, tmp_path
     stored = f"population={finished / 'outcomes.csv'}"
     held = pd.read_csv(finished / "outcomes.csv")
     names = held.loc[held["balance"] == "natural", "category"].unique()[:2].tolist()
-    out = tabulated(tmp_path / "few", *TINY, stored, f"categories=[{','.join(reversed(names))}]")
+    out = study(tmp_path / "few", stored, f"categories=[{','.join(reversed(names))}]")
     few = pd.read_csv(out / "outcomes.csv")
     expected = held[held["category"].isin(names)].reset_index(drop=True)
     pd.testing.assert_frame_equal(few, expected)
     with pytest.raises(UserError, match="categories: .*outcomes.csv holds no 'nowhere'; choose one of "):
-        tabulated(tmp_path / "none", *TINY, stored, "categories=[nowhere]")
+        study(tmp_path / "none", stored, "categories=[nowhere]")
 
 
 def test_kept_stages_and_fewer_balances_give_the_same_bytes(finished, tmp_path):
