@@ -5,6 +5,7 @@
     python scripts/bench.py scale
     python scripts/bench.py loaders --folder FOLDER
     python scripts/bench.py device [--device cuda]
+    python scripts/bench.py audit [--out FOLDER]
 
 Each subcommand prints its ratios from one run on this machine. FOLDER holds the LYRL2004 files; without
 it documents come from the synthetic corpus. Some 3 GB are written
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from bench_audit import bench_audit
 from bench_device import bench_device
 from bench_loaders import bench_loaders
 from bench_scale import bench_scale
@@ -295,6 +297,10 @@ def main() -> None:
     device.add_argument("--n-train", type=int, default=N_TRAIN)
     device.add_argument("--seed", type=int, default=0)
     device.set_defaults(function=bench_device)
+    audit = commands.add_parser("audit", help="tests of other packages: time a set, answers to odd sets")
+    audit.add_argument("--sizes", type=int, nargs="+", default=[100, 500], help="documents of a set")
+    audit.add_argument("--out", type=Path, help="folder for the two tables, as results/audit")
+    audit.set_defaults(function=bench_audit)
     options = parser.parse_args()
     options.function(options)
 

@@ -1,9 +1,9 @@
-"""Recompute every number of results/README.md from the tables beside it.
+"""Recompute every number of results/README.md and docs/audit.md from the tables of results/.
 
     python scripts/claims.py            # each label, what is printed, what the tables give; 1 if any differ
-    python scripts/claims.py --write    # writes what the tables give into the page
+    python scripts/claims.py --write    # writes what the tables give into the pages
 
-``results/claims.yaml`` says for each table of the page which file it reads, which rows (``where``), and what
+``results/claims.yaml`` says for each table of a page which file it reads, which rows (``where``), and what
 stands in a cell: text with columns in braces, ``{rate}`` for the one row that is left, ``{max rate}``, ``{sum
 n_rejected}``, ``{count n_liberal>0}``, ``{verdict CONDITION}`` over all that are left; a column's ``folder``
 goes before the file. The table ``paper`` judges sentences: each is read as a condition, one of the functions
@@ -27,6 +27,7 @@ import yaml
 from pandas.api.types import is_numeric_dtype
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
+PAGES = (RESULTS / "README.md", RESULTS.parent / "docs" / "audit.md")
 BLOCK = re.compile(r"(<!-- claims: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 CONDITION = re.compile(r"(\w+)(<=|>=|<|>|=)([-\w. ]+)")
 HOLDS, FEW_CATEGORIES = (0.8, 1.2), 5
@@ -407,19 +408,19 @@ def labelled(text: str) -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> int:
     """Print each label with what is printed and what the tables give; 1 if any of them differ."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--write", action="store_true", help="write what the tables give into the page")
+    parser.add_argument("--write", action="store_true", help="write what the tables give into the pages")
     write = parser.parse_args(arguments).write
-    page = RESULTS / "README.md"
-    text = page.read_text(encoding="utf-8")
     blocks = yaml.safe_load((RESULTS / "claims.yaml").read_text(encoding="utf-8"))
-    made = make_page(text, blocks)
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    made = [make_page(text, blocks) for text in texts]
     if write:
-        page.write_text(made, encoding="utf-8")
-    printed, recomputed = labelled(text), labelled(made)
+        for page, text in zip(PAGES, made, strict=True):
+            page.write_text(text, encoding="utf-8")
+    printed, recomputed = labelled("".join(texts)), labelled("".join(made))
     for label in recomputed | printed:
         _compare(label, printed.get(label, "(nothing)"), recomputed.get(label, "(nothing)"))
     unmet = [_compare(says, shows, found) for says, shows, found in statements(blocks)]
-    return int(any(unmet) or (made != text and not write))
+    return int(any(unmet) or (made != texts and not write))
 
 
 def _compare(label: str, printed: str, recomputed: str) -> bool:

@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import special
 from scipy.optimize import linprog
-from scipy.special import gammaln
 from tqdm import tqdm
 
 from harness.nulls import project
@@ -107,7 +107,7 @@ def pvalues(counts: Counts, weight: float) -> dict[str, Floats]:
 
 def probabilities(expected: Floats, counts: Counts) -> Floats:
     """Return the probability of each set, (n_populations, n_sets), by expected counts (n_populations, 4)."""
-    log = np.log(np.maximum(expected, 1e-12)) @ counts - gammaln(counts + 1).sum(axis=0)
+    log = np.log(np.maximum(expected, 1e-12)) @ counts - special.gammaln(counts + 1).sum(axis=0)
     return np.exp(log - expected.sum(axis=1)[:, None])
 
 

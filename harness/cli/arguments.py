@@ -57,6 +57,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "balances": balances,
         "pairs": checked.pairs,
         "device": checked.device,
+        "categories": checked.categories,
         "population_file": None if checked.population is None else population_file(checked.population),
         "figure": plain["figure"],
         **_shell(checked, cfg),

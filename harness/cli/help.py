@@ -1,7 +1,8 @@
 """What `harness` and `harness COMMAND --help` print."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from harness import __version__
 from harness.cli import conf_files
@@ -42,15 +43,23 @@ def help_of(command: str) -> str:
 
 
 def _list_group(group: str, command: str) -> list[str]:
-    """Return a line for each member of a group, below a heading; tests by measure."""
+    """Return a line for each member of a group, below a heading; tests by measure, then other packages'."""
     names = conf_files.members(group, command)
     if group != "test":
         return _list_members(group, group, names)
-    kinds: dict[str, list[str]] = {kind: [] for kind in (*MEASURES, "another measure")}
+    kinds: dict[str, list[str]] = {f"on {kind}": [] for kind in (*MEASURES, "another measure")}
+    kinds["of other packages"] = []
     for name in names:
-        measure = conf_files.read(f"test/{name}")[name]["measure"]
-        kinds[next((kind for kind in MEASURES if kind.lower() == measure), "another measure")].append(name)
-    return [line for kind, some in kinds.items() for line in _list_members(f"test, on {kind}", "test", some)]
+        kinds[_kind(conf_files.read(f"test/{name}")[name])].append(name)
+    return [line for kind, some in kinds.items() for line in _list_members(f"test, {kind}", "test", some)]
+
+
+def _kind(test: Mapping[str, Any]) -> str:
+    """Return under which heading a test stands."""
+    if str(test["_target_"]).startswith("harness.significance.others."):
+        return "of other packages"
+    found = (kind for kind in MEASURES if kind.lower() == test["measure"])
+    return f"on {next(found, 'another measure')}"
 
 
 def _list_members(heading: str, group: str, names: Sequence[str]) -> list[str]:

@@ -283,6 +283,7 @@ class Kept(Command):
 class Run(Kept):
     device: Annotated[str, one_of("auto", "cpu", "cuda")]
     population: Annotated[Any, named("a file")] | None
+    categories: Names | None
     n_documents: Size
     split: Split
     pairs: Names
@@ -302,6 +303,13 @@ class Run(Kept):
     test: Group = None
     figure: Figure
     category_sets: CategorySets | None = None
+
+    @on_model(mode="after")
+    def keep_what_is_stored(self) -> "Run":
+        """Refuse a choice among categories that are still to be made."""
+        if self.categories is not None and self.population is None:
+            raise UserError("categories: they are chosen from a stored table; name one, as population=FILE")
+        return self
 
     @on_model(mode="after")
     def draw_what_is_judged(self) -> "Run":

@@ -1,6 +1,7 @@
 """The size/power study: corpus -> models -> outcomes -> evaluation sets -> tests -> tables -> figures."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from harness.balance import Balance, Categories
 from harness.corpora.corpus import count_empty
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.evaluation.rates import write_table
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes
 from harness.results.folder import Results
@@ -61,7 +62,7 @@ def tabulate(job: Job, evaluation: Mapping[str, Any], nulls: Mapping[str, Any], 
             source = prepare(job)
         facts, warnings, n_true = source.facts, source.warnings, source.documents.x_true.shape[0]
     else:
-        populations, facts, warnings = read_populations(stored, job.balances, job.pairs)
+        populations, facts, warnings = read_populations(stored, job.balances, job.pairs, job.categories)
         n_true = min(int(population.counts.sum(axis=1).min()) for population in populations)
     warnings += check_grid(evaluation, n_true)
     run.begin(job.config, evaluation["n_sets"], facts, warnings)
@@ -134,13 +135,13 @@ def train_all(job: Job, source: Source, run: RunFolder) -> list[Population]:
 
 
 def read_populations(
-    path: Path, balances: Mapping[str, Balance], pairs: Sequence[str]
+    path: Path, balances: Mapping[str, Balance], pairs: Sequence[str], categories: Sequence[str] | None
 ) -> tuple[list[Population], dict[str, Any], list[str]]:
     """Read a stored outcomes table and choose the populations that the run names.
 
-    Where the table holds none of `pairs`, all of its pairs are taken.
+    Where the table holds none of `pairs`, all of its pairs are taken; of its categories, those named.
     """
-    stored = read_outcomes(path)
+    stored = _keep(read_outcomes(path), categories, path)
     wanted = {name if balance.unions else "natural" for name, balance in balances.items()}
     held = {population.balance for population in stored}
     chosen = [population for population in stored if population.balance in wanted]
@@ -161,6 +162,23 @@ def read_populations(
         "left_out": {},
     }
     return chosen, facts, warnings
+
+
+def _keep(stored: list[Population], categories: Sequence[str] | None, path: Path) -> list[Population]:
+    """Return the populations with these categories alone; None keeps all."""
+    if categories is None:
+        return stored
+    held = dict.fromkeys(name for population in stored for name in population.categories)
+    for name in categories:
+        if name not in held:
+            raise UserError(f"categories: {path} holds no {name!r}; {instead(name, held)}")
+    kept = []
+    for population in stored:
+        places = [i for i, name in enumerate(population.categories) if name in categories]
+        if places:
+            names = tuple(population.categories[i] for i in places)
+            kept.append(replace(population, categories=names, counts=population.counts[places]))
+    return kept
 
 
 def _hash_input(path: Path) -> str:

@@ -42,6 +42,7 @@ class Job:
     seed: int
     device: str
     population_file: Path | None
+    categories: Sequence[str] | None
     figure: Mapping[str, Any]
     cache: Path | None
     workers: Workers

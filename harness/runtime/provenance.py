@@ -23,6 +23,8 @@ LARGEST = 64 * 2**20
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "torch", "pandas", "matplotlib", "nltk", "joblib", "hydra-core",
 )  # fmt: skip
+AUDITED = ("mlxtend", "statsmodels", "sacrebleu", "deepsig")
+"""Told where installed."""
 
 
 def check_folder(out: Path, identity: Mapping[str, Any]) -> str:
@@ -88,11 +90,12 @@ def command_line() -> str:
 def describe_software() -> dict[str, Any]:
     """Return versions, platform and, in a checkout, the git commit."""
     versions = {"harness": __version__, "python": platform.python_version()}
-    for library in LIBRARIES:
+    for library in (*LIBRARIES, *AUDITED):
         try:
             versions[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
-            versions[library] = "absent"
+            if library in LIBRARIES:
+                versions[library] = "absent"
     return {"versions": versions, "platform": platform.platform(), "git_commit": _git_commit()}
 
 

@@ -35,6 +35,7 @@ LINES = [
 TRAINING = [
     bad(f"run n_documents=100 split.n_train={HUGE}", "n_train"),
     bad("run split.n_train=12000", "n_train"),
+    bad("run categories=[C13]", "categories: they are chosen from a stored table"),
     bad("run pairs=[linear_svm-forest]", "'linear_svm-forest' is not allowed"),
     bad("run pairs=[mlp-mlp]", "two different models"),
     bad("run balance=[meta] balance.meta.low=0.9 balance.meta.high=0.8", "0 < low <= high < 1"),

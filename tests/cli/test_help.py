@@ -14,7 +14,7 @@ def listed(command):
     """Return heading -> {member: its words} of a command's help."""
     found = {}
     for line in help_of(command).splitlines():
-        heading = re.fullmatch(r"  (\w+(?:, on [\w ]+)?):", line)
+        heading = re.fullmatch(r"  (\w+(?:, o[nf] [\w ]+)?):", line)
         member = re.fullmatch(r"    (\w+)(?:  +(.*))?", line)
         if heading:
             current = found.setdefault(heading[1], {})
@@ -43,6 +43,8 @@ def test_lines_fit(command):
 @pytest.mark.parametrize("command", ["run", "advise"])
 def test_tests_stand_below_their_measure(command):
     found = {heading: part for heading, part in listed(command).items() if heading.startswith("test")}
+    others = found.pop("test, of other packages")
+    assert {conf_files.read(f"test/{name}")[name]["_target_"].split(".")[2] for name in others} == {"others"}
     assert list(found) == [f"test, on {m}" for m in ("F1", "error", "precision", "recall", "another measure")]
     for heading, part in found.items():
         measures = {conf_files.read(f"test/{name}")[name]["measure"] for name in part}

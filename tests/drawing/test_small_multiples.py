@@ -32,7 +32,12 @@ from harness.run.figures import plan
 from harness.runtime.provenance import read_provenance
 
 NARROW, *OTHERS = PRESETS = ["paper_column", "screen", "paper_wide", "slide"]
-TESTS = sorted(path.stem for path in (conf_folder() / "test").glob("*.yaml"))
+OTHERS = "harness.significance.others."  # of other packages: they look as one's own do
+TESTS = sorted(
+    path.stem
+    for path in (conf_folder() / "test").glob("*.yaml")
+    if OTHERS not in path.read_text(encoding="utf-8")
+)
 
 
 def look_of(preset, **more):

@@ -16,6 +16,7 @@ from painting import unpainted
 
 import harness.run.study  # noqa: F401  where calls are counted
 from harness.cli import main
+from harness.errors import UserError
 
 TINY = [
     "corpus.n_documents=500", "corpus.n_topics=8", "split.n_train=200", "n_meta_categories=3",
@@ -63,6 +64,18 @@ def test_the_stored_table_gives_the_same_bytes(finished, tmp_path):
     key = ["pair", "balance", "truth", "test", "alpha", "n_documents", "kind"]
     both = rates[0].merge(rates[1], on=key).dropna(subset=["rate_x", "rate_y"])
     assert (both["rate_x"] != both["rate_y"]).any()
+
+
+def test_chosen_categories_of_a_stored_table_alone_are_judged(finished, tmp_path):
+    stored = f"population={finished / 'outcomes.csv'}"
+    held = pd.read_csv(finished / "outcomes.csv")
+    names = held.loc[held["balance"] == "natural", "category"].unique()[:2].tolist()
+    out = study(tmp_path / "few", stored, f"categories=[{','.join(reversed(names))}]")
+    few = pd.read_csv(out / "outcomes.csv")
+    expected = held[held["category"].isin(names)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(few, expected)
+    with pytest.raises(UserError, match="categories: .*outcomes.csv holds no 'nowhere'; choose one of "):
+        study(tmp_path / "none", stored, "categories=[nowhere]")
 
 
 def test_kept_stages_and_fewer_balances_give_the_same_bytes(finished, tmp_path):
