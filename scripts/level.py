@@ -1,6 +1,7 @@
 """Size and power of tests of equal F1 where every set can be listed: few documents tell A from B.
 
     python scripts/level.py --out results/level [--workers 2]
+    python scripts/level.py --out results/level --figure      # only draws it anew, from the tables there
 
 The four kinds of documents that one classifier alone gets right are Poisson counts, and a negative weighs J =
 F1 / (2 - F1) of a positive, J known. Every set with up to LISTED such documents is tested; sizes and powers
@@ -16,7 +17,9 @@ of tests that reject only sets whose likelihood ratio has p <= .15. `nearly_opti
 """
 
 import argparse
+import json
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +31,7 @@ from scipy import special
 from scipy.optimize import linprog
 from tqdm import tqdm
 
+from harness.drawing.style import style_of
 from harness.nulls import project
 from harness.nulls.projection import NoProjection
 from harness.significance.likelihood_ratio import likelihood_ratio, score
@@ -48,6 +52,12 @@ LISTED, EXPECTED = 22, 9.0
 N_NULLS, N_REFINED = 4000, 400
 N_FIRST, N_MORE, FORGOTTEN = 100, 40, 1e-4
 PSEUDO_COUNTS = (0.05, 0.25, 1.0)
+DRAWN = {
+    "wald": ("Wald", "wald_f1"),
+    "likelihood_ratio": ("likelihood ratio", "likelihood_ratio_f1"),
+    "bartlett_0.25": ("with Bartlett's correction", "likelihood_ratio_f1_bartlett"),
+    "estimated_0.25": ("estimated", "f1_estimated"),
+}
 MEANS = ["power", "bound", "bound_of_evidence"]
 CELLS = [f"e{i}" for i in range(1, 9)]
 
@@ -290,21 +300,59 @@ def by_corpus(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.groupby(keys, sort=False)[columns].apply(together).reset_index()
 
 
+def draw(worst: pd.DataFrame, path: Path) -> None:
+    """Draw the largest size of a few tests by J, one panel an alpha."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, panels = plt.subplots(1, len(ALPHAS), figsize=(7, 2.8), layout="constrained")
+    for panel, alpha in zip(panels, ALPHAS, strict=True):
+        panel.axhspan(0.8 * alpha, 1.2 * alpha, color="#e8e8e8")
+        for test, (label, style) in DRAWN.items():
+            part = worst[(worst["test"] == test) & (worst["alpha"] == alpha)].sort_values("weight")
+            panel.plot(part["weight"], part["size"], label=label, **style_of(style).line())
+        panel.set(xlabel="J = F1 / (2 - F1)", title=f"alpha = {alpha:g}", ylim=(0, 4 * alpha))
+    panels[0].set_ylabel("largest size over all nulls")
+    panels[0].legend(fontsize=7, frameon=False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
 def main() -> None:
-    """Write the tables."""
+    """Write the tables and the figure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--out", type=Path, default=RESULTS / "level")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--figure", action="store_true", help="only draw the figure anew")
     options = parser.parse_args()
+    if not options.figure:
+        write_tables(options.out, options.workers)
+    draw(pd.read_csv(options.out / "worst.csv"), options.out / "worst.png")
+
+
+def write_tables(out: Path, workers: int) -> None:
+    """Write both tables, and what they were made with."""
     corpora = {name: populations(name) for name in CORPORA}
     jobs = (delayed(of_weight)(weight, corpora) for weight in WEIGHTS)
-    parts = Parallel(n_jobs=options.workers, return_as="generator")(jobs)
+    parts = Parallel(n_jobs=workers, return_as="generator")(jobs)
     rows = pd.DataFrame([row for part in tqdm(parts, total=len(WEIGHTS)) for row in part])
-    options.out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     worst = rows[rows["corpus"].isna()].drop(columns=["corpus", "n_populations", *MEANS])
-    worst.to_csv(options.out / "worst.csv", index=False, float_format="%.6g")
+    worst.to_csv(out / "worst.csv", index=False, float_format="%.6g")
     tests = by_corpus(rows[rows["corpus"].notna()])
-    tests.to_csv(options.out / "tests.csv", index=False, float_format="%.6g")
+    tests.to_csv(out / "tests.csv", index=False, float_format="%.6g")
+    settings = {
+        "listed": LISTED,
+        "expected": EXPECTED,
+        "n_nulls": N_NULLS,
+        "sizes": SIZES,
+        "weights": WEIGHTS,
+    }
+    record = {"command": "python scripts/level.py --out results/level", "settings": settings}
+    record["versions"] = {name: version(name) for name in ("numpy", "scipy", "pandas")}
+    (out / "provenance.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
