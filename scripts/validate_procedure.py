@@ -115,7 +115,9 @@ def measure_procedure(
 
     nulls, parts = find_nulls(population), -(-n_files // N_PER_UNIT)
     units = [(null, part, seed, alpha) for null in nulls for part in range(parts)]
-    run = make_run(Workers(), Store(None), "validate_procedure")
+    software = describe_software()
+    store = Store(Path(".harness-cache"))  # a run takes hours, and may be interrupted
+    run = make_run(Workers(), store, "validate_procedure", software["git_commit"], seed, alpha)
     found = run(
         judge_files, units, [repr(unit[:2]) for unit in units], shared=lambda: tests, threads=False,
         description="files",
@@ -125,6 +127,6 @@ def measure_procedure(
     out.mkdir(parents=True, exist_ok=True)
     write_table(table, out / "procedure.csv")
     command = f"python scripts/validate.py advise --procedure results/{out.name} --n-files {n_files}"
-    facts = {"finished": True, "command": f"{command} --seed {seed} --alpha {alpha:g}", **describe_software()}
+    facts = {"finished": True, "command": f"{command} --seed {seed} --alpha {alpha:g}", **software}
     write_provenance(out, facts)
     return table
