@@ -35,7 +35,7 @@ class Null(NamedTuple):
 
 
 def find_nulls(path: Path) -> list[Null]:
-    """Return the exact nulls of the natural categories nearest to each prevalence, a null for each measure."""
+    """Return the exact nulls of the natural categories nearest to each prevalence, one for each measure."""
     from harness.nulls import exact_null
     from harness.outcomes import read_outcomes
 
@@ -58,7 +58,9 @@ def find_nulls(path: Path) -> list[Null]:
     return sorted(found)
 
 
-def judge_files(tests: dict[str, list[Any]], null: Null, part: int, seed: int, alpha: float) -> dict[str, Any]:
+def judge_files(
+    tests: dict[str, list[Any]], null: Null, part: int, seed: int, alpha: float
+) -> dict[str, Any]:
     """Draw files from a null; return how many there are, on how many a choice was made, how many rejected."""
     from harness.seeding import rng
 

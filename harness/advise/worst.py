@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ from scipy.special import chdtri, kl_div, ndtri
 from scipy.stats import qmc
 
 from harness.advise.cells import DISCORDANT, PRIOR, CellPair
-from harness.advise.points import Floats, Ints, Pair, Plan, Point, Question, StageRun, plan_at
+from harness.advise.points import Floats, Ints, Pair, Plan, Question, StageRun, plan_at
 from harness.evaluation.rates import verdict
-from harness.evaluation.rejections import Test, decide
+from harness.evaluation.rejections import decide
 from harness.intervals import clopper_pearson
 from harness.measures import difference
 from harness.runtime.store import Arrays
@@ -25,30 +25,22 @@ from harness.significance.dirichlet import GROUPS as IN_RATIOS
 GROUPS = IN_RATIOS | {"error": ((1, 6), (2, 5)), "recall": ((1,), (2,), (0, 3))}
 """The cells on which a measure's tests depend, those that act alike in one group; all others are one more."""
 
-FIRST = 4
 COVERED = 0.95
-AT_ONCE = 65_536  # sets that are judged together
-N_FIRST = 256  # populations looked at in the whole region, on half as many sets as for a range
 WORST = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "verdict", "n_sets",
     *(f"e{cell}" for cell in range(1, 9)), "deviance", "deviance_allowed", "deviance_fitted", "n_dimensions",
 )  # fmt: skip
 _HALVINGS, _FARTHEST = 45, 46.0
-_STEP = 1e-6
 _RAY_HALVINGS, _RAY = 14, 8.0
+_STEP = 1e-6
 _LEAST = 1e-9  # items in an empty group
+_AT_ONCE = 65_536  # sets that are judged together
 
 
-class Round(NamedTuple):
-    """Of the search: the worst `n_kept`, and `n_around` more within `width` of each, on `times` the sets."""
-
-    n_kept: int
-    n_around: int
-    width: float
-    times: float
-
-
-ROUNDS = (Round(16, 3, 0.5, 0.5), Round(8, 3, 0.25, 1.0), Round(4, 3, 0.1, 2.0))
+N_AROUND = 3
+"""Populations that a round of the search looks at around each that it keeps."""
+ROUNDS = ((1.0, 64), (0.5, 32), (0.25, 32), (0.1, 32))
+"""Of each round: how far from those kept, and how many sets in all, in multiples of those for a range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +82,11 @@ class Region:
         found = cls(summed, spread, tuple(pairs), difference(measure, **costs), np.sqrt(summed + PRIOR), 0.0)
 
         def residuals(roots: Floats) -> Floats:
-            return found.residuals(found.equal(roots[None]))[0]
+            return np.asarray(found.residuals(found.equal(roots[None]))[0])
 
         def slopes(roots: Floats) -> Floats:
             moved = found.residuals(found.equal(roots + _STEP * np.eye(len(roots))))
-            return ((moved - residuals(roots)) / _STEP).T
+            return np.asarray(((moved - residuals(roots)) / _STEP).T)
 
         best = least_squares(residuals, found.centre, slopes)
         return cls(summed, spread, found.pairs, found.difference, best.x, 2 * float(best.cost))
@@ -112,11 +104,17 @@ class Region:
     def residuals(self, shares: Floats) -> Floats:
         """Return numbers whose squares sum to the deviance of shares of the groups, (n, n_groups)."""
         expected = self.counts.sum() * shares
-        return np.asarray(np.sign(expected - self.counts) * np.sqrt(2 * np.maximum(kl_div(self.counts, expected), 0)))
+        return np.asarray(
+            np.sign(expected - self.counts) * np.sqrt(2 * np.maximum(kl_div(self.counts, expected), 0))
+        )
 
     def deviance(self, shares: Floats) -> Floats:
         """Return that of shares of the groups, (n, n_groups), from the file."""
         return np.asarray((self.residuals(shares) ** 2).sum(axis=-1))
+
+    def deviance_of(self, cells: Floats) -> Floats:
+        """Return that of shares of the cells, (n, 8)."""
+        return self.deviance(cells @ (self.spread > 0).T)
 
     def equal(self, roots: Floats) -> Floats:
         """Return shares of the groups with a difference of 0, from square roots of any, (n, n_groups).
@@ -159,10 +157,12 @@ def _ball(n: int, n_groups: int, n_dimensions: int) -> Floats:
     """Return points that fill the unit ball evenly, seen in the dimensions that count."""
     even = qmc.Sobol(n_groups + 1, scramble=False).random(n) + 0.5 / n
     normal = ndtri(even[:, :-1])
-    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True) * even[:, -1:] ** (1 / n_dimensions))
+    return np.asarray(
+        normal / np.linalg.norm(normal, axis=1, keepdims=True) * even[:, -1:] ** (1 / n_dimensions)
+    )
 
 
-def find_worst(pair: CellPair, test: Test, plan: Plan, alpha: float, seed: int) -> Arrays:
+def find_worst(pair: CellPair, test: str, plan: Plan, alpha: float, seed: int) -> Arrays:
     """Return the population with the largest size that was found, and that size on sets drawn anew.
 
     In each round all populations are measured on sets from one stream of random numbers, so that they differ
@@ -170,31 +170,43 @@ def find_worst(pair: CellPair, test: Test, plan: Plan, alpha: float, seed: int) 
     sets of the last count alone are reported.
     """
     region = Region.of(pair.counts, pair.measure, **pair.costs)
-    ball = _ball(N_FIRST, len(region.counts), region.n_dimensions)
-    points, n_sets = np.vstack([np.zeros_like(ball[0]), ball]), -(-plan.n_range_sets // FIRST)
-    for number, (n_kept, n_around, width, times) in enumerate(ROUNDS):
-        counted = _count(region.cells_at(points), pair, test, n_sets, alpha, seed, number)
-        best = points[np.argsort(-counted, kind="stable")[:n_kept], None]
-        around = best + width * ball[: n_kept * n_around].reshape(n_kept, n_around, -1)
-        points = np.concatenate([best, around], axis=1).reshape(-1, ball.shape[1])
-        points /= np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1)
-        n_sets = int(times*plan.n_range_sets)
-    counted = _count(region.cells_at(points), pair, test, n_sets, alpha, seed, len(ROUNDS))
-    worst = region.cells_at(points[[counted.argmax()]])
+    n_first = 2 ** (3 + region.n_dimensions)
+    ball = _ball(n_first, len(region.counts), region.n_dimensions)
+    points, worst = np.vstack([np.zeros_like(ball[:1]), ball]), ball[:1]
+
+    def count(points: Floats, n_sets: int, key: object) -> Ints:
+        return _count(region.cells_at(points), pair, test, n_sets, alpha, seed, key)
+
+    for number, (width, times) in enumerate(ROUNDS):
+        if number:
+            n_kept = max(2, n_first >> (3 + number))
+            around = ball[: n_kept * N_AROUND].reshape(n_kept, N_AROUND, -1)
+            worst = worst[:n_kept, None]
+            points = np.concatenate([worst, worst + width * around], axis=1).reshape(-1, ball.shape[1])
+            points /= np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1)
+        counted = count(points, -(-times * plan.n_range_sets // len(points)), number)
+        worst = points[np.argsort(-counted, kind="stable")]
+    worst = worst[:1]
+    shares = region.cells_at(worst)
     return {
-        "shares": worst[0], "n_rejected": _count(worst, pair, test, plan.n_sets, alpha, seed, "anew")[0],
+        "shares": shares[0],
+        "deviances": np.array([region.deviance_of(shares)[0], region.fitted + region.allowed, region.fitted]),
+        "n_dimensions": np.array(region.n_dimensions),
+        "n_rejected": count(worst, plan.n_sets, "anew")[0],
     }
 
 
-def _count(nulls: Floats, pair: CellPair, test: Test, n_sets: int, alpha: float, seed: int, key: object) -> Ints:
+def _count(
+    nulls: Floats, pair: CellPair, test: str, n_sets: int, alpha: float, seed: int, key: object
+) -> Ints:
     """Return how many of as many sets of each population the test rejects."""
+    (own,) = (one for one in pair.battery if one.name == test)
     n_items, names, found = int(pair.counts.sum()), ("advice", pair.name, "worst", key), []
-    replicates = rng(seed, "replicates", *names)
-    at_once = max(1, AT_ONCE // n_sets)
+    replicates, at_once = rng(seed, "replicates", *names), max(1, _AT_ONCE // n_sets)
     for start in range(0, len(nulls), at_once):
         some = nulls[start : start + at_once]
         sets = [rng(seed, "sets", *names).multinomial(n_items, null, size=n_sets) for null in some]
-        rejected, _, _ = decide([test], np.concatenate(sets), [alpha], replicates)
+        rejected, _, _ = decide([own], np.concatenate(sets), [alpha], replicates)
         found.append(rejected.reshape(len(some), n_sets).sum(axis=1))
     return np.concatenate(found)
 
@@ -202,31 +214,35 @@ def _count(nulls: Floats, pair: CellPair, test: Test, n_sets: int, alpha: float,
 def tabulate_worst(
     pairs: Sequence[Pair], tests: Sequence[str], question: Question, run: StageRun
 ) -> pd.DataFrame:
-    """Return the worst case of each pair's test, a row for each pair of systems on one category.
+    """Return the worst case of each pair's test, with columns :data:`WORST`; for tests of one category.
 
-    Where no item tells the two systems apart nothing is looked for, and the row says nothing.
+    Where no item tells two systems apart nothing is looked for, and their row has no numbers.
     """
     plan, alpha, seed = plan_at(question.plan, question.alpha), question.alpha, question.seed
-    told = [(pair, test) for pair, test in zip(pairs, tests, strict=True) if isinstance(pair, CellPair)]
-    units = [(pair, test, plan, alpha, seed) for pair, test in told if pair.counts[DISCORDANT].any()]
+    known = {
+        pair.name: (pair, test) for pair, test in zip(pairs, tests, strict=True) if isinstance(pair, CellPair)
+    }
+    units = [(*one, plan, alpha, seed) for one in known.values() if one[0].counts[DISCORDANT].any()]
     names = [repr((pair.name, pair.counts.tolist(), pair.describe(), *more)) for pair, *more in units]
     found = run("advice_worst")(
         find_worst, units, names, threads=False, description="worst case near the file"
     )
-    known = {pair.name: part for (pair, *_), part in zip(units, found, strict=True)}
-    rows = [
-        (pair.name, int(pair.counts.sum()), test, *_row(known.get(pair.name), pair, plan.n_sets, alpha))
-        for pair, test in told
-    ]
-    return pd.DataFrame(rows, columns=list(WORST)).astype({"n_sets": int, "n_dimensions": "Int64"})
+    parts = {pair.name: part for (pair, *_), part in zip(units, found, strict=True)}
+    rows = []
+    for name, (pair, test) in known.items():
+        n_items = int(pair.counts.sum())
+        told = _tell(parts[name], plan.n_sets, alpha, n_items) if name in parts else {}
+        rows.append({"pair": name, "n_documents": n_items, "test": test} | told)
+    return pd.DataFrame(rows, columns=list(WORST)).astype(dict.fromkeys(("n_sets", "n_dimensions"), "Int64"))
 
 
-def _row(part: Arrays | None, pair: CellPair, n_sets: int, alpha: float) -> list[Any]:
-    if part is None:
-        return [np.nan] * 3 + [None, 0] + [np.nan] * 11 + [None]
-    n_rejected = int(part["n_rejected"])
-    low, high = map(float, clopper_pearson(n_rejected, n_sets))
-    *deviances, n_dimensions = part["told"].tolist()
-    expected = (pair.counts.sum() * part["shares"]).tolist()
-    size = n_rejected / n_sets, low, high, verdict(low, high, alpha)
-    return [*size, n_sets, *expected, *deviances, int(n_dimensions)]
+def _tell(part: Arrays, n_sets: int, alpha: float, n_items: int) -> dict[str, Any]:
+    low, high = map(float, clopper_pearson(part["n_rejected"], n_sets))
+    told: dict[str, Any] = {"size": int(part["n_rejected"]) / n_sets, "mc_low": low, "mc_high": high}
+    told |= {
+        "verdict": verdict(low, high, alpha),
+        "n_sets": n_sets,
+        "n_dimensions": int(part["n_dimensions"]),
+    }
+    told |= {f"e{cell}": n_items * share for cell, share in enumerate(part["shares"].tolist(), 1)}
+    return told | dict(zip(WORST[-4:-1], part["deviances"].tolist(), strict=True))
