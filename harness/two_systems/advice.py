@@ -20,7 +20,16 @@ from harness.advise.worst import tabulate_worst
 from harness.measures import check_measure
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.store import Store
-from harness.two_systems import Comparison, Printed, check_names, check_share, check_whole, find_tests, judge
+from harness.two_systems import (
+    Comparison,
+    Printed,
+    check_names,
+    check_quick,
+    check_share,
+    check_whole,
+    find_tests,
+    judge,
+)
 from harness.two_systems.labels import count_two
 
 if TYPE_CHECKING:
@@ -148,6 +157,7 @@ def advise_predictions(
     counts, measure, warnings = count_two(y, a, b, measure, positive, names)
     n_items, costs = int(counts.sum()), check_measure(measure, **costs) if measure == "dcf" else costs
     tests = find_tests(measure, test, n_items, n_replicates, **costs)
+    check_quick(tests)
     comparison = judge(counts, measure, tests, names, 0.95, int(seed), warnings, **costs)
     pair = "-".join(comparison.names)
     plan = plan or Plan(factors=(1.0,))
