@@ -513,7 +513,7 @@ def test_another_test_is_named_only_where_it_would_surely_be_better():
 def test_items_needed_are_told_apart_where_there_is_no_number():
     assert found_at(200, True, 0.04, [0.5, 0.5])[1:6] == [
         "Use old: it holds",
-        "Worst size found near the file: 0.062 [0.058, 0.067] (undecided), "
+        "Worst size near the file: 0.062 [0.058, 0.067] (undecided), "
         "where p alone errs on 12 items and q on 12",
         "With 100 items a true difference of 0.051 (0.043 to 0.069) is found with a power of 80 %",
         "To find a true difference of 0.01 with a power of 80 % takes about 15,000 items (more than 6,200)",

@@ -220,7 +220,7 @@ def test_a_file_that_speaks_against_every_equal_population_has_one():
 def test_the_sentence_holds_what_the_row_does(measure, words):
     row = {"size": 0.0312, "mc_low": 0.0296, "mc_high": 0.0329, "verdict": "conservative"}
     row |= {"e2": 0.01, "e3": 4.0, "e6": 0.3, "e7": 12.4}
-    told = f"Worst size found near the file: 0.031 [0.030, 0.033] (conservative), where {words}"
+    told = f"Worst size near the file: 0.031 [0.030, 0.033] (conservative), where {words}"
     assert say_worst(row, ("p", "q"), measure, 0.05) == told
     assert len(told.split()) <= 25
 
