@@ -1,6 +1,6 @@
 """Measure the size of the whole procedure: a test is chosen on a file, and then applied to that file.
 
-    python scripts/validate.py advise --procedure FOLDER [--n-files 1000] [--population FILE] [--alpha 0.05]
+    python scripts/validate.py advise --procedure FOLDER [--n-files 2000] [--population FILE] [--alpha 0.05]
 
 Files are drawn from the exact nulls of categories of an outcomes table, common and rare ones, of close models
 and of others. On each file the advisor chooses a test as `harness.advise_predictions` does, and that test
