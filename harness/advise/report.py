@@ -155,9 +155,7 @@ def say_worst(worst: Mapping[Any, Any], names: tuple[str, str], measure: str, al
     if pd.isna(size):
         return "No item tells the two systems apart: no worst case was looked for"
     digits = digits_for(low, high, judged, alpha)
-    told = (
-        f"Worst size near the file: {size:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] ({judged})"
-    )
+    told = f"Worst size near the file: {size:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] ({judged})"
     e2, e3, e6, e7 = (worst[cell] for cell in ("e2", "e3", "e6", "e7"))
     a, b = names
     if measure == "error":
