@@ -1,12 +1,16 @@
 """Prove the advice: how often the recommended test's true size passes its level, on known populations.
 
     python scripts/validate.py advise [--n-populations 400] [--population FILE] [--alpha 0.05]
+    python scripts/validate.py advise --procedure FOLDER [--n-files 2000]
 
 A population P is drawn from an outcomes table, with a number of items N and a measure. A user's file is drawn
 from P; the advisor sees the file alone and recommends a test. The true size of that test is then measured on
 sets of N items from the exact null nearest to P itself. Beside it stands on how many files the advisor's
 verdict on that test was *holds* or *liberal*. Wanted: the true size passes 1.2 alpha for at most 10 % of the
 populations, and 2 alpha for at most 2 %.
+
+With `--procedure` it measures something else instead, the size of the whole procedure: files are drawn from
+known nulls, and the test that is recommended on a file judges that same file (`validate_procedure.py`).
 """
 
 import argparse
@@ -16,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from validate_procedure import measure_procedure
 
 SIZES = (100, 300, 1000, 3000, 10_000)
 MEASURES = ("f1", "error")
@@ -126,8 +131,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--population", type=Path, default=OUTCOMES, help="outcomes table of a run")
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--procedure", type=Path, metavar="FOLDER", help="measure the procedure, write here")
+    parser.add_argument("--n-files", type=int, default=2000, help="from each null, with --procedure")
     options = parser.parse_args(arguments)
     alpha = options.alpha
+    if options.procedure is not None:
+        tests = {measure: make_tests(measure) for measure in MEASURES}
+        given = (options.population, options.n_files, options.seed, alpha)
+        table = measure_procedure(options.procedure, *given, tests)
+        print(table.drop(columns=["n_documents", "prevalence"]).round(4).to_string(index=False))
+        return 0
     cells = np.concatenate([population.counts for population in read_outcomes(options.population)])
     cases = run_cases(cells, options.n_populations, options.seed, alpha)
     told = [case for case in cases if not np.isnan(case.true_size)]

@@ -3,7 +3,13 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from harness.cli.configuration import named_tests
+from harness.intervals import clopper_pearson
+from harness.measures import difference
+from harness.seeding import rng
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
@@ -66,6 +72,41 @@ def test_what_is_allowed(validate):
     # 3.5 standard errors of .057 in 1000 sets are .026
     assert validate.share("", "", 0.080, 100_000, 0.057, 1000).ok
     assert not validate.share("", "", 0.087, 100_000, 0.057, 1000).ok
+
+
+@pytest.fixture
+def procedure(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import validate_procedure
+
+    return validate_procedure
+
+
+def test_the_procedure_chooses_where_the_tests_disagree(procedure):
+    tests = {"error": named_tests(["mcnemar_midp", "mcnemar"])}
+    null = procedure.Null("error", "p", "c", 0.1, 120.0, (0.4, 0.04, 0.03, 0.1, 0.1, 0.03, 0.02, 0.28))
+    n_files, n_chosen, n_rejected = procedure.judge_files(tests, null, 20, 0, 0.05)["counts"]
+    names = (0, "validate_procedure", "error", "p", "c", 20)
+    files = rng(*names).multinomial(procedure.N_ITEMS, null.shares, size=n_files)
+    rejected = {test.name: test.pvalue(files).pvalue <= 0.05 for test in tests["error"]}
+    midp, corrected = rejected["mcnemar_midp"], rejected["mcnemar"]
+    (place,) = np.flatnonzero(midp != corrected)
+    chosen = procedure.choose(files[place], "error", tests["error"], 0.05, 0)
+    assert n_chosen == 1
+    assert n_rejected == (midp & corrected).sum() + rejected[chosen][place] > 0
+
+
+def test_the_procedure_is_measured_on_exact_nulls_and_summed(procedure, validate):
+    nulls = procedure.find_nulls(validate.validate_advise.OUTCOMES)
+    assert len(nulls) == 12
+    for null in nulls:
+        assert abs(difference(null.measure)(np.array(null.shares))) < 1e-8
+        assert null.discordant == pytest.approx(1_000 * sum(null.shares[i] for i in (1, 2, 5, 6)), abs=0.01)
+    table = procedure.tabulate(nulls, np.array([[100, 9, 5], [100, 0, 3]] * 6))
+    last = table.iloc[-1]
+    assert last[["measure", "n_files", "n_chosen", "n_rejected"]].tolist() == ["all", 1_200, 54, 48]
+    assert last["size"] == 0.04
+    assert (last["mc_low"], last["mc_high"]) == pytest.approx(clopper_pearson(48, 1_200))
 
 
 @pytest.mark.slow

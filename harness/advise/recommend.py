@@ -93,7 +93,7 @@ def _within(size: float, alpha: float) -> bool:
 
 def _say_size(own: Mapping[str, Any], alpha: float) -> str:
     low, high, judged = own["low"], own["high"], own["verdict"]
-    digits = _digits(low, high, judged, alpha)
+    digits = digits_for(low, high, judged, alpha)
     words = f"its size is {own['size']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] here"
     seldom, often = low < LOWEST * alpha, not _within(high, alpha)
     may = "too seldom or too often" if seldom and often else "too often" if often else "too seldom"
@@ -107,7 +107,7 @@ def _say_size(own: Mapping[str, Any], alpha: float) -> str:
     return f"{words}, {meaning}{'' if ranged else '; only the population nearest to the file was measured'}"
 
 
-def _digits(low: float, high: float, judged: str, alpha: float) -> int:
+def digits_for(low: float, high: float, judged: str, alpha: float) -> int:
     """Return with how many digits the interval, rounded, has the verdict that it has."""
     least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
     fit = (n for n in range(least, 9) if verdict(round(low, n), round(high, n), alpha) == judged)

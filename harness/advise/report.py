@@ -14,7 +14,7 @@ from harness.advise.documents.tests import DRAWING
 from harness.advise.files.categories import Decisions
 from harness.advise.files.predictions import Outcomes, name_pairs
 from harness.advise.points import Question, plan_at
-from harness.advise.recommend import EQUAL_POWER
+from harness.advise.recommend import EQUAL_POWER, digits_for
 from harness.advise.recommend import TOLERANCE as LIMIT
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets, table, warnings_section
@@ -27,6 +27,9 @@ Lines = Sequence[str]
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
 ITEMS = {"n_documents": "items"}
 MOST_NOTES = 5  # that are printed
+SHOWN_OF_WORST = (
+    "pair", "n_documents", "test", "size", "mc_low", "mc_high", "verdict", "e2", "e3", "e6", "e7",
+)  # fmt: skip
 LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
 
 
@@ -81,6 +84,10 @@ def findings(
         seen = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8)
         told = [
             *(line for line in row["reason"].split(". ") if line.startswith(ANSWERS)),
+            *(
+                say_worst(worst, names[pair], measure, alpha)
+                for worst in _rows(tables["worst_case"], pair=pair)
+            ),
             _seen(seen, n_items),
             *_needed(tables["needed"], pair, difference, n_items),
             *_at_other_numbers(tables, row, alpha),
@@ -142,6 +149,25 @@ def _verdict(
     return f"{answer}: {name} {abs(d):.3g} {direction}, 95 % interval {low:.2g} to {high:.2g}, {pvalues}"
 
 
+def say_worst(worst: Mapping[Any, Any], names: tuple[str, str], measure: str, alpha: float) -> str:
+    """Return the worst case near the file, a row of its table, as a sentence."""
+    size, low, high, judged = (worst[key] for key in ("size", "mc_low", "mc_high", "verdict"))
+    if pd.isna(size):
+        return "No item tells the two systems apart: no worst case was looked for"
+    digits = digits_for(low, high, judged, alpha)
+    told = f"Worst size near the file: {size:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] ({judged})"
+    e2, e3, e6, e7 = (worst[cell] for cell in ("e2", "e3", "e6", "e7"))
+    a, b = names
+    if measure == "error":
+        return f"{told}, where {a} alone errs on {_expected(e2 + e7)} items and {b} on {_expected(e3 + e6)}"
+    found = f"{a} alone finds {_expected(e3)} positives and raises {_expected(e7)} false alarms"
+    return f"{told}, where {found}, {b} {_expected(e2)} and {_expected(e6)}"
+
+
+def _expected(number: float) -> str:
+    return f"{number:.1f}" if number < 9.95 else f"{number:,.0f}"
+
+
 def _seen(rows: Sequence[Row], n_items: int) -> str:
     seen = rows[0]["difference"] if rows else float("nan")
     if seen != seen:
@@ -199,6 +225,8 @@ def make_report(
         "Smallest difference seen": _rounded(seen, "difference"),
         "Items needed": _rounded(tables["needed"], "n_items"),
     }
+    if len(tables["worst_case"]):
+        shown["Worst case near the file"] = tables["worst_case"][list(SHOWN_OF_WORST)]
     read = paragraphs("advise", "how_to_read", by_document=by_document)
     files = paragraphs("advise", "files")
     files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]

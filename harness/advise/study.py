@@ -17,6 +17,7 @@ from harness.advise.needed import deviations, tabulate_needs
 from harness.advise.points import Pair, Question, StageRun, judge_pair, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
 from harness.advise.recommend import Recommendation, choose_tests
+from harness.advise.worst import tabulate_worst
 from harness.evaluation.rates import write_table
 from harness.results.selection import check_no_choice
 from harness.runtime.parallel import Workers, make_run
@@ -86,6 +87,8 @@ def measure_tables(
     tests = [chosen[pair.name, n_items].test for pair in pairs]
     with clock.stage("items needed"):
         needs = tabulate_needs(pairs, tests, POWERS, question, stage_run)
+    with clock.stage("worst case near the file"):
+        worst = tabulate_worst(pairs, tests, question, stage_run)
     around = {pair.name: deviations(pair, 0.0) for pair in pairs}
     recommendations = [(*key, *recommended) for key, recommended in chosen.items()]
     tables = {
@@ -97,6 +100,7 @@ def measure_tables(
             recommendations, columns=["pair", "n_documents", *Recommendation._fields]
         ),
         "needed": needs,
+        "worst_case": worst,
     }
     return tables, [*(note for _, notes in found for note in notes), *_notes_on_intervals(tables["verdicts"])]
 

@@ -41,6 +41,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
         "split": checked.split.given(),
     }
     tests = build_tests(cfg, checked.degenerate)
+    configuration.check_quick(tests)
     _check_figure(checked, {test.measure for test in tests})
     configuration.check_names("nulls.replicate_tests", checked.nulls.replicate_tests, tests)
     truths, balances = build_group(cfg, "truth"), build_group(cfg, "balance")
@@ -130,6 +131,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
 
     checked, plain = check("advise", cfg)
     shell, all_tests = _shell(checked, cfg), build_tests(cfg, checked.degenerate)
+    configuration.check_quick(all_tests)
     path = predictions_file(checked.predictions)
     say(f"reading {path}")
     outcomes, measure = read_outcomes(path, checked.given())

@@ -124,6 +124,20 @@ def build_tests(cfg: DictConfig, degenerate: str) -> "list[Test]":
     return [_build_test(name, node, degenerate) for name, node in chosen(cfg, "test").items()]
 
 
+def check_quick(tests: "Sequence[Test]") -> None:
+    """Refuse tests that take seconds a set, which a study of thousands of sets would need days for."""
+    from harness.significance import unconditional
+
+    for test in tests:
+        options = inspect.signature(test.pvalue.func).bind_partial(*test.pvalue.args, **test.pvalue.keywords)
+        guaranteed = options.arguments.get("variant") == "berger_boos"
+        if guaranteed and test.pvalue.func in (unconditional.unconditional, unconditional.f1):
+            raise UserError(
+                f"test.{test.name}: a p-value of it takes seconds, and thousands of sets would take days; "
+                "harness.compare_predictions applies it to one file, and f1_estimated is allowed in its place"
+            )
+
+
 def named_tests(
     names: "Sequence[str] | None" = None, *, n_replicates: int | None = None, **costs: float
 ) -> "list[Test]":

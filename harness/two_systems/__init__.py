@@ -252,6 +252,16 @@ def find_tests(
     return found
 
 
+def check_quick(tests: Sequence[Test]) -> None:
+    """Refuse tests that would take days on as many sets as advice needs."""
+    from harness.cli.configuration import check_quick as check
+
+    try:
+        check(tests)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
 def check_names(names: object) -> tuple[str, str]:
     """Return the names of A and B; refuse what are not two."""
     two = [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []

@@ -11,14 +11,25 @@ from numpy.typing import ArrayLike
 
 from harness.advise.cells import CellPair
 from harness.advise.needed import deviations
-from harness.advise.points import Floats, Plan, measure_pair
+from harness.advise.points import Floats, Plan, Question, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
 from harness.advise.recommend import choose_tests
+from harness.advise.report import say_worst
 from harness.advise.study import POWERS
+from harness.advise.worst import tabulate_worst
 from harness.measures import check_measure
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.store import Store
-from harness.two_systems import Comparison, Printed, check_names, check_share, check_whole, find_tests, judge
+from harness.two_systems import (
+    Comparison,
+    Printed,
+    check_names,
+    check_quick,
+    check_share,
+    check_whole,
+    find_tests,
+    judge,
+)
 from harness.two_systems.labels import count_two
 
 if TYPE_CHECKING:
@@ -48,6 +59,11 @@ class Advice(Printed):
     power : DataFrame
         The power curves: test, h, difference, power (the mean over both directions), mc_low, mc_high, n_sets,
         power_a and power_b (where the measure of A and where that of B is larger).
+    worst : DataFrame
+        One row: the largest `size` found of the recommended test over the populations of equal systems that
+        these predictions allow (a 95 % likelihood region), measured again on new sets, with its interval
+        ``mc_low``, ``mc_high``, and the items that are expected there in each cell, ``e1`` to ``e8``; empty
+        where no item tells the two apart. It is no bound.
     notes : tuple of str
         What else to know.
     """
@@ -59,6 +75,7 @@ class Advice(Printed):
     reason: str
     table: DataFrame
     power: DataFrame
+    worst: DataFrame
     notes: tuple[str, ...]
 
     def shown(self) -> DataFrame:
@@ -66,13 +83,15 @@ class Advice(Printed):
         return self.table
 
     def sentences(self) -> list[str]:
-        """Return the comparison, the recommended test's verdict and why it is recommended."""
+        """Return the comparison, the recommended test's verdict, why it is recommended and its worst case."""
         pvalue = self.table["pvalue"].to_dict()[self.test]
+        names, measure = self.comparison.names, self.comparison.measure
         said = "Different" if pvalue <= self.alpha else "Not shown to be different"
         return [
             *self.comparison.sentences(),
             f"{said} at the {self.alpha:g} level by {self.test}, p = {pvalue:.4g}.",
             self.reason,
+            f"{say_worst(self.worst.iloc[0].to_dict(), names, measure, self.alpha)}.",
             *(f"Note: {note}." for note in self.notes),
         ]
 
@@ -138,6 +157,7 @@ def advise_predictions(
     counts, measure, warnings = count_two(y, a, b, measure, positive, names)
     n_items, costs = int(counts.sum()), check_measure(measure, **costs) if measure == "dcf" else costs
     tests = find_tests(measure, test, n_items, n_replicates, **costs)
+    check_quick(tests)
     comparison = judge(counts, measure, tests, names, 0.95, int(seed), warnings, **costs)
     pair = "-".join(comparison.names)
     plan = plan or Plan(factors=(1.0,))
@@ -148,11 +168,13 @@ def advise_predictions(
     sizes, power = size_table(measured, alpha), power_table(measured)
     chosen = choose_tests(sizes, power, own.tests, alpha, n_items)[pair, n_items]
     around = deviations(own, 0.0)
+    question = Question(pair, measure, tests, costs, alpha=alpha, plan=plan, seed=int(seed))
+    worst = tabulate_worst([own], [chosen.test], question, stage_run)
     own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
     return Advice(
         comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,
         _tabulate(comparison.table, own_sizes, own_power, {pair: around}),
-        own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True),
+        own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True), worst.drop(columns="pair"),
         tuple(missing),
     )  # fmt: skip
 

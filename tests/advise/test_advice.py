@@ -449,6 +449,12 @@ def test_the_advice_changes_with_the_number_of_items_only_where_another_test_is_
     assert [one.test for one in chosen.values()] == ["other", "other", "plain"]
 
 
+WORST_CASE = {
+    "size": 0.0624, "mc_low": 0.0577, "mc_high": 0.0673, "verdict": "undecided", "e2": 3.0, "e3": 12.0,
+    "e6": 0.25, "e7": 9.25,
+}  # fmt: skip
+
+
 def found_at(n_other, keeps, size, powers, measure="error", **changes):
     """Findings of a file of 100 items on which `old` is recommended, and `new` at another number."""
     place = {"pair": "p-q", "n_documents": n_other, "test": ["old", "new"]}
@@ -469,6 +475,7 @@ def found_at(n_other, keeps, size, powers, measure="error", **changes):
              "low": 0.0431, "high": 0.0688}
         ),
         "needed": needed.assign(**changes.get("needed", {})),
+        "worst_case": pd.DataFrame({"pair": ["p-q"], **WORST_CASE}),
         "verdicts": pd.DataFrame(
             {"pair": changes.get("pairs", ["p-q"]), "recommended": True} | verdicts | changes.get("own", {})
         ),
@@ -504,8 +511,10 @@ def test_another_test_is_named_only_where_it_would_surely_be_better():
 
 
 def test_items_needed_are_told_apart_where_there_is_no_number():
-    assert found_at(200, True, 0.04, [0.5, 0.5])[1:5] == [
+    assert found_at(200, True, 0.04, [0.5, 0.5])[1:6] == [
         "Use old: it holds",
+        "Worst size near the file: 0.062 [0.058, 0.067] (undecided), "
+        "where p alone errs on 12 items and q on 12",
         "With 100 items a true difference of 0.051 (0.043 to 0.069) is found with a power of 80 %",
         "To find a true difference of 0.01 with a power of 80 % takes about 15,000 items (more than 6,200)",
         "To find a true difference of 0.01 with a power of 95 % takes more than 9,500 items",

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from bad_input import COMMON, FULL, LEARNERS, STORED, bad, both, named, refuse, text
 
+from harness.cli import main
+
 HUGE = str(10**12)
 
 LINES = [
@@ -128,3 +130,22 @@ def test_other_commands(case, tmp_path, monkeypatch, capfd):
     text("p.csv", "y_true,a,b\n" + "1,1,0\n0,0,1\n1,0,1\n" * 9)(tmp_path)
     own = {"compare": COMMON + LEARNERS, "advise": (*COMMON, "predictions=../p.csv")}
     refuse(case, own.get(case.arguments.split()[0], ()), tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run population=rcv1-slice test=[wald_f1,f1_unconditional] out=result cache=null",
+        "advise predictions=../p.csv measure=f1 test=[f1_estimated,f1_unconditional] out=result cache=null",
+        "advise predictions=../p.csv test=[f1_estimated] test.f1_estimated.variant=berger_boos out=result",
+    ],
+)
+def test_a_test_that_takes_seconds_a_set_is_refused_before_any_work(line, tmp_path, monkeypatch, capfd):
+    text("p.csv", "y_true,a,b\n" + "1,1,0\n0,0,1\n1,0,1\n" * 9)(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(line.split()) == 2
+    (told,) = capfd.readouterr().err.splitlines()
+    assert "takes seconds, and thousands of sets would take days" in told
+    assert "harness.compare_predictions applies it to one file" in told
+    assert not any(Path().iterdir())

@@ -345,3 +345,9 @@ def test_advice_is_that_of_the_command(advice, tmp_path, undrawn):
 def test_advice_checks_its_level():
     with pytest.raises(ValueError, match="alpha: 5 is not allowed"):
         harness.advise_predictions(Y, A, B, alpha=5)
+
+
+def test_advice_refuses_a_test_that_takes_seconds_a_set():
+    with pytest.raises(ValueError, match="thousands of sets would take days; harness.compare_predictions"):
+        harness.advise_predictions(Y, A, B, test="f1_unconditional")
+    assert "f1_unconditional" in harness.compare_predictions(Y, A, B, test="f1_unconditional").table.index
