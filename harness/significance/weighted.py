@@ -65,6 +65,7 @@ def multiplier(counts: Floats, weight: Floats) -> Floats:
         at_end = sign * _derivatives(counts, weight, end)[0] <= 0
         found[at_end] = low[at_end] = high[at_end] = end[at_end]
     left = np.flatnonzero(low < high)
+    # a step covers at most .99 of the way to an end, where nothing is finite
     for _ in range(MAX_STEPS):
         if not left.size:
             break
@@ -72,6 +73,9 @@ def multiplier(counts: Floats, weight: Floats) -> Floats:
         up = slope > 0
         low[left[up]], high[left[~up]] = found[left[up]], found[left[~up]]
         moved = found[left] + slope / curvature
+        moved = np.clip(
+            moved, *(found[left] + 0.99 * (end - found[left]) for end in (-most[left], most[left]))
+        )
         outside = (moved < low[left]) | (moved > high[left])
         moved[outside] = (low[left] + high[left])[outside] / 2
         settled = np.abs(moved - found[left]) <= SETTLED * most[left]

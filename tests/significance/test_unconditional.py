@@ -154,6 +154,12 @@ def test_fit_is_a_null_near_the_counts():
     assert expected.sum(axis=0) == pytest.approx(counts.sum(axis=0) + 4 * PSEUDO_COUNT)
 
 
+def test_a_newton_step_to_the_very_end_is_none():
+    counts, weight = np.array([[1.0], [1.0], [1.0], [11.0]]), np.array([0.5])  # a step from 0 to -1
+    expected = counts / (1 + multiplier(counts, weight) * signed(weight))
+    assert (signed(weight) * expected).sum() == pytest.approx(0, abs=1e-9)
+
+
 def test_statistic_against_a_search_and_against_the_ratio_of_all_cells():
     rng = np.random.default_rng(0)
     counts = rng.poisson(rng.uniform(0.1, 9, (4, 100)) * (rng.random((4, 100)) < 0.7)).astype(float)
