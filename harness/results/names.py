@@ -55,7 +55,8 @@ MEASURE_WORDS = {"f1": "ΔF1", "error": "ΔCerr", "precision": "Δprecision", "r
 WORDS = {
     "mcnemar": "McNemar", "midp": "mid-p", "bca": "BCa", "goutte": "Goutte and", "gaussier": "Gaussier",
     "snedecor": "Snedecor and", "cochran": "Cochran", "dcf": "DCF", "likelihood": "likelihood-",
-    "eq9": "eq. 9", "bayesian": "Bayesian", "dirichlet": "Dirichlet", "wald": "Wald", "t": "t",
+    "eq9": "eq. 9", "bartlett": "Bartlett", "bayesian": "Bayesian", "dirichlet": "Dirichlet", "wald": "Wald",
+    "t": "t",
 }  # fmt: skip
 TRUTH_NAMES = {
     "exact_zero": "R0 exact zero",
