@@ -2,6 +2,7 @@
 
     python scripts/bench.py models [--data FOLDER]
     python scripts/bench.py engine [--population FILE]
+    python scripts/bench.py unconditional [--population FILE]
     python scripts/bench.py scale
     python scripts/bench.py loaders --folder FOLDER
     python scripts/bench.py device [--device cuda]
@@ -260,6 +261,34 @@ def bench_engine(options: argparse.Namespace) -> None:
             )
 
 
+def bench_unconditional(options: argparse.Namespace) -> None:
+    """Print the time a set of tests of equal F1 beside scipy's Barnard test of a table of two by two."""
+    from scipy.stats import barnard_exact
+
+    from harness.significance.likelihood_ratio import likelihood_ratio
+    from harness.significance.unconditional import _estimated, f1
+
+    few = f"{options.n_guaranteed} of them for the guaranteed test"
+    print(f"{options.n_sets} sets of the categories of {options.population}, {few}, milliseconds a set")
+    for n_documents in (100, 1000, 6000):
+        sets = draw_real_sets(options.population, n_documents, options.n_sets, options.seed)
+        tables = [[[c[2], c[5]], [c[1], c[6]]] for c in sets[:10].tolist()]  # for A and for B
+        _, peer = seconds(lambda tables=tables: [barnard_exact(table) for table in tables])
+        peer /= len(tables)
+        ours = {
+            "likelihood ratio": (likelihood_ratio, sets),
+            "with the correction": (lambda s: likelihood_ratio(s, correction="bartlett"), sets),
+            "estimated": (f1, sets),
+            "estimated, met before": (f1, sets),
+            "guaranteed": (lambda s: f1(s, "berger_boos"), sets[: options.n_guaranteed]),
+        }
+        _estimated.cache_clear()
+        print(f"\nN = {n_documents}\n  scipy.stats.barnard_exact {peer * 1e3:12.3f} ms")
+        for name, (function, part) in ours.items():
+            spent = seconds(function, part)[1] / len(part)
+            print(f"  harness, {name:21} {spent * 1e3:10.3f} ms  {peer / spent:.2g} times as fast as scipy")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -279,6 +308,12 @@ def main() -> None:
     engine.add_argument("--n-peers", type=int, default=5, help="sets on which scipy is measured")
     engine.add_argument("--seed", type=int, default=0)
     engine.set_defaults(function=bench_engine)
+    listed = commands.add_parser("unconditional", help="unconditional tests of F1 against scipy's Barnard")
+    listed.add_argument("--population", type=Path, default=OUTCOMES, help="outcomes table of a run")
+    listed.add_argument("--n-sets", type=int, default=500)
+    listed.add_argument("--n-guaranteed", type=int, default=10)
+    listed.add_argument("--seed", type=int, default=0)
+    listed.set_defaults(function=bench_unconditional)
     scale = commands.add_parser("scale", help="growth with the documents of D_true and the categories")
     scale.add_argument("--n-documents", type=int, nargs="+", default=[25_000, 100_000, 400_000])
     scale.add_argument("--n-topics", type=int, nargs="+", default=[25, 50, 101], help="categories")
