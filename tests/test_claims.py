@@ -1,4 +1,4 @@
-"""Every number of results/README.md and docs/audit.md comes from a table; a wrong or a loose one is found."""
+"""Every number of the pages on results comes from a table; a wrong or a loose one is found."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
 PAGE = (RESULTS / "README.md").read_text(encoding="utf-8")
-AUDIT = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+AUDIT, LEVEL = ((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("audit", "level"))
 BLOCKS = yaml.safe_load((RESULTS / "claims.yaml").read_text(encoding="utf-8"))
 # what may hold a digit outside the tables: code, links, names, and the settings of a measurement
 NO_CLAIM = re.compile(
@@ -36,7 +36,9 @@ def loose(text):
     return re.findall(r"[-\w.]*\d[\w.%]*", NO_CLAIM.sub(" ", text))
 
 
-@pytest.mark.parametrize(("page", "n_cells"), [(PAGE, 250), (AUDIT, 150)], ids=["results", "audit"])
+@pytest.mark.parametrize(
+    ("page", "n_cells"), [(PAGE, 250), (AUDIT, 150), (LEVEL, 110)], ids=["results", "audit", "level"]
+)
 def test_a_page_prints_what_the_tables_give(claims, page, n_cells):
     made = claims.make_page(page, BLOCKS)
     assert claims.labelled(made) == claims.labelled(page)  # a difference is told by its block

@@ -1,0 +1,69 @@
+"""scripts/level.py: sums over every set, and the bound on power, against what is known otherwise."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom, poisson
+
+from harness.significance.likelihood_ratio import likelihood_ratio
+from harness.significance.wald import wald
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def level(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    import level
+
+    monkeypatch.setattr(level, "LISTED", 12)
+    return level
+
+
+def test_sizes_are_those_of_sets_drawn_with_all_eight_cells(level):
+    weight, expected = 0.3, np.array([0.0, 3.0, 0.9, 0.0])
+    counts = level.every_set()
+    cells = level.as_cells(counts, weight)
+    n = 10**5
+    shares = np.array([300, expected[2], expected[0], 700, 0, expected[1], expected[3], 0]) / n
+    drawn = np.random.default_rng(0).multinomial(n, np.append(shares[:7], 1 - shares[:7].sum()), 5000)
+    for test in (lambda c: wald(c, "f1"), lambda c: likelihood_ratio(c, correction="bartlett")):
+        size = float((level.probabilities(expected[None], counts) @ (test(cells).pvalue <= 0.05))[0])
+        rejected = (test(drawn).pvalue <= 0.05).sum()
+        # J is estimated from 300 documents: a little to both sides
+        assert binom.isf(1 - 1e-6, 5000, 0.9 * size) <= rejected <= binom.isf(1e-6, 5000, 1.1 * size + 0.001)
+
+
+def test_every_set_is_listed_once_and_nothing_is_lost(level):
+    counts = level.every_set()
+    assert len({tuple(row) for row in counts.T}) == counts.shape[1] == 1820  # 16 over 4
+    expected = np.array([[0.5, 1.0, 0.2, 0.7]])
+    assert level.probabilities(expected, counts).sum() == pytest.approx(poisson.cdf(12, 2.4), abs=1e-12)
+
+
+def test_random_nulls_balance(level):
+    nulls = level.random_nulls(0.4, np.random.default_rng(0), 200)
+    assert len(nulls) == 200
+    assert (nulls >= 0).all()
+    assert nulls @ [1, 0.4, -1, -0.4] == pytest.approx(np.zeros(200), abs=1e-9)
+
+
+def test_the_bound_of_one_null_is_that_of_neyman_and_pearson(level, monkeypatch):
+    monkeypatch.setattr(level, "FORGOTTEN", 0.0)
+    monkeypatch.setattr(level, "N_FIRST", 1)
+    k = np.arange(40)
+    null, alternative = poisson.pmf(k, 3), poisson.pmf(k, 7)
+    bound, test = level.programme(alternative, null[None], 0.05, np.ones(40, dtype=bool))
+    beyond = poisson.isf(0.05, 3)  # the most powerful test rejects above, and now and then at this count
+    at = (0.05 - poisson.sf(beyond, 3)) / poisson.pmf(beyond, 3)
+    assert bound == pytest.approx(poisson.sf(beyond, 7) + at * poisson.pmf(beyond, 7), abs=1e-6)
+    assert null @ test == pytest.approx(0.05)
+
+
+def test_nulls_are_added_until_none_is_passed(level, monkeypatch):
+    monkeypatch.setattr(level, "N_FIRST", 1)
+    k = np.arange(60)
+    nulls = poisson.pmf(k, np.linspace(1, 5, 9)[:, None])
+    _, test = level.programme(poisson.pmf(k, 9), nulls, 0.05, np.ones(60, dtype=bool))
+    assert (nulls @ test <= 0.0505 + 1e-9).all()
