@@ -239,7 +239,7 @@ def of_weight(weight: float, corpora: dict[str, dict[float, Populations]]) -> li
         for corpus, by_weight in corpora.items():
             if weight in by_weight:
                 at = by_weight[weight]
-                bound, optimal = best(at, nulls, counts, lean, alpha, evidence | True)
+                bound, optimal = best(at, nulls, counts, lean, alpha, np.ones_like(evidence))
                 of_evidence, _ = best(at, nulls, counts, lean, alpha, evidence)
                 known = optimal if known is None else known
                 common = {"weight": weight, "alpha": alpha, "corpus": corpus, "bound": bound}

@@ -19,7 +19,7 @@ from scipy import sparse
 from harness.balance import Balance
 from harness.cli.arguments import compare_arguments, run_arguments
 from harness.cli.conf_files import conf_folder
-from harness.cli.configuration import try_out
+from harness.cli.configuration import named_tests, try_out
 from harness.corpora.corpus import Corpus
 from harness.drawing.style import Look
 from harness.errors import UserError
@@ -42,6 +42,8 @@ def is_ours(test):
 
 
 OURS = [test for test in members("test") if is_ours(test)]
+ONE_FILE = ["f1_unconditional"]
+"""Tests that a run refuses: they take seconds a set."""
 
 
 def configure(*overrides, command="run"):
@@ -56,7 +58,7 @@ def arguments(*overrides):
 def everything():
     """The arguments of a small run with all members of the groups of which a run takes several."""
     groups = [f"{group}=[{','.join(members(group))}]" for group in ("truth", "balance", "model")]
-    groups.append(f"test=[{','.join(OURS)}]")
+    groups.append(f"test=[{','.join(test for test in OURS if test not in ONE_FILE)}]")
     fewer = "model.mlp.n_hidden_grid=[32,64]", "model.mlp.learning_rate_grid=[0.1]", "model.mlp.n_epochs=8"
     return arguments(*groups, "n_replicates=400", "corpus.n_documents=300", *fewer)
 
@@ -83,14 +85,14 @@ def every_set():
 
 @pytest.fixture(scope="module", params=OURS)
 def significance_test(request, everything):
-    return {test.name: test for test in everything["evaluation"]["tests"]}[request.param]
+    tests = [*everything["evaluation"]["tests"], *named_tests(ONE_FILE)]
+    return {test.name: test for test in tests}[request.param]
 
 
 @pytest.fixture
 def sets(significance_test, every_set):
-    """Sets for a test: few for the one that takes seconds."""
-    slow = significance_test.name == "f1_unconditional"
-    return every_set[[0, 3, 6, 9, *range(-4, 0)]] if slow else every_set
+    """Sets for a test: few for one that takes seconds."""
+    return every_set[[0, 3, 6, 9, *range(-4, 0)]] if significance_test.name in ONE_FILE else every_set
 
 
 def pvalues(test, counts, seed=0):

@@ -178,7 +178,7 @@ def _test(
 ) -> tuple[Floats, Floats]:
     """Return p-values and statistics of sets that can be compared."""
     turn = np.sign(cells[:, [1, 6]] - cells[:, [2, 5]]) @ [2, 1] > 0
-    cells = np.where(turn[:, None], cells[:, EXCHANGED], cells)  # the same p, to the last digit
+    cells = np.where(turn[:, None], cells[:, EXCHANGED], cells)  # so that p is the same to the last digit
     place = np.round(np.log(weight_of(cells, measure, costs)) / STEP).astype(np.int64)
     counts, weight = kinds(cells).astype(float), np.exp(STEP * place)
     found = statistic(counts, weight, multiplier(counts, weight))

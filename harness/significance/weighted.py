@@ -65,7 +65,6 @@ def multiplier(counts: Floats, weight: Floats) -> Floats:
         at_end = sign * _derivatives(counts, weight, end)[0] <= 0
         found[at_end] = low[at_end] = high[at_end] = end[at_end]
     left = np.flatnonzero(low < high)
-    # a step covers at most .99 of the way to an end, where nothing is finite
     for _ in range(MAX_STEPS):
         if not left.size:
             break
@@ -73,6 +72,7 @@ def multiplier(counts: Floats, weight: Floats) -> Floats:
         up = slope > 0
         low[left[up]], high[left[~up]] = found[left[up]], found[left[~up]]
         moved = found[left] + slope / curvature
+        # at most .99 of the way to an end, where nothing is finite
         moved = np.clip(
             moved, *(found[left] + 0.99 * (end - found[left]) for end in (-most[left], most[left]))
         )

@@ -1,6 +1,6 @@
 """The largest probability of a likelihood ratio under any null near a set: what guarantees a test's level.
 
-Of the eight cells only e1, e2, e3 and both = e4 + e5 (F1) or e5 (precision), e6, e7 tell A from B. They make
+The statistic depends on e1, e2, e3 and both = e4 + e5 (F1) or e5 (precision), e6, e7 alone. They make
 two tables (:mod:`harness.significance.likelihood_ratio`): (e1, e2, e3), and (e1 + ... + e5, e6, e7) for F1 or
 (e5, e6, e7) for the precision. Taken as given is the number of documents in the second table; for the
 precision that of the first too, while for F1 it varies as the share of ``t = e1 + e2 + e3`` among e1 + ... +
