@@ -169,7 +169,7 @@ def populations(name: str) -> dict[float, Populations]:
     """Return the populations of a corpus by the J of WEIGHTS that is nearest."""
     found: dict[float, list[tuple[Floats, Floats, float]]] = {weight: [] for weight in WEIGHTS}
     for weight, null, real, sign in of_corpus(name):
-        near = min(WEIGHTS, key=lambda known, weight=weight: abs(np.log(known / weight)))
+        near = min(WEIGHTS, key=lambda near, weight=weight: abs(np.log(near / weight)))
         scale = np.array([1, weight / near, 1, weight / near])  # the null stays one
         found[near].append((null * scale, real * scale, sign))
     return {
@@ -193,7 +193,7 @@ def worst_null(rejected: Floats, weight: float, counts: Counts, nulls: Floats) -
     return float(sizes.max()), worst
 
 
-def programme(alternatives: Floats, nulls: Floats, alpha: float, allowed: Bools) -> tuple[float, Floats]:
+def power_bound(alternatives: Floats, nulls: Floats, alpha: float, allowed: Bools) -> tuple[float, Floats]:
     """Return the largest mean power of a test with size at most alpha at each null, and the test.
 
     `alternatives` (n_sets,) is the mean probability of each set, `nulls` (n_nulls, n_sets), `allowed` which
@@ -225,7 +225,7 @@ def programme(alternatives: Floats, nulls: Floats, alpha: float, allowed: Bools)
 def of_weight(weight: float, corpora: dict[str, dict[float, Populations]]) -> list[dict[str, object]]:
     """Return the rows of one J: the worst null of each test, and each test's power on each corpus."""
     counts = every_set()
-    lean = np.sign(signed(np.array([weight]))[:, 0] @ counts)
+    favours = np.sign(signed(np.array([weight]))[:, 0] @ counts)
     nulls = random_nulls(weight, np.random.default_rng([1, round(100 * weight)]), N_NULLS)
     tests = pvalues(counts, weight)
     rows: list[dict[str, object]] = []
@@ -234,19 +234,20 @@ def of_weight(weight: float, corpora: dict[str, dict[float, Populations]]) -> li
         for name, rejected in verdicts.items():
             size, null = worst_null(rejected, weight, counts, nulls)
             rows.append({"weight": weight, "alpha": alpha, "test": name, "size": size, **named(null)})
-        known = None
+        learned = None
         evidence = tests["likelihood_ratio"] <= 0.15
         for corpus, by_weight in corpora.items():
             if weight in by_weight:
                 at = by_weight[weight]
-                bound, optimal = best(at, nulls, counts, lean, alpha, np.ones_like(evidence))
-                of_evidence, _ = best(at, nulls, counts, lean, alpha, evidence)
-                known = optimal if known is None else known
+                bound, optimal = best(at, nulls, counts, favours, alpha, np.ones_like(evidence))
+                of_evidence, _ = best(at, nulls, counts, favours, alpha, evidence)
+                learned = optimal if learned is None else learned
                 common = {"weight": weight, "alpha": alpha, "corpus": corpus, "bound": bound}
                 common["bound_of_evidence"] = of_evidence
-                more = {**verdicts, "nearly_optimal": known}
+                more = {**verdicts, "nearly_optimal": learned}
                 rows += [
-                    {**common, "test": name, **powers(at, counts, lean, test)} for name, test in more.items()
+                    {**common, "test": name, **powers(at, counts, favours, test)}
+                    for name, test in more.items()
                 ]
     return rows
 
@@ -256,7 +257,7 @@ def named(null: Floats) -> dict[str, float]:
 
 
 def best(
-    at: Populations, nulls: Floats, counts: Counts, lean: Floats, alpha: float, allowed: Bools
+    at: Populations, nulls: Floats, counts: Counts, favours: Floats, alpha: float, allowed: Bools
 ) -> tuple[float, Floats]:
     """Return the bound on the mean power in the right direction, and its test.
 
@@ -266,20 +267,20 @@ def best(
     turned = [2, 3, 0, 1]
     real = np.where(at.sign[:, None] > 0, at.real, at.real[:, turned])
     place = {tuple(row): i for i, row in enumerate(counts.T.tolist())}
-    (for_a,) = np.nonzero(lean > 0)
+    (for_a,) = np.nonzero(favours > 0)
     for_b = np.array([place[tuple(row)] for row in counts[turned][:, for_a].T.tolist()])
     sizes = probabilities(np.concatenate([at.nulls, nulls]), counts)
     alternatives = probabilities(real, counts).mean(axis=0)[for_a]
-    bound, test = programme(alternatives, sizes[:, for_a] + sizes[:, for_b], alpha, allowed[for_a])
-    whole = np.zeros(len(lean))
+    bound, test = power_bound(alternatives, sizes[:, for_a] + sizes[:, for_b], alpha, allowed[for_a])
+    whole = np.zeros(len(favours))
     whole[for_a] = whole[for_b] = test
     return bound, whole
 
 
-def powers(at: Populations, counts: Counts, lean: Floats, rejected: Floats) -> dict[str, float]:
+def powers(at: Populations, counts: Counts, favours: Floats, rejected: Floats) -> dict[str, float]:
     """Return the sizes and the mean power of a test over populations."""
     sizes = probabilities(at.nulls, counts) @ rejected
-    right = lean == at.sign[:, None]
+    right = favours == at.sign[:, None]
     found = (probabilities(at.real, counts) * right) @ rejected
     return {"n_populations": len(sizes), "size": float(sizes.max()), "power": float(found.mean())}
 

@@ -6,9 +6,10 @@ twice the largest of
 
     a_c log(1 + w_c m) + a_k log(1 + w_k m) + b_1 log(1 - m) + b_J log(1 - J m),
 
-a and b the counts in favour of A and B. So a set in favour of A has a statistic of at least t where, for
-some m > 0, the sum reaches t / 2: for given a_k, b_1 and b_J that says how large a_c must be at least. Three
-of the four counts are listed, and the fourth is summed up from there on.
+a and b the counts in favour of A and B, c and k the two kinds 1 and J, c that of which more are expected. So
+a set in favour of A has a statistic of at least t where, for some m > 0, the sum reaches t / 2: for given
+a_k, b_1 and b_J that says how large a_c must be at least. Three of the four counts are listed, and the
+fourth is summed up from there on.
 """
 
 from functools import lru_cache

@@ -60,40 +60,38 @@ def weight_of(cells: Ints, measure: str, costs: float = 1.0) -> Floats:
 def multiplier(counts: Floats, weight: Floats) -> Floats:
     """Return m of each set, (n_sets,): positive where the set is in favour of A."""
     most = 1 / np.maximum(weight, 1)
-    low, high, found = -most, most.copy(), np.zeros(len(weight))
+    low, high, m = -most, most.copy(), np.zeros(len(weight))
     for end, sign in ((low, 1), (high, -1)):  # where the kind that vanishes at an end was not seen
         at_end = sign * _derivatives(counts, weight, end)[0] <= 0
-        found[at_end] = low[at_end] = high[at_end] = end[at_end]
+        m[at_end] = low[at_end] = high[at_end] = end[at_end]
     left = np.flatnonzero(low < high)
     for _ in range(MAX_STEPS):
         if not left.size:
             break
-        slope, curvature = _derivatives(counts[:, left], weight[left], found[left])
+        slope, curvature = _derivatives(counts[:, left], weight[left], m[left])
         up = slope > 0
-        low[left[up]], high[left[~up]] = found[left[up]], found[left[~up]]
-        moved = found[left] + slope / curvature
+        low[left[up]], high[left[~up]] = m[left[up]], m[left[~up]]
+        moved = m[left] + slope / curvature
         # at most .99 of the way to an end, where nothing is finite
-        moved = np.clip(
-            moved, *(found[left] + 0.99 * (end - found[left]) for end in (-most[left], most[left]))
-        )
+        moved = np.clip(moved, *(m[left] + 0.99 * (end - m[left]) for end in (-most[left], most[left])))
         outside = (moved < low[left]) | (moved > high[left])
         moved[outside] = (low[left] + high[left])[outside] / 2
-        settled = np.abs(moved - found[left]) <= SETTLED * most[left]
-        found[left] = moved
+        settled = np.abs(moved - m[left]) <= SETTLED * most[left]
+        m[left] = moved
         left = left[~settled]
-    return found
+    return m
 
 
-def _derivatives(counts: Floats, weight: Floats, found: Floats) -> tuple[Floats, Floats]:
+def _derivatives(counts: Floats, weight: Floats, m: Floats) -> tuple[Floats, Floats]:
     """Return the first derivative of the sum at m, and less the second."""
     part = signed(weight)
-    part /= np.maximum(1 + found * part, 1e-100)
+    part /= np.maximum(1 + m * part, 1e-100)
     return (counts * part).sum(axis=0), (counts * part**2).sum(axis=0)
 
 
-def statistic(counts: Floats, weight: Floats, found: Floats) -> Floats:
-    """Return the likelihood ratio statistic of each set, `found` its multiplier."""
-    total = 2 * xlog1py(counts, found * signed(weight)).sum(axis=0)
+def statistic(counts: Floats, weight: Floats, m: Floats) -> Floats:
+    """Return the likelihood ratio statistic of each set, `m` its multiplier."""
+    total = 2 * xlog1py(counts, m * signed(weight)).sum(axis=0)
     return np.asarray(np.maximum(total, 0))  # rounding may leave -1e-17 where both sides weigh the same
 
 

@@ -1,5 +1,7 @@
 """The largest probability of a likelihood ratio under any null near a set: what guarantees a test's level.
 
+(:mod:`harness.advise.worst` looks for another worst null, that of the largest size of a test near a file.)
+
 The statistic depends on e1, e2, e3 and both = e4 + e5 (F1) or e5 (precision), e6, e7 alone. They make
 two tables (:mod:`harness.significance.likelihood_ratio`): (e1, e2, e3), and (e1 + ... + e5, e6, e7) for F1 or
 (e5, e6, e7) for the precision. Taken as given is the number of documents in the second table; for the
