@@ -24,6 +24,9 @@ A = np.array([1, 0, 1, 0, 1, 0, 1, 0], dtype=float)
 B = np.array([1, 1, 0, 0, 1, 1, 0, 0], dtype=float)
 """Truth, decision of A and decision of B in the cells e1..e8."""
 
+EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]
+"""The cells with A and B exchanged."""
+
 
 def as_cells(counts: ArrayLike, *, whole: bool = False) -> NDArray[Any]:
     """Check counts or shares and return them as an int64 or float64 array of shape (..., 8).

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
 from harness.errors import require
-from harness.measures import Bools, Floats, Ints
+from harness.measures import EXCHANGED, Bools, Floats, Ints
 from harness.significance.likelihood_ratio import nothing_to_compare
 from harness.significance.result import (
     TestResult,
@@ -44,9 +44,6 @@ from harness.significance.weighted import (
 from harness.significance.worst_null import GAMMA, guaranteed
 
 VARIANTS = ("estimated", "berger_boos")
-
-EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]
-"""The eight cells with A and B exchanged."""
 
 LARGE, LARGE_ENOUGH, LIKELY = 12.0, 5.0, 0.1
 """Expected count of the rarest kind from which the chi-square distribution is used: always, and for p-values
@@ -192,16 +189,11 @@ def _test(
             pvalue[i] = _estimated(pseudo_count, *row, int(place[i]), int(cells[i].sum()))
     else:
         for i in few:
-            pvalue[i] = _guaranteed(measure, *cells[i].tolist())
+            pvalue[i] = guaranteed(measure, *cells[i].tolist())
     return np.minimum(pvalue, 1), found
 
 
-@lru_cache(maxsize=2**16)
-def _guaranteed(measure: str, *cells: int) -> float:
-    return guaranteed(cells, measure)
-
-
-@lru_cache(maxsize=2**20)
+@lru_cache(maxsize=2**17)
 def _estimated(pseudo_count: float, *known: int) -> float:
     """Return the p-value by the four counts, the place of the weight and N; evaluation sets repeat."""
     counts, weight, n = np.array(known[:4], dtype=float)[:, None], np.exp([STEP * known[4]]), known[5]
@@ -227,10 +219,10 @@ def _probability(expected: Floats, logs: Floats, reached: float, n: int) -> floa
     total = one[:, None, None] + two[:, None] + three
     low, high = int(total.min() + first[0]), int(total.max() + first[-1])
     # a multinomial: what Poisson counts of the four would have, times a factor of what they leave of N
-    rest = n - np.arange(low, high + 1)
-    log = gammaln(n + 1) - gammaln(np.maximum(rest, 0) + 1) - (n - rest) * np.log(n)
-    log += xlog1py(np.maximum(rest, 0), -min(1, expected.sum() / n)) + expected.sum()
-    factor = np.where(rest >= 0, np.exp(log), 0)
+    taken = np.arange(high + 1)
+    log = np.append(0, np.log(np.maximum(1 - taken[:-1] / n, 1e-300)).cumsum())  # n! / (n - taken)! / n^taken
+    log += xlog1py(np.maximum(n - taken, 0), -min(1, expected.sum() / n)) + expected.sum()
+    factor = np.where(taken <= n, np.exp(log), 0)[low:]
     table = _poisson(first, expected[0]) * sliding_window_view(factor, len(first))  # by total and first
     tail = np.zeros((len(table), len(first) + 1))
     tail[:, :-1] = table[:, ::-1].cumsum(axis=1)[:, ::-1]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
 from harness.advise.points import judge_pair
 from harness.errors import UserError
-from harness.measures import check_measure, difference
+from harness.measures import EXCHANGED, check_measure, difference
 from harness.two_systems.labels import count_two
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ LABELS = {
 }  # fmt: skip
 GAINS = ("f1", "precision", "recall")
 """Measures that a perfect system has at 1; the others are costs, which it has at 0."""
-SWAPPED = [0, 2, 1, 3, 4, 6, 5, 7]
-"""The cells of B and A in place of those of A and B."""
 
 
 class Printed(ABC):
@@ -213,7 +211,7 @@ def judge(
     pair = CellPair.of(f"{a}-{b}", counts, measure, tests, costs)
     table = judge_pair(pair, seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
-    score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), SWAPPED))
+    score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), EXCHANGED))
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
     return Comparison((a, b), measure, counts, score_a, score_b, d, low, high, confidence, table, warnings)
 

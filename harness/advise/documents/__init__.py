@@ -24,6 +24,7 @@ from harness.advise.documents.tests import (
 from harness.advise.files.categories import Decisions
 from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
 from harness.errors import UserError
+from harness.measures import EXCHANGED
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
@@ -42,7 +43,6 @@ MOST_ITEMS_DRAWN = 5_000
 MOST_KINDS = {"bootstrap_by_document": 500, "randomization_by_document": 2_500}
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
-_EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]  # the cells with A and B exchanged
 _FARTHEST = 500.0
 
 
@@ -196,7 +196,7 @@ def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) ->
 
 def _with_exchanged(kinds: Kinds, frequencies: Ints) -> tuple[Kinds, Ints, Floats]:
     """Add kinds in which A and B are exchanged, which together weigh half a document."""
-    cells = np.concatenate([kinds.cells, kinds.cells[..., _EXCHANGED]])
+    cells = np.concatenate([kinds.cells, kinds.cells[..., EXCHANGED]])
     different, place = np.unique(cells, axis=0, return_inverse=True)
     known, added = np.split(place.ravel(), 2)
     counted = np.bincount(known, weights=frequencies, minlength=len(different))
