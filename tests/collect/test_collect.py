@@ -182,17 +182,17 @@ def test_any_path_may_stand_first(name, tmp_path, monkeypatch, capfd):
 
 def test_memory_does_not_grow_with_the_tables(tmp_path):
     def peak(n_rows):
-        folder, rows = tmp_path / str(n_rows), "mcnemar,0.05\n" * n_rows
+        folder, rows, most = tmp_path / str(n_rows), "mcnemar,0.05\n" * n_rows, []
         for i in range(2):
             make_run(folder / f"{i}", [f"seed={i}"], {"seed": i}, f"test,rate\n{rows}")
-        tracemalloc.start()
-        assert collect(folder).n_rows == 2 * n_rows
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
+        for _ in range(3):
+            tracemalloc.start()
+            assert collect(folder).n_rows == 2 * n_rows
+            most.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        return min(most)  # other threads of this process, and first imports, take memory too
 
-    peak(10)  # what is imported at the first call does not count
-    assert peak(4_000) < 1.1 * peak(1_000)
+    assert peak(16_000) < 1.2 * peak(1_000)
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), max_size=6), st.integers(0, 5))
