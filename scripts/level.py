@@ -8,6 +8,10 @@ F1 / (2 - F1) of a positive, J known. Every set with up to LISTED such documents
 are sums over these sets, without any simulation. Populations are those of the committed outcomes, at each
 number of documents where at most EXPECTED such documents are expected; J is rounded to one of WEIGHTS.
 
+`learned` is the estimated test by another statistic, an average power (Andrews & Ploberger 1994,
+Econometrica 62, 1383-1414): how likely a set is on average in RCV1's populations with a J near this one, over
+how likely it is on average in their nulls, each with gamma distributed expected counts.
+
 `worst.csv` has the largest size of each test over many nulls, by J. `tests.csv` has, by corpus, the largest
 size and the mean power of each test, and two upper bounds on the mean power of any test that holds its level
 at the nulls of the corpus and at N_NULLS random ones: the values of linear programmes (that of Elliott,
@@ -29,6 +33,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import special
 from scipy.optimize import linprog
+from scipy.stats import nbinom
 from tqdm import tqdm
 
 from harness.drawing.style import style_of
@@ -38,7 +43,7 @@ from harness.significance.likelihood_ratio import likelihood_ratio, score
 from harness.significance.result import chi_square_upper
 from harness.significance.unconditional import unconditional
 from harness.significance.wald import wald
-from harness.significance.weighted import bartlett, fit, kinds, multiplier, signed, statistic
+from harness.significance.weighted import PSEUDO_COUNT, bartlett, fit, kinds, multiplier, signed, statistic
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -52,6 +57,9 @@ LISTED, EXPECTED = 22, 9.0
 N_NULLS, N_REFINED = 4000, 400
 N_FIRST, N_MORE, FORGOTTEN = 100, 40, 1e-4
 PSEUDO_COUNTS = (0.05, 0.25, 1.0)
+NEAR_J, GAMMA_SHAPE, LEAST_EXPECTED = 0.75, 2.0, 0.02
+TURNED = [2, 3, 0, 1]
+AT_ONCE = 500
 DRAWN = {
     "wald": ("Wald", "wald_f1"),
     "likelihood_ratio": ("likelihood ratio", "likelihood_ratio_f1"),
@@ -92,7 +100,7 @@ def with_pseudo_observations(counts: Floats, weight: Floats, pseudo_count: float
     return chi_square_upper((counts * weights).sum(axis=0) ** 2 / variance)
 
 
-def pvalues(counts: Counts, weight: float) -> dict[str, Floats]:
+def pvalues(counts: Counts, weight: float, rcv1: dict[float, "Populations"]) -> dict[str, Floats]:
     """Return the p-values of each test on every set."""
     cells, weights = as_cells(counts, weight), np.full(counts.shape[1], weight)
     of_counts = counts.astype(float)
@@ -109,6 +117,40 @@ def pvalues(counts: Counts, weight: float) -> dict[str, Floats]:
         estimated = found["likelihood_ratio"].copy()
         estimated[worth] = unconditional(cells[worth], pseudo_count=pseudo_count).pvalue
         found[f"estimated_{pseudo_count:g}"] = estimated
+    found["learned"] = found["likelihood_ratio"].copy()
+    found["learned"][worth] = estimated_by(learned(counts, weight, rcv1), counts, weight, worth)
+    return found
+
+
+def learned(counts: Counts, weight: float, rcv1: dict[float, "Populations"]) -> Floats:
+    """Return the log of how likely each set is in real populations, over that in their nulls."""
+    near = [at for j, at in rcv1.items() if abs(np.log(j / weight)) < NEAR_J]
+    real, nulls = (np.concatenate([at[i] for at in near]) for i in (1, 0))
+    return np.log(mean_probability(real, counts) / mean_probability(nulls, counts))
+
+
+def mean_probability(expected: Floats, counts: Counts) -> Floats:
+    """Return the mean probability of each set, by populations and by them with A and B exchanged."""
+    both = np.maximum(np.concatenate([expected, expected[:, TURNED]]), LEAST_EXPECTED)[..., None]
+    by_kind = nbinom.pmf(np.arange(LISTED + 1), GAMMA_SHAPE, GAMMA_SHAPE / (GAMMA_SHAPE + both))
+    product = by_kind[:, 0, counts[0]]
+    for i in (1, 2, 3):
+        product *= by_kind[:, i, counts[i]]
+    return np.asarray(product.mean(axis=0))
+
+
+def estimated_by(evidence: Floats, counts: Counts, weight: float, worth: Bools) -> Floats:
+    """Return P(evidence at least as large) under the null fitted to each of the sets that are `worth` it."""
+    chosen = counts[:, worth].astype(float)
+    expected = fit(chosen, np.full(chosen.shape[1], weight), PSEUDO_COUNT).T
+    order = np.argsort(-evidence)
+    # sets that are alike but for A and B have the same evidence, but for rounding
+    reached = np.searchsorted(-evidence[order], 1e-9 - evidence[worth], side="right") - 1
+    found = np.empty(len(reached))
+    for start in range(0, len(reached), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        sums = probabilities(expected[part], counts[:, order]).cumsum(axis=1)
+        found[part] = np.take_along_axis(sums, reached[part, None], axis=1)[:, 0] / sums[:, -1]
     return found
 
 
@@ -227,7 +269,7 @@ def of_weight(weight: float, corpora: dict[str, dict[float, Populations]]) -> li
     counts = every_set()
     favours = np.sign(signed(np.array([weight]))[:, 0] @ counts)
     nulls = random_nulls(weight, np.random.default_rng([1, round(100 * weight)]), N_NULLS)
-    tests = pvalues(counts, weight)
+    tests = pvalues(counts, weight, corpora["rcv1"])
     rows: list[dict[str, object]] = []
     for alpha in ALPHAS:
         verdicts = {name: (pvalue <= alpha).astype(float) for name, pvalue in tests.items()}
@@ -264,11 +306,10 @@ def best(
     The better classifier is called A, and a test does not take sides: what it rejects in favour of A it
     rejects in favour of B where they are exchanged.
     """
-    turned = [2, 3, 0, 1]
-    real = np.where(at.sign[:, None] > 0, at.real, at.real[:, turned])
+    real = np.where(at.sign[:, None] > 0, at.real, at.real[:, TURNED])
     place = {tuple(row): i for i, row in enumerate(counts.T.tolist())}
     (for_a,) = np.nonzero(favours > 0)
-    for_b = np.array([place[tuple(row)] for row in counts[turned][:, for_a].T.tolist()])
+    for_b = np.array([place[tuple(row)] for row in counts[TURNED][:, for_a].T.tolist()])
     sizes = probabilities(np.concatenate([at.nulls, nulls]), counts)
     alternatives = probabilities(real, counts).mean(axis=0)[for_a]
     bound, test = power_bound(alternatives, sizes[:, for_a] + sizes[:, for_b], alpha, allowed[for_a])

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom, poisson
 
 from harness.significance.likelihood_ratio import likelihood_ratio
+from harness.significance.unconditional import f1
 from harness.significance.wald import wald
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,3 +68,22 @@ def test_nulls_are_added_until_none_is_passed(level, monkeypatch):
     nulls = poisson.pmf(k, np.linspace(1, 5, 9)[:, None])
     _, test = level.power_bound(poisson.pmf(k, 9), nulls, 0.05, np.ones(60, dtype=bool))
     assert (nulls @ test <= 0.0505 + 1e-9).all()
+
+
+def test_a_learned_probability_is_that_of_gamma_distributed_expected_counts(level):
+    expected, n = np.array([0.4, 3.0, 1.0, 0.9]), 200_000
+    rng = np.random.default_rng(5)
+    drawn = rng.poisson(rng.gamma(level.GAMMA_SHAPE, expected / level.GAMMA_SHAPE, (n, 4)))
+    chosen = np.array([[1, 3, 0, 1], [0, 2, 1, 0], [1, 0, 0, 0], [0, 1, 1, 3]])
+    found = level.mean_probability(expected[None], chosen.T)
+    for row, probability in zip(chosen, found, strict=True):
+        hits = (drawn == row).all(axis=1).sum() + (drawn == row[level.TURNED]).all(axis=1).sum()
+        assert binom.isf(1 - 1e-6, 2 * n, probability) <= hits <= binom.isf(1e-6, 2 * n, probability)
+
+
+def test_p_by_listing_is_that_of_the_estimated_test_where_the_statistic_is_the_same(level):
+    counts = level.every_set()
+    evidence = likelihood_ratio(level.as_cells(counts, 0.3)).statistic
+    worth = (counts.sum(axis=0) == 4) & (evidence > 1.5)  # hardly a set of more than 12 is left out
+    found = level.estimated_by(evidence, counts, 0.3, worth)
+    assert found == pytest.approx(f1(level.as_cells(counts[:, worth], 0.3)).pvalue, rel=0.01)
