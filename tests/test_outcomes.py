@@ -1,3 +1,5 @@
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,14 +140,18 @@ GOOD = "C1,a-b,natural,1,0,0,0,0,0,2,97\n"
         (f"{HEADER}\n{GOOD}{GOOD}", "line 3: category 'C1' .* already"),
         (f"{HEADER}\n{GOOD}C2,a-b,natural,1,0,0,0,0,0,2\n", "line 3: 10 values"),
         (f"{HEADER}\n\n{GOOD}C2,a-b,natural,1,0,0,0,0,0,2,-1\n", "line 4: e8 is '-1'"),
-        (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,.5,1\n", "line 2: e7 is '.5'"),
-        (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,,1\n", "line 2: e7 is ''"),
-        (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,nan,1\n", "line 2: e7 is 'nan'"),
+        *(
+            (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,{wrong},1\n", f"line 2: e7 is '{wrong}'.*a whole number")
+            for wrong in (".5", "", "nan", "inf", "1e3", "0x10", "1_000", "٣٤")
+        ),
         (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,{9 * 10**40},1\n", "line 2: e7 is '9000"),
         (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,{2**53},1\n", "line 2: e1..e8 sum to 9007199254740994"),
         (f"{HEADER}\nC2,a-b,natural,0,0,0,0,0,0,0,0\n", "line 2: e1..e8 sum to 0"),
         (f"{HEADER}\n,a-b,natural,1,0,0,0,0,0,2,97\n", "line 2: category ''"),
         (f'{HEADER}\n"C\n1",a-b,natural,1,0,0,0,0,0,2,97\n', "line 3: category 'C"),
+        (f"{HEADER}\nC\t1,a-b,natural,1,0,0,0,0,0,2,97\n", r"line 2: category 'C\\t1'"),
+        (f"{HEADER}\n{GOOD[:-3]}\0\n", "line 2|no CSV table"),
+        (f'{HEADER}\n"C1,a-b\n', "no CSV table"),
         (f'{HEADER}\n"C1"x,a-b,natural,1,0,0,0,0,0,2,97\n', "no CSV table"),
         (f"{HEADER}\n{'x' * 200_000},a-b,natural,1,0,0,0,0,0,2,97\n", "no CSV table"),
     ],
@@ -165,9 +171,10 @@ def test_unreadable_files(tmp_path, monkeypatch):
         read_outcomes(tmp_path / "absent.csv")
     with pytest.raises(UserError, match="cannot be read"):
         read_outcomes(tmp_path)
-    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00,\x01")
-    with pytest.raises(UserError, match="UTF-8"):
-        read_outcomes(tmp_path / "binary.csv")
+    for data in (bytes(range(256)), f"{HEADER}\n{GOOD}".encode("utf-16"), gzip.compress(GOOD.encode())):
+        (tmp_path / "binary.csv").write_bytes(data)
+        with pytest.raises(UserError, match="UTF-8"):
+            read_outcomes(tmp_path / "binary.csv")
     monkeypatch.setattr("harness.outcomes._LARGEST_FILE", 2)
     with pytest.raises(UserError, match="too large"):
         read_outcomes(tmp_path / "binary.csv")

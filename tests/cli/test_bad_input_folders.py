@@ -27,19 +27,17 @@ from painting import undrawn
 from harness.cli import main
 
 
-def remove(name):
-    return lambda run: (run / name).unlink()
+def rewritten(what, change, said="size_power.csv"):
+    """Return the case of a finished run whose table was changed before its figures are drawn again."""
 
+    def make(folder):
+        path = folder / "run" / "size_power.csv"
+        data = path.read_bytes()
+        path.unlink()
+        if change is not None:
+            path.write_bytes(change(data))
 
-def rewrite(name, change):
-    return lambda run: (run / name).write_bytes(change((run / name).read_bytes()))
-
-
-def redrawn(what, change, *said, settings=""):
-    """Return the case of a finished run that was changed before its figures are drawn again."""
-    return bad(
-        f"figures from=../run{settings}", *said, make=lambda f: change(f / "run"), name=f"figures {what}"
-    )
+    return bad("figures from=../run", said, make=make, name=f"figures {what}")
 
 
 FIGURES = [
@@ -49,26 +47,16 @@ FIGURES = [
     bad("figures from=/dev/null", "/dev/null"),
     bad("figures from=../outcomes.csv", "outcomes.csv"),
     bad("figures", "from", name="figures from nothing"),
-    redrawn("of half a run", remove("size_power.csv"), "holds no size_power.csv"),
-    redrawn("of an empty table", rewrite("size_power.csv", lambda _: b""), "size_power.csv"),
-    redrawn("of a header", rewrite("size_power.csv", lambda data: data.split(b"\n")[0]), "size_power.csv"),
-    redrawn(
-        "of other columns",
-        rewrite("size_power.csv", lambda data: data.replace(b"rate", b"mate")),
-        "column rate is missing",
-    ),
-    redrawn(
-        "of text",
-        rewrite(
-            "size_power.csv", lambda data: data.replace(b"100,size", b"many,size").replace(b",100,", b",x,")
-        ),
-        "size_power.csv",
-    ),
-    redrawn("of random bytes", rewrite("size_power.csv", lambda _: bytes(range(256)) * 9), "size_power.csv"),
-    redrawn("cut within a row", rewrite("size_power.csv", lambda data: data[:-20]), "size_power.csv"),
-    redrawn("with an unknown key", lambda run: None, "nonsense", settings=" +nonsense=1"),
-    redrawn("with a wrong option", lambda run: None, "figure.dpi: 'x'", settings=" figure.dpi=x"),
-    redrawn("with another truth", lambda run: None, "figure.truth: other", settings=" figure.truth=other"),
+    rewritten("of half a run", None, "holds no size_power.csv"),
+    rewritten("of an empty table", lambda data: b""),
+    rewritten("of a header", lambda data: data.split(b"\n")[0]),
+    rewritten("of other columns", lambda data: data.replace(b"rate", b"mate"), "column rate is missing"),
+    rewritten("of text", lambda data: data.replace(b"100,size", b"many,size").replace(b",100,", b",x,")),
+    rewritten("of random bytes", lambda data: bytes(range(256)) * 9),
+    rewritten("cut within a row", lambda data: data[:-20]),
+    bad("figures from=../run +nonsense=1", "nonsense"),
+    bad("figures from=../run figure.dpi=x", "figure.dpi: 'x'"),
+    bad("figures from=../run figure.truth=other", "figure.truth: other"),
 ]
 
 

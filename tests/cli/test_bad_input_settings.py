@@ -22,17 +22,13 @@ LINES = [
     bad("run --config-dir=absent", "absent"),
     bad("run seed=${nope}", "nope"),
     bad("run seed=" + "9" * 5000, "4300 digits", name="run seed of 5000 digits"),
-    bad("run nonsense=1", "nonsense"),
     bad("run ~seed", "seed"),
     bad("run +corpus.topic_names={1:a,b:c}", "corpus.topic_names", "keys of one kind"),
     bad("run corpus=null", "corpus: null is not allowed; choose"),
-    bad("run test=[mcnemar2]", "mcnemar2"),
     bad("run test=[]", "test: none is chosen"),
-    bad("run experiment=nips2006", "nips2006"),
     bad("run experiment=../x", "../x"),
     bad("run experiment=wine", "one of `harness compare`, not of `harness run`"),
     bad("run sets.sizes=[9000] sets.replacement=false", "9000"),
-    bad("run corpus._target_=builtins.eval", "'builtins.eval' is not allowed", "of harness.corpora"),
 ]
 TRAINING = [
     bad(f"run n_documents=100 split.n_train={HUGE}", "n_train"),
@@ -102,17 +98,12 @@ CODE = [
     bad("run hydra.searchpath=[file:///tmp,pkg://antigravity]", "plain folders, is"),
     bad("run seed=0,1 hydra.launcher._target_=os.system -m", "hydra.launcher._target_: 'os.system'"),
     bad("run hydra.job.chdir=true seed=-1", "hydra.job.chdir: True is not allowed"),
-    bad("run experiment_name=../../x", "experiment_name"),
 ]
 
 
-@pytest.mark.parametrize("case", named(CODE[:-1]))
+@pytest.mark.parametrize("case", named(CODE))
 def test_code_from_a_configuration(case, tmp_path, monkeypatch, capfd):
     refuse(case, COMMON + STORED, tmp_path, monkeypatch, capfd)
-
-
-def test_a_name_that_is_a_path(tmp_path, monkeypatch, capfd):
-    refuse(CODE[-1], ("cache=null",), tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.parametrize("case", named(LINES))

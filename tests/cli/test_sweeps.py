@@ -384,8 +384,9 @@ def test_a_line_a_job_says_what_it_was_how_long_it_took_and_where_it_lies(capfd,
 
 
 def test_verbose_is_the_sweeps_own_too_and_makes_no_other_job(capfd, here, study):
-    for verbose, n_lines, ended in ((0, 0, "0 finished before, 2 run"), (1, 2, "2 finished before, 0 run"),
-                                    (2, 2, "2 finished before, 0 run")):  # fmt: skip
+    for verbose, n_lines, ended in (
+        (0, 0, "0 finished before, 2 run"), (1, 2, "2 finished before, 0 run")
+    ):  # fmt: skip
         code, out, _ = sweep(capfd, "out=s", "seed=1,2", f"verbose={verbose}")
         assert code == 0
         assert len(lines_of(out)) == n_lines

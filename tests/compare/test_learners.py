@@ -192,12 +192,6 @@ def test_rejections_are_counted_over_the_seeds(found):
         assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
 
 
-def test_identical_estimators_never_differ():
-    verdicts = tabulate_verdicts(trials({"one": GaussianNB(), "two": GaussianNB()}))
-    assert (verdicts["pvalue"] == 1).all()
-    assert (verdicts["degenerate"] == 1).all()
-
-
 def test_what_the_wine_report_cannot_have_found():
     """One error against none on 36 samples: no variant rejects; no error at all is degenerate."""
     none = np.ones(36, dtype=int)

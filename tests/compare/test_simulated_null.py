@@ -14,13 +14,11 @@ from harness.compare.simulated_null import (
     STANDARD,
     Point,
     deal,
-    draw_differences,
     enumerate_hold_out,
     hold_out_law,
     region_errors,
     simulate_block,
 )
-from harness.significance.cross_validation import resampled_t
 
 FALSE_ALARM = 1e-6
 
@@ -85,27 +83,6 @@ def test_power_of_the_hold_out_is_the_enumerated_one():
             low, high = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 1000, chance)
             assert low <= count <= high
     assert (exact["for_a"] > 0.9 * exact["rejected"]).all()
-
-
-def test_counts_behave_as_examples_that_are_shuffled():
-    # the same data sets with an example each, and splits as permutations
-    generator = np.random.default_rng(5)
-    a = np.repeat([0.05, 0.15], 150)
-    wrong = (generator.random((1000, 300)) < a).astype(int) - (generator.random((1000, 300)) < a[::-1])
-    shares = []
-    for _ in range(30):
-        order = generator.permuted(np.tile(np.arange(300), (1000, 1)), axis=1)
-        shares.append(np.take_along_axis(wrong, order[:, :100], axis=1).mean(axis=1))
-    explicit = np.stack(shares, axis=1)
-    counted = draw_differences(STANDARD["exact"], 1000, generator).resamples
-    for value in (
-        lambda d: (d**2).mean(axis=1),
-        lambda d: d.var(axis=1, ddof=1),
-        lambda d: 1.0 * (resampled_t(d).pvalue <= 0.05),
-    ):
-        one, other = value(explicit), value(counted)
-        error = np.sqrt((one.var() + other.var()) / 1000)
-        assert abs(one.mean() - other.mean()) < 4.9 * error
 
 
 def test_examples_are_dealt_once():

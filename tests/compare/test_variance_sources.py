@@ -78,17 +78,6 @@ def test_settings_are_pooled():
     assert row["variance"] == pytest.approx((4 * one["score"].var() + 7 * two["score"].var()) / 11)
 
 
-def test_the_interval_of_a_source_covers():
-    generator, n_sets = np.random.default_rng(3), 600
-    covered = 0
-    for _ in range(n_sets // 200):
-        scores = one_at_a_time(generator, {f"source {i}": 0.02 for i in range(200)}, 6)
-        table = variance_by_source(scores, confidence=0.9)
-        covered += int(((table["sd_low"] <= 0.02) & (table["sd_high"] >= 0.02)).sum())
-    low, high = binom.ppf([1e-6, 1 - 1e-6], n_sets, 0.9)
-    assert low <= covered <= high
-
-
 @pytest.mark.parametrize("shape", [(4, 3), (3, 2, 4)])
 def test_mean_squares_are_those_of_statsmodels(shape):
     scores = as_table(np.random.default_rng(4).normal(size=shape))
@@ -133,20 +122,6 @@ def test_components_are_unbiased_and_their_intervals_cover():
         covered = ((part["sd_low"] <= sd) & (part["sd_high"] >= sd)).sum()
         low, high = binom.ppf([1e-6, 1 - 1e-6], n_sets, 0.9)
         assert low <= covered <= high, name
-
-
-def test_three_sources_and_no_interaction():
-    truth = [0.03, 0.0, 0.02, 0.01]
-    table = estimates(truth, (5, 4, 3), 150, 7, n_draws=200)
-    means = table.groupby("source")["mean_square"].mean()
-    # E MS = residual + number of scores that share a level x component; interactions are residual only
-    assert means["split"] == pytest.approx(0.01**2 + 12 * 0.03**2, rel=0.35)
-    assert means["hyperparameters"] == pytest.approx(0.01**2 + 20 * 0.02**2, rel=0.45)
-    for name in ("initialisation", "split x initialisation", "split x hyperparameters", "residual"):
-        assert means[name] == pytest.approx(1e-4, rel=0.25), name
-    part = table[table["source"] == "initialisation"]
-    assert 0.2 < part["negative"].mean() < 0.8
-    assert (part.loc[part["negative"], "variance"] == 0).all()
 
 
 def test_a_negative_estimate_is_set_to_zero_and_named():

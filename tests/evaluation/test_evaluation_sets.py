@@ -4,7 +4,6 @@ from scipy import stats
 
 from harness.errors import UserError
 from harness.evaluation.sets import check_sizes, draw_sets, draw_stratified, reweight
-from harness.significance.mcnemar import mcnemar
 
 POPULATION = np.array([300, 20, 40, 140, 100, 60, 90, 9250])
 
@@ -97,16 +96,6 @@ def test_populations_of_one_class_are_refused():
         draw_stratified(cells[2], 10, 1, np.random.default_rng(0))
 
 
-def test_a_third_of_the_population_makes_a_correct_test_conservative():
-    """At N/|D| = .3 without replacement a correct 5 % test shows .019: 2 Phi(-1.96 / sqrt(.7))."""
-    exact = 2 * stats.norm.cdf(-1.959964 / np.sqrt(0.7))
-    assert exact == pytest.approx(0.019, abs=5e-4)
-    population = np.array([0, 2000, 2000, 0, 0, 0, 0, 6000])
-    sets = draw_sets(population, 3000, 40_000, np.random.default_rng(6), replacement=False)
-    rate = np.mean(mcnemar(sets, variant="midp").pvalue <= 0.05)
-    assert rate == pytest.approx(exact, abs=0.003)
-
-
 def test_check_sizes():
     assert check_sizes([1, 10**9], 5, replacement=True) == []
     assert check_sizes([100, 500], 10_000, replacement=False) == []
@@ -145,24 +134,3 @@ def test_bad_arguments_are_named(population, n_documents, n_sets, replacement, m
 def test_prevalence_lies_between_0_and_1(prevalence):
     with pytest.raises(ValueError, match="prevalence"):
         reweight(POPULATION, prevalence)
-
-
-# enumeration over (n01, n10), level .05: the method of Fagerland, Lydersen & Laake (2013)
-VARIANTS = ("exact", "corrected", "midp", "uncorrected")
-MCNEMAR_SIZES = {
-    (25, 0.1): (0.008826737441, 0.008826728803, 0.02519299568, 0.04852812693),
-    (100, 0.05): (0.02198856536, 0.02160392419, 0.04119505864, 0.04320516745),
-    (1000, 0.02): (0.03450234193, 0.03319013876, 0.04823247128, 0.04940915578),
-}
-
-
-@pytest.mark.parametrize(("n_documents", "share"), MCNEMAR_SIZES)
-def test_simulated_size_of_mcnemar_on_known_populations(n_documents, share):
-    """Sets are drawn as in a study, and the rate lies within the 99.9 % interval of 100,000 sets."""
-    # each side of the discordance is spread over its two cells
-    population = np.array([0.2, share / 4, share / 2, 0.01, 0.01, share / 2, 3 * share / 4, 0])
-    population[7] = 1 - population.sum()
-    sets = draw_sets(population, n_documents, 100_000, np.random.default_rng(n_documents))
-    for variant, size in zip(VARIANTS, MCNEMAR_SIZES[n_documents, share], strict=True):
-        n_rejected = np.sum(mcnemar(sets, variant=variant).pvalue <= 0.05)
-        accept(n_rejected, 100_000, size, level=1e-3)

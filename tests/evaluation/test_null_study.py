@@ -113,26 +113,6 @@ def test_sizes_and_powers_are_those_of_all_sets_weighed(found, analytic, every_s
     assert n_checked > 250
 
 
-def test_mcnemar_sizes_at_more_documents(analytic):
-    """Under an error null (n01, n10) is trinomial with equal chances: enumerated at N = 60."""
-    tests = [test for test in analytic if test.name.startswith("mcnemar") or test.name == "wald_error"]
-    by_category, _, null_table, _ = study(tests, sizes=[60], n_sets=10_000, h=[0])
-    n01, n10 = (part.ravel() for part in np.meshgrid(np.arange(61), np.arange(61)))
-    kept = n01 + n10 <= 60
-    counts = np.zeros((kept.sum(), 8), dtype=np.int64)
-    counts[:, 1], counts[:, 2], counts[:, 7] = n01[kept], n10[kept], 60 - (n01 + n10)[kept]
-    null = null_table[null_table["truth"] == "exact_null"].set_index("category")
-    for row in by_category[
-        (by_category["kind"] == "size") & (by_category["truth"] == "exact_null")
-    ].itertuples():
-        p = null.loc[row.category]
-        weights = stats.multinomial.pmf(
-            counts[:, [1, 2, 7]], 60, [p.e2 + p.e7, p.e3 + p.e6, p.e1 + p.e4 + p.e5 + p.e8]
-        )
-        (test,) = (test for test in tests if test.name == row.test)
-        assert within(row.n_rejected, row.n_sets, weights[test.pvalue(counts).pvalue <= row.alpha].sum())
-
-
 def test_equal_sets_tested_once_count_as_often_as_they_occur(analytic):
     sets = np.random.default_rng(0).multinomial(N, CELLS[0] / CELLS[0].sum(), size=300)
     for question in ask(analytic):

@@ -192,57 +192,6 @@ def test_the_band_over_categories_against_a_plain_bootstrap():
     assert row.category_high == pytest.approx(high, abs=0.3 * sd)
 
 
-def test_the_pooled_interval_covers_the_mean_of_unequal_categories():
-    """Totals of independent sets over categories, 20,000 times: at least 95 % coverage, by Hoeffding."""
-    generator = np.random.default_rng(0)
-    for shares in (
-        np.full(20, 0.05),
-        np.linspace(0, 0.2, 20),
-        np.r_[np.zeros(15), np.full(5, 0.6)],
-        [0.002] * 3,
-    ):
-        totals = generator.binomial(200, shares, size=(20_000, len(shares))).sum(axis=1)
-        low, high = clopper_pearson(totals, 200 * len(shares))
-        n_covered = np.sum((low <= np.mean(shares)) & (np.mean(shares) <= high))
-        assert n_covered >= stats.binom.ppf(1e-6, 20_000, 0.95)
-
-
-def test_size_and_power_end_to_end_against_enumeration():
-    """McNemar exact, N = 100: two nulls and one alternative, through sets, rejections and both tables."""
-    cells = {
-        "null": [0.2, 0.02, 0.05, 0, 0, 0, 0.03, 0.7],
-        "other null": [0, 0, 0, 0, 0, 0.1, 0.1, 0.8],
-        "alternative": [0, 0, 0.3, 0, 0, 0, 0.5, 0.2],
-    }
-    n_sets, rows = 50_000, []
-    for i, (category, population) in enumerate(cells.items()):
-        sets = draw_sets(population, 100, n_sets, np.random.default_rng(i))
-        rejected = mcnemar(sets, variant="exact").pvalue <= 0.05
-        wrong = rejected & (sets[:, 2] + sets[:, 5] > sets[:, 1] + sets[:, 6])
-        rows.append((category, rejected.sum(), wrong.sum()))
-    found = rates(
-        3, **ONE, n_sets=n_sets, category=[row[0] for row in rows], n_rejected=[row[1] for row in rows],
-        n_wrong_direction=[row[2] for row in rows], kind=["size", "size", "power"],
-    )  # fmt: skip
-    size, power = size_power(found).to_dict("records")
-    b, c = np.meshgrid(np.arange(101), np.arange(101), indexing="ij")
-    inside = b + c <= 100
-    p = mcnemar(
-        np.stack([0 * b, b, c, *[0 * b] * 4, np.maximum(100 - b - c, 0) + ~inside], axis=-1), "exact"
-    ).pvalue
-    exact = [
-        np.sum(
-            stats.multinomial.pmf(np.stack([b, c, 100 - b - c], -1)[inside], 100, [n01, n10, 1 - n01 - n10])
-            * ((p <= 0.05) & weight)[inside]
-        )
-        for n01, n10, weight in ((0.05, 0.05, True), (0.1, 0.1, True), (0.5, 0.3, b > c))
-    ]
-    assert exact[2] == pytest.approx(0.5693123295, abs=1e-9)  # R: exact2x2::powerPaired2x2(.5, .3, 100)
-    assert size["mc_low"] <= np.mean(exact[:2]) <= size["mc_high"]
-    assert power["rate"] == pytest.approx(exact[2], abs=4 * np.sqrt(0.25 / n_sets))
-    assert power["wrong_direction_rate"] < 1e-4
-
-
 @pytest.mark.parametrize(
     ("low", "high", "alpha", "said"),
     [

@@ -167,14 +167,6 @@ def test_equal_criteria_are_settled_by_the_loss(monkeypatch):
 # --- the model ---
 
 
-def test_learns_a_separable_problem():
-    x, y = documents(900, seed=8)
-    model = MLP(tune=False, n_hidden=16, batch_size=16)
-    decisions = model.predict(model.fit(x[:600], y[:600], seed=0), x[600:])
-    assert decisions.dtype == bool
-    assert float(score(count_cells(y[600:], decisions).sum(axis=0), "f1")) > 0.85
-
-
 def test_fitting_leaves_torchs_and_numpys_global_generators_alone(toy):
     torch.manual_seed(5)
     before = torch.get_rng_state().clone()

@@ -158,16 +158,6 @@ def test_error_and_recall_have_a_closed_form():
     assert_allclose(project(p, "recall"), p * by / (p * by).sum(), rtol=1e-14)
 
 
-def test_f1_of_two_simple_populations():
-    # with e6 and e7 alone, and with e2 and e3 alone, F1 agrees where they do
-    p = np.array([5, 0, 0, 2, 1, 1, 4, 87]) / 100
-    expected = p * [1, 1, 1, 1, 1, 2, 0.5, 1]
-    assert_allclose(project(p, "f1"), expected / expected.sum(), rtol=1e-7)
-    for p in ([0, 1, 4, 0, 0, 0, 0, 95], [3, 1, 4, 6, 2, 0, 0, 84]):
-        expected = np.array(p) * [1, 2, 0.5, 1, 1, 1, 1, 1]
-        assert_allclose(project(p, "f1"), expected / expected.sum(), rtol=1e-7)
-
-
 def test_projection_of_a_null_is_itself():
     equal = np.array([[5, 0, 0, 2, 1, 0, 0, 92], [5, 2, 2, 0, 0, 3, 3, 85], [0, 0, 0, 0, 0, 0, 0, 1]])
     for measure in DIFFERENCES:

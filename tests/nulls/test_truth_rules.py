@@ -2,7 +2,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
 
 from harness import nulls
 from harness.evaluation.sets import draw_sets, reweight
@@ -104,31 +103,6 @@ def test_population_test_rounds_and_compares_with_level():
     assert nulls.population_test(cells, error_difference, measure="error", tests=tests, level=0.03).all()
     f1 = nulls.population_test(cells, f1_difference, measure="f1", tests=tests)
     np.testing.assert_array_equal(f1, tests["f1"](cells).pvalue > 0.05)
-
-
-def test_the_artefact_of_sampling_interval():
-    """A calibrated z test averages .052, .060, .089, .204 over what passes as H0 (up to .25...1.96 SE)."""
-    expected = {0.25: 0.052, 0.5: 0.060, 1.0: 0.089, 1.959964: 0.204}
-    n_documents, n_sets, half = 4000, 4000, 0.3
-    for border, size in expected.items():
-        exact = (
-            integrate.quad(lambda t: stats.norm.sf(1.96 - t) + stats.norm.cdf(-1.96 - t), 0, border)[0]
-            / border
-        )
-        assert exact == pytest.approx(size, abs=6e-4)
-        # midpoints of 20 equal steps up to the border, as populations: d = t sd / sqrt(N)
-        t = (np.arange(20) + 0.5) / 20 * border
-        rates, sd = [], np.sqrt(2 * half)
-        for i, shift in enumerate(t * sd / np.sqrt(n_documents)):
-            cells = np.array([0, 0, half - shift / 2, 0, 0, 0, half + shift / 2, 1 - 2 * half])
-            sets = draw_sets(cells, n_documents, n_sets, np.random.default_rng(i))
-            if i in (0, 18):
-                draws = sets_of(cells[None], n_documents, 20_000, seed=100 + i)
-                assert nulls.sampling_interval(cells[None], error_difference, draws=draws, alpha=0.05).all()
-            n01, n10 = sets[:, 6], sets[:, 2]
-            rates.append(np.mean((n01 - n10) ** 2 >= 1.959964**2 * (n01 + n10)))
-        # standard error below sqrt(.2 * .8 / 80,000) = .0014
-        assert np.mean(rates) == pytest.approx(exact, abs=3.5 * 0.0014)
 
 
 GOOD = errors(3, 5)

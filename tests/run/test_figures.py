@@ -227,12 +227,6 @@ def test_many_tests_are_split_into_panels_of_six():
     assert [len(lines) for _, lines in found] == [6, 6, 2]
 
 
-def test_one_size_on_a_linear_narrow_page_can_be_drawn():
-    table = fake_run.table(**(SMALL | {"sizes": [500]}))
-    page, _ = figure(table, look=Look(width=3.3, font_size=7), x_axis="linear")
-    assert gids(panel(page, "a"), "line:")
-
-
 def test_captions_carry_what_a_reader_needs(run):
     text = run[1][-2].read_text(encoding="utf-8")
     for part in (

@@ -178,12 +178,6 @@ def test_final_counts_are_passed_as_rarely_as_said():
 # --- Goutte & Gaussier -------------------------------------------------------------------------------------
 
 
-def chance_greater(a, b):
-    """P(F_A > F_B) for one (TP, errors) each, by quadrature over the quantiles of F_A."""
-    u = (np.arange(100_000) + 0.5) / 100_000
-    return beta(b[0] + 0.5, b[1] + 1).cdf(beta(a[0] + 0.5, a[1] + 1).ppf(u)).mean()
-
-
 @pytest.mark.parametrize(("n1", "n2", "chance"), [(17, 4, 0.99830), (6, 11, 0.11216)])
 def test_published_values_of_the_paired_test(n1, n2, chance):
     result = goutte_gaussier_paired([0, n2, n1, 0, 0, 0, 0, 79])
@@ -191,16 +185,13 @@ def test_published_values_of_the_paired_test(n1, n2, chance):
     assert np.sign(result.statistic) == np.sign(n2 - n1)
 
 
-def test_probability_greater_against_quadrature_and_the_beta_negative_binomial():
+def test_probability_greater_against_the_beta_negative_binomial():
     rng = generator(1)
     a = rng.integers(0, 30, 300), rng.integers(0, 200, 300)
     b = rng.integers(0, 30, 300), rng.integers(0, 200, 300)
     found = probability_greater(a, b)
     below = betanbinom.cdf(a[1], b[1] + 1, b[0] + 0.5, a[0] + 0.5)  # P(F_B > F_A)
     np.testing.assert_allclose(found, 1 - below, atol=1e-10)
-    for i in range(2):
-        expected = chance_greater((a[0][i], a[1][i]), (b[0][i], b[1][i]))
-        assert found[i] == pytest.approx(expected, abs=1e-4)
     np.testing.assert_allclose(found + probability_greater(b, a), 1, atol=1e-12)
 
 

@@ -1,6 +1,5 @@
-"""The bootstrap tests against enumeration and scipy.stats.bootstrap on documents."""
+"""The bootstrap tests against enumeration; test_others asks scipy.stats.bootstrap."""
 
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -10,13 +9,11 @@ from count_cases import (
     INTERVALS,
     SMALL,
     all_replicates_of,
-    documents,
     enumerated_limit,
     generator,
     within_binomial,
 )
-from scipy.stats import binom, bootstrap, chi2
-from sklearn.metrics import f1_score
+from scipy.stats import binom, chi2
 
 from harness.measures import error_difference, f1_difference
 from harness.significance import bootstrap_error, bootstrap_f1
@@ -107,33 +104,6 @@ def test_f1_replicates_hit_as_often_as_all_replicates_weighed(counts, interval, 
     assert result.pvalue == 1 or within_binomial(hits, 40_000, expected / tails)
 
 
-@pytest.mark.parametrize("counts", [[6, 3, 9, 3, 3, 4, 7, 45], [10, 1, 6, 4, 2, 1, 5, 120]])
-def test_f1_agrees_with_scipy_on_the_documents(counts):
-    """scipy.stats.bootstrap(paired=True, method="percentile"): the share of its replicates below 0."""
-    y, a, b = documents(counts)
-
-    def difference(y, a, b, axis=-1):
-        def f1(decisions):
-            return 2 * (y & decisions).sum(axis=axis) / (y.sum(axis=axis) + decisions.sum(axis=axis))
-
-        return f1(a) - f1(b)
-
-    assert difference(y, a, b) == pytest.approx(f1_score(y, a) - f1_score(y, b))
-    n = 4000
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        options = {"paired": True, "vectorized": True, "method": "percentile", "n_resamples": n}
-        theirs = bootstrap((y, a, b), difference, rng=generator(2), **options).bootstrap_distribution
-    p = float(bootstrap_percentile(counts, "f1", 200_000, rng=generator(4)).pvalue)
-    hits = int(min((theirs <= 1e-12).sum(), (theirs >= -1e-12).sum()))
-    assert within_binomial(hits, n, p / 2)
-    p = float(bootstrap_percentile(counts, "f1", 200_000, "symmetric", generator(4)).pvalue)
-    mean = theirs.mean()
-    hits = int((np.abs(theirs - mean) >= abs(mean) - 1e-12).sum())
-    # the mean of 4000 replicates moves the far threshold: twice the binomial's spread covers it
-    assert abs(hits - n * p) <= 2 * 4.9 * np.sqrt(n * p * (1 - p))
-
-
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
 def test_f1_differences_of_replicates_have_the_sign_of_exact_fractions(kind):
     cells = generator(7).integers(0, 4, size=(3000, 8))
@@ -199,14 +169,3 @@ def test_resampling_has_the_moments_of_the_multinomial(counts):
     # four times the normal's spread of a sample covariance: cells with few documents have heavier tails
     allowed = 4 * 5.5 * np.outer(spread, spread) / np.sqrt(total) + 1e-12
     assert (np.abs(np.cov(drawn) - covariance) <= allowed).all()
-
-
-# --- what holds for all ------------------------------------------------------------------------------------
-
-
-def test_true_negatives_enter_f1_only_through_the_number_of_documents():
-    base, wide = [6, 3, 9, 3, 3, 4, 7, 45], [6, 3, 9, 3, 3, 4, 7, 90_045]
-    one, other = (bootstrap_percentile(c, "f1", 1000, rng=generator(1)) for c in (base, wide))
-    assert one.statistic == other.statistic
-    stratified = [bootstrap_percentile(c, "error", None, stratified=True).pvalue for c in (base, wide)]
-    assert stratified[0] == pytest.approx(stratified[1], abs=0.02)

@@ -94,8 +94,8 @@ def test_verdicts_of_a_set_are_as_frequent_as_with_replicates(interval):
     level, tails = 0.05, INTERVALS[interval]
     (made,) = f1_forecast.forecast(counts, False, [tails])
     ratio = tails * made.share / level
-    chosen = np.flatnonzero(made.known & (ratio > 0.9) & (ratio < 1.1))[:2]
-    assert len(chosen) == 2
+    chosen = np.flatnonzero(made.known & (ratio > 0.9) & (ratio < 1.1))[:1]
+    assert len(chosen) == 1
     for i in chosen:
         many, fewer = np.tile(counts[i], (20_000, 1)), np.tile(counts[i], (1500, 1))
         early = reject(many, "f1", [level], 5000, interval, generator(3)).mean()

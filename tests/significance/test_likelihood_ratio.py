@@ -13,7 +13,6 @@ from scipy.stats import binom
 from harness.measures import difference
 from harness.significance.likelihood_ratio import MEASURES, likelihood_ratio, score
 from harness.significance.mcnemar import mcnemar
-from harness.significance.wald import wald
 
 measures = st.sampled_from(MEASURES)
 
@@ -28,7 +27,7 @@ def constraint(q, measure):
     return t_a * (positives + t_b + e5 + e6) - t_b * (positives + t_a + e5 + e7)
 
 
-def fitted(counts, measure, rng, starts=6):
+def fitted(counts, measure, rng, starts=4):
     """Deviance and Pearson's chi-square of the best fit that SLSQP finds on the eight shares."""
     counts, n = np.asarray(counts, dtype=float), sum(counts)
     seen = counts > 0
@@ -63,7 +62,7 @@ def fitted(counts, measure, rng, starts=6):
 @pytest.mark.parametrize("measure", ["f1", "precision"])
 def test_fit_is_the_best_that_a_general_optimiser_finds(measure):
     rng = np.random.default_rng(8)
-    drawn = [rng.integers(0, rng.choice([2, 3, 6, 20]), 8) + np.eye(8, dtype=int)[7] for _ in range(18)]
+    drawn = [rng.integers(0, rng.choice([2, 3, 6, 20]), 8) + np.eye(8, dtype=int)[7] for _ in range(10)]
     tried = 0
     for counts in [[20, 2, 9, 3, 4, 6, 5, 951], [3, 1, 2, 1, 9, 40, 2, 50], *drawn]:
         ratio, rao = likelihood_ratio(counts, measure), score(counts, measure)
@@ -72,7 +71,7 @@ def test_fit_is_the_best_that_a_general_optimiser_finds(measure):
             assert ratio.statistic == pytest.approx(deviance, rel=1e-5, abs=1e-5)
             assert rao.statistic == pytest.approx(pearson, rel=1e-3, abs=1e-3)
             tried += 1
-    assert tried >= 12
+    assert tried >= 7
 
 
 def test_one_discordant_document_gives_two_log_two_on_cells_it_does_not_show():
@@ -114,15 +113,6 @@ def test_error_and_recall_are_the_tests_of_two_equal_cells():
         assert likelihood_ratio(counts, measure).statistic == pytest.approx(2 * logs, abs=1e-12)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_large_sets_agree_with_the_wald_test(measure):
-    counts = 10_000 * np.array([[200, 26, 29, 30, 40, 31, 29, 9615], [20, 11, 12, 3, 8, 25, 26, 500]])
-    counts[:, 2] += 700
-    z = wald(counts, measure).statistic
-    for test in (likelihood_ratio, score):
-        assert test(counts, measure).statistic == pytest.approx(z**2, rel=0.02)
-
-
 @settings(deadline=None)
 @given(few, measures)
 def test_statistic_is_zero_where_the_measures_are_equal(counts, measure):
@@ -138,13 +128,3 @@ def test_many_sets_are_fitted_in_blocks():
     whole = likelihood_ratio(sets.reshape(3, 3000, 8))
     assert whole.pvalue.shape == (3, 3000)
     assert (whole.pvalue.reshape(-1)[8100:] == likelihood_ratio(sets[8100:]).pvalue).all()
-
-
-def test_size_on_many_positives_is_alpha():
-    # e2 = e3 and e6 = e7: F1 is equal; at N = 20,000 the chi-square approximation is good to .0015
-    shares = [0.25, 0.04, 0.04, 0.1, 0.05, 0.06, 0.06, 0.4]
-    sets = np.random.default_rng(5).multinomial(20_000, shares, 100_000)
-    for test in (likelihood_ratio, score):
-        n_rejected = (test(sets).pvalue <= 0.05).sum()
-        assert binom.cdf(n_rejected, 100_000, 0.0485) > 5e-7
-        assert binom.sf(n_rejected - 1, 100_000, 0.0515) > 5e-7

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from harness.significance.mcnemar import mcnemar
 
@@ -45,17 +44,6 @@ def test_statistics_of_the_published_tables():
         assert mcnemar(counts_of(n01, n10), "corrected").statistic == pytest.approx(corrected)
         for variant in ("exact", "midp", "auto"):
             assert mcnemar(counts_of(n01, n10), variant).statistic == n01 - n10
-
-
-@pytest.mark.parametrize(("n01", "n10"), [(0, 3), (4, 9), (30, 12), (700, 650)])
-def test_statsmodels_agrees(n01, n10):
-    table = [[50, n01], [n10, 50]]
-    exact = statsmodels_mcnemar(table, exact=True).pvalue
-    corrected = statsmodels_mcnemar(table, exact=False, correction=True).pvalue
-    uncorrected = statsmodels_mcnemar(table, exact=False, correction=False).pvalue
-    assert mcnemar(counts_of(n01, n10), "exact").pvalue == pytest.approx(exact, rel=1e-10)
-    assert mcnemar(counts_of(n01, n10), "corrected").pvalue == pytest.approx(corrected, rel=1e-10)
-    assert mcnemar(counts_of(n01, n10), "uncorrected").pvalue == pytest.approx(uncorrected, rel=1e-10)
 
 
 def test_auto_is_exact_below_25_discordant_documents_and_corrected_from_there():

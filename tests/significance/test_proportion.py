@@ -8,7 +8,6 @@ from statsmodels.stats.proportion import proportions_ztest
 
 from harness.significance.mcnemar import mcnemar
 from harness.significance.proportion import proportion, snedecor_cochran
-from harness.significance.result import two_sided
 
 
 def errors(counts):
@@ -28,22 +27,11 @@ def test_proportion_is_the_pooled_z_test_of_statsmodels(counts):
     assert result.pvalue == pytest.approx(pvalue, rel=1e-10)
 
 
-def test_two_sided_normal_tail_of_a_published_z():
-    # z and p that statsmodels' documentation prints
-    assert two_sided(np.array(-1.407830415)) == pytest.approx(0.1591812918, abs=1e-9)
-
-
 def test_snedecor_cochran_is_uncorrected_mcnemar_with_a_sign():
     counts = [[5, 1, 7, 3, 2, 0, 0, 12], [5, 16, 6, 0, 0, 0, 0, 80]]
     result = snedecor_cochran(counts)
     assert result.statistic == pytest.approx([-6 / np.sqrt(8), 10 / np.sqrt(22)])
     assert result.pvalue == pytest.approx(mcnemar(counts, "uncorrected").pvalue, rel=1e-12)
-
-
-def test_sharing_errors_makes_the_proportion_test_conservative():
-    shared, apart = [0, 20, 8, 0, 100, 0, 0, 372], [0, 20, 8, 0, 0, 0, 0, 472]
-    assert proportion(shared).pvalue > proportion(apart).pvalue
-    assert snedecor_cochran(shared).pvalue == snedecor_cochran(apart).pvalue
 
 
 def test_counts_beyond_the_square_root_of_2_to_the_63():
