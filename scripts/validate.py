@@ -2,13 +2,15 @@
 
     python scripts/validate.py [--quick] [--only SECTION ...]
     python scripts/validate.py advise [--n-populations N]
+    python scripts/validate.py clusters FOLDER
 
 Prints measured value, reference, tolerance and verdict of every row; exits with 1 if a row is outside.
 What can be enumerated must equal the reference to its printed digits; where such sizes are measured on
 100,000 drawn sets, the 99.9 % binomial interval must hold them. Where the reference is simulated itself, the
 difference is at most 3.5 of its standard errors, ``3.5 sqrt(SE_ref^2 + SE^2)``. The references, with their
 sources, are in ``reference_values.json`` beside this file. ``--quick`` simulates fewer sets. ``advise``
-proves the advice of ``harness advise`` instead, on populations that are known.
+proves the advice of ``harness advise`` instead, on populations that are known, and ``clusters`` that on items
+in clusters.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import validate_advise
+import validate_clusters
 import validate_exact as exact
 import validate_simulated as simulated
 
@@ -179,6 +182,8 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["advise"]:
         return validate_advise.main(arguments[1:])
+    if arguments[:1] == ["clusters"]:
+        return validate_clusters.main(arguments[1:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -23,10 +23,13 @@ CHOSEN = "#d0103a"
 
 
 def draw_advice(
-    folder: Path, tables: Tables, figure: Mapping[str, Any], n_items: int, alpha: float, measure: str
+    folder: Path, tables: Tables, figure: Mapping[str, Any], unit: str = "items", **known: Any
 ) -> list[Path]:
-    """Draw both figures from tables as the CSVs hold them, and write their captions."""
-    shown = {"n_items": n_items, "alpha": alpha, "measure": name_measure(measure)}
+    """Draw both figures from tables as the CSVs hold them, and write their captions.
+
+    `known`: the file's number of units, ``n_items``, ``alpha`` and ``measure``.
+    """
+    shown = {**known, "measure": name_measure(known["measure"]), "unit": unit}
     chosen = tables["recommendations"].set_index(["pair", "n_documents"])["test"]
     builds = {
         "figure_advice_sizes": partial(sizes_figure, tables["sizes"], chosen, shown),
@@ -61,7 +64,7 @@ def sizes_figure(
             axes.plot(one["size"], place, "o", color=color, gid=f"points:{one['test']}")
 
     top = max(2 * alpha, 1.1 * float(np.nanmax(sizes[["mc_high", "range_high"]].to_numpy())))
-    axis = Axis("size", f"size ({n_items:,} items)", scale="linear", ends=(0.0, top))
+    axis = Axis("size", f"size ({n_items:,} {shown['unit']})", scale="linear", ends=(0.0, top))
     caption = paragraph("advise", "sizes_caption", **shown)
     rows = [named_row(cells, names) for cells in in_rows(_cells(sizes), look, names)]
     grid = Grid(sizes, axis, rows, "", draw_sizes, _size_handles(alpha), names=names, caption=caption)
@@ -90,7 +93,7 @@ def power_figure(
     own = [chosen[tuple(key)] == test for *key, test in table[[*keys, "test"]].to_numpy()]
     power = table[own].rename(columns={"power": "rate"}).reset_index(drop=True)
     lines = [
-        Line(str(n), f"{n:,} items", numbered_style(place), {"n_documents": n})
+        Line(str(n), f"{n:,} {shown['unit']}", numbered_style(place), {"n_documents": n})
         for place, n in enumerate(sorted(int(n) for n in power["n_documents"].unique()))
     ]
     d = power["difference"]

@@ -199,7 +199,7 @@ def place_points(pair: Pair, plan: Plan) -> tuple[list[Point], list[str]]:
                     found[sign] = pair.tilt(pair.null, sign * wanted)
                 except (NoAlternative, ValueError):
                     told = f"no population like this one differs by {sign * wanted:+.3g}"
-                    notes.append(f"{pair.name}, {n} items: {told}")
+                    notes.append(f"{pair.name}, N = {n}: {told}")
             signs = list(found)
             n_sets = -(-plan.n_power_sets // max(1, len(found)))
             points += [Point("power", n, s * h, s * wanted, shares, n_sets) for s, shares in found.items()]

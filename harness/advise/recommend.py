@@ -70,7 +70,7 @@ def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], al
     verdicts = [one["verdict"] for one in known.values()]
     told = [f"Use {test}: {_say_size(own, alpha)}", *_say_why(equals, among, bool(holding), verdicts, alpha)]
     if power["power"].notna().any() and max(one["power"] for one in known.values()) < HARDLY_ANY:
-        told.append("No test has any power to speak of at this number of items")
+        told.append("No test has any power to speak of with so few")
     worse = [name for name, one in known.items() if one["too_often"]]
     if among and worse:
         told.append(f"{', '.join(worse)} may reject too often")

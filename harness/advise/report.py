@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from harness.advise.documents import MOST_SETS
-from harness.advise.documents.tests import DRAWING
+from harness.advise.documents.battery import DRAWING
 from harness.advise.files.categories import Decisions
 from harness.advise.files.predictions import Outcomes, name_pairs
 from harness.advise.points import Question, plan_at
@@ -25,7 +25,7 @@ Lines = Sequence[str]
 
 # rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
-ITEMS = {"n_documents": "items"}
+CLUSTERS = "clusters"
 MOST_NOTES = 5  # that are printed
 SHOWN_OF_WORST = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "verdict", "e2", "e3", "e6", "e7",
@@ -70,7 +70,13 @@ ANSWERS = ("Use ", "Every test ", "No test has any power")
 
 
 def findings(
-    tables: Tables, systems: Iterable[str], difference: float, n_items: int, alpha: float, measure: str
+    tables: Tables,
+    systems: Iterable[str],
+    difference: float,
+    n_items: int,
+    alpha: float,
+    measure: str,
+    unit: str = "items",
 ) -> list[str]:
     """Return what was found, a line each: per pair the verdict, the test to use, and what can be seen.
 
@@ -88,16 +94,25 @@ def findings(
                 say_worst(worst, names[pair], measure, alpha)
                 for worst in _rows(tables["worst_case"], pair=pair)
             ),
-            _seen(seen, n_items),
-            *_needed(tables["needed"], pair, difference, n_items),
-            *_at_other_numbers(tables, row, alpha),
+            *(_naive(naive) for naive in _rows(tables["sizes"], **place) if unit == CLUSTERS),
+            _seen(seen, n_items, unit),
+            *_needed(tables["needed"], pair, difference, unit),
+            *_at_other_numbers(tables, row, alpha, unit),
         ]
         found.append(_verdict(own, names[pair], measure, alpha, n_pairs, row["verdict"] == "liberal"))
         found += [f"{pair}: {line}" if n_pairs > 1 else line for line in told]
-    return [line.rstrip(".") for line in found]
+    return [line.rstrip(".") for line in found if line]
 
 
-def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
+def _naive(row: Row) -> str:
+    """Return the size of the test that takes the items of a cluster as independent."""
+    if not row["test"].endswith("_pooled"):
+        return ""
+    size, low, high = row["size"], row["mc_low"], row["mc_high"]
+    return f"With items taken as independent {row['test']} has a size of {size:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _at_other_numbers(tables: Tables, own: Row, alpha: float, unit: str) -> list[str]:
     better, unsure = [], []
     for row in _rows(tables["recommendations"], pair=own["pair"]):
         if row["n_documents"] == own["n_documents"]:
@@ -105,9 +120,9 @@ def _at_other_numbers(tables: Tables, own: Row, alpha: float) -> list[str]:
         if not row["keeps_level"]:
             unsure.append(f"{row['n_documents']:,}")
         elif row["test"] != own["test"] and _clearly_better(tables, row, own["test"], alpha):
-            better.append(f"{row['n_documents']:,} items: {row['test']}")
-    told = f"Better at other numbers of items: {', '.join(better)}" if better else ""
-    more = f"With {' or '.join(unsure)} items even the best test may reject too often" if unsure else ""
+            better.append(f"{row['n_documents']:,} {unit}: {row['test']}")
+    told = f"Better at other numbers of {unit}: {', '.join(better)}" if better else ""
+    more = f"With {' or '.join(unsure)} {unit} even the best test may reject too often" if unsure else ""
     return [line for line in (told, more) if line]
 
 
@@ -168,34 +183,35 @@ def _expected(number: float) -> str:
     return f"{number:.1f}" if number < 9.95 else f"{number:,.0f}"
 
 
-def _seen(rows: Sequence[Row], n_items: int) -> str:
+def _seen(rows: Sequence[Row], n_items: int, unit: str) -> str:
     seen = rows[0]["difference"] if rows else float("nan")
     if seen != seen:
-        return f"With {n_items:,} items no difference that was tried is found with a power of 80 %"
+        return f"With {n_items:,} {unit} no difference that was tried is found with a power of 80 %"
     low, high = rows[0]["low"], rows[0]["high"]
     ends = f" ({two_figures(low)} to {two_figures(high)})" if low == low else ""
     told = f"a true difference of {two_figures(seen)}{ends}"
-    return f"With {n_items:,} items {told} is found with a power of 80 %"
+    return f"With {n_items:,} {unit} {told} is found with a power of 80 %"
 
 
-def _needed(needed: pd.DataFrame, pair: str, difference: float, n_items: int) -> list[str]:
+def _needed(needed: pd.DataFrame, pair: str, difference: float, unit: str) -> list[str]:
     rows = _rows(needed, pair=pair)
     if all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
         return [f"No population like this one differs by as much as {difference:g}"]
     return [
-        f"To find a true difference of {difference:g} with a power of {power:.0f} % takes {_say_items(row)}"
+        f"To find a true difference of {difference:g} with a power of {power:.0f} % takes "
+        + _say_items(row, unit)
         for row, power in ((row, 100 * row["power_wanted"]) for row in rows)
     ]
 
 
-def _say_items(row: Row) -> str:
+def _say_items(row: Row, unit: str) -> str:
     known: dict[str, Any] = {name: value for name, value in row.items() if not pd.isna(value)}
     n_items, low, high = (known.get(name) for name in ("n_items", "low", "high"))
     least = f"more than {'ten million' if low is None else two_figures(low)}"
     if n_items is None:
-        return f"{least} items"
+        return f"{least} {unit}"
     ends = least if low is None or high is None else f"{two_figures(low)} to {two_figures(high)}"
-    return f"about {two_figures(n_items)} items ({ends})"
+    return f"about {two_figures(n_items)} {unit} ({ends})"
 
 
 def two_figures(number: float) -> str:
@@ -212,29 +228,32 @@ def two_figures(number: float) -> str:
 
 
 def make_report(
-    tables: Tables, found: Lines, notes: Lines, about: Lines, n_items: int, drawn: Sequence[Path]
+    tables: Tables, found: Lines, notes: Lines, about: Lines, units: tuple[int, str], drawn: Sequence[Path]
 ) -> Report:
     """Return the report: findings, notes, what was run, tables, and how to read them."""
-    sizes, recommended = tables["sizes"], tables["recommendations"]
-    by_document = sizes["test"].str.endswith("_by_document").any()
+    sizes, recommended, (n_items, unit) = tables["sizes"], tables["recommendations"], units
+    by_document = sizes["test"].str.contains("_by_").any()
     seen = tables["detectable"].merge(recommended[["pair", "n_documents", "test"]]).drop(columns="h")
     shown = {
         "Verdicts on the file": _with_pvalues(tables["verdicts"]),
-        f"Sizes at {n_items:,} items": sizes[sizes["n_documents"] == n_items],
-        "Recommended test by number of items": recommended.drop(columns="reason"),
+        f"Sizes at {n_items:,} {unit}": sizes[sizes["n_documents"] == n_items],
+        f"Recommended test by number of {unit}": recommended.drop(columns="reason"),
         "Smallest difference seen": _rounded(seen, "difference"),
-        "Items needed": _rounded(tables["needed"], "n_items"),
+        f"{unit.capitalize()} needed": _rounded(tables["needed"], "n_items"),
     }
     if len(tables["worst_case"]):
         shown["Worst case near the file"] = tables["worst_case"][list(SHOWN_OF_WORST)]
-    read = paragraphs("advise", "how_to_read", by_document=by_document)
+    read = paragraphs("advise", "how_to_read", by_document=by_document, unit=unit)
     files = paragraphs("advise", "files")
     files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
     sections = [
         Section("Findings", [bullets(list(map(sentence, found)))]),
         warnings_section(list(map(sentence, dict.fromkeys(notes))), "Notes"),
         Section("What was run", [bullets(list(map(sentence, about)))]),
-        *(Section(heading, [table(frame.rename(columns=ITEMS))]) for heading, frame in shown.items()),
+        *(
+            Section(heading, [table(frame.rename(columns={"n_documents": unit, "n_items": unit}))])
+            for heading, frame in shown.items()
+        ),
         Section("How to read the numbers", [bullets(read)]),
         Section("Files", [bullets(list(map(sentence, files)))]),
     ]

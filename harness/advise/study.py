@@ -11,6 +11,7 @@ from harness.advise import report
 from harness.advise.cells import cell_pairs
 from harness.advise.documents import document_pairs
 from harness.advise.figures import draw_advice
+from harness.advise.files import units
 from harness.advise.files.categories import Decisions
 from harness.advise.files.predictions import Outcomes
 from harness.advise.needed import deviations, tabulate_needs
@@ -49,13 +50,15 @@ def advise(
             return
         stage_run = functools.partial(make_run, workers, Store(cache))
         measure = question.measure
-        if isinstance(outcomes, Decisions):
-            pairs, notes = document_pairs(outcomes, question)
-            measure = measure if measure == "error" else f"{question.average} {measure}"
-        else:
-            pairs, notes = cell_pairs(outcomes, question)
+        whole = isinstance(outcomes, Decisions) or outcomes.clusters is not None
+        make_pairs: Any = document_pairs if whole else cell_pairs
+        pairs, notes = make_pairs(outcomes, question)
+        if isinstance(outcomes, Decisions) and measure != "error":
+            measure = f"{question.average} {measure}"
+        n_drawn, unit = units(outcomes)
         file = {"name": question.name, "n_items": outcomes.n_total, "systems": list(outcomes.systems)}
-        shown: dict[str, Any] = {"n_items": outcomes.n_total, "alpha": question.alpha, "measure": measure}
+        shown: dict[str, Any] = {"n_items": n_drawn, "alpha": question.alpha, "measure": measure}
+        shown |= {"unit": unit} if unit != "items" else {}
         run.note(seed=question.seed, predictions=file, shown=shown, config=dict(config))
         tables, more = measure_tables(pairs, question, measure, stage_run, run.clock)
         notes += [*more, *outcomes.notes]
@@ -69,7 +72,7 @@ def advise(
             ]
         run.note(warnings=[*outcomes.warnings, *notes])
         about = report.describe(question, outcomes, measure, pairs[0].tests)
-        made = report.make_report(tables, found, notes, about, outcomes.n_total, drawn)
+        made = report.make_report(tables, found, notes, about, (n_drawn, unit), drawn)
         write_report(out, made, run.facts)
         run.lines += ["\n" + "\n".join(found + report.shorten(notes))]
 

@@ -1,27 +1,24 @@
-"""Two systems on several categories: items are drawn whole, and a set is the counts of kinds of documents."""
+"""Two systems on several categories or on clusters: a set is the counts of kinds of documents drawn whole.
+
+A cluster is a document with several items.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from harness.advise.documents.battery import DRAWING, TESTS, default_replicates, names_of, run_test
 from harness.advise.documents.null import nearest_null
-from harness.advise.documents.tests import (
-    DRAWING,
-    MACRO,
-    TESTS,
-    Kinds,
-    default_replicates,
-    names_of,
-    run_test,
-)
+from harness.advise.documents.tests import MACRO, Kinds
 from harness.advise.files.categories import Decisions
+from harness.advise.files.predictions import Outcomes
 from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
 from harness.errors import UserError
 from harness.measures import EXCHANGED
@@ -40,7 +37,10 @@ MOST_SETS = {"size": 3_000, "range": 100, "power": 100, "needed": 300}
 FILE_REPLICATES = 9_999
 MOST_ITEMS_DRAWN = 5_000
 # above so many items, or kinds of them, tests that draw replicates take longer than all else
-MOST_KINDS = {"bootstrap_by_document": 500, "randomization_by_document": 2_500}
+MOST_KINDS = {
+    "bootstrap_by_document": 500, "randomization_by_document": 2_500, "bootstrap_by_cluster": 500,
+    "randomization_by_cluster": 500,
+}  # fmt: skip
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
 _FARTHEST = 500.0
@@ -123,34 +123,70 @@ class DocumentPair(Pair):
         return dict(zip(COUNTED, found, strict=True))
 
 
-def document_pairs(decisions: Decisions, question: Question) -> tuple[list[Pair], list[str]]:
-    """Return the pairs of a file that can be tested, and notes; UserError where there is none."""
-    truth, measure, costs = decisions.truth(), question.measure, tuple(question.costs.items())
-    if not truth.any() or truth.all():
+class _Rows(NamedTuple):
+    """Truth and decisions, (n_rows, n_categories), how often each row occurs, and its cluster."""
+
+    truth: NDArray[np.bool_]
+    said: dict[str, NDArray[np.bool_]]
+    n_items: Ints
+    clusters: Ints | None
+
+    @classmethod
+    def of(cls, found: Decisions | Outcomes) -> _Rows:
+        if isinstance(found, Decisions):
+            said = {name: found.said(name) for name in found.systems}
+            return cls(found.truth(), said, found.n_items, found.clusters)
+        said = {name: column[:, None] for name, column in found.decisions.items()}
+        return cls(found.truth[:, None], said, found.n_items, found.clusters)
+
+    def cells(self, a: str, b: str, pooled: bool) -> tuple[NDArray[np.integer], Ints]:
+        """Return the different kinds of units, shape (n_kinds, n_groups, 8), and how often each is there."""
+        codes = 4 * (~self.truth).view(np.uint8) + 2 * (~self.said[b]).view(np.uint8)
+        codes += (~self.said[a]).view(np.uint8)
+        if self.clusters is None:
+            return _kinds_pooled(codes) if pooled else _kinds_by_category(codes)
+        n_clusters, n_categories = int(self.clusters.max()) + 1, codes.shape[1]
+        places = (self.clusters[:, None] * n_categories + np.arange(n_categories)) * 8 + codes
+        each = np.bincount(
+            places.ravel(), np.repeat(self.n_items, n_categories), n_clusters * n_categories * 8
+        )
+        cells = each.astype(np.int64).reshape(n_clusters, n_categories, 8)
+        return np.unique(cells.sum(axis=1, keepdims=True) if pooled else cells, axis=0, return_counts=True)
+
+
+def document_pairs(decisions: Decisions | Outcomes, question: Question) -> tuple[list[Pair], list[str]]:
+    """Return the pairs of a file that can be tested, and notes; UserError where there is none.
+
+    With clusters these are what is drawn, also on one category.
+    """
+    rows, measure, costs = _Rows.of(decisions), question.measure, tuple(question.costs.items())
+    truth = rows.truth
+    if isinstance(decisions, Decisions) and (not truth.any() or truth.all()):
         one = "yes" if truth.any() else "no"
-        raise UserError(f"predictions={decisions.name}: the truth is {one} everywhere; both are needed")
+        raise UserError(f"predictions={question.name}: the truth is {one} everywhere; both are needed")
     if not Kinds(np.zeros((0, 1, 8), dtype=np.int64), measure, costs).parts():
         raise UserError("test.dcf: neither a miss nor a false alarm costs anything; one of them must")
-    count_kinds = _kinds_by_category if question.average == MACRO and measure != "error" else _kinds_pooled
+    pooled = question.average != MACRO or measure == "error"
     replicates = question.n_replicates or default_replicates(question.alpha)
 
     def make(a: str, b: str, name: str) -> Pair | str:
-        by_a, by_b, alike = decisions.said(a), decisions.said(b), ALIKE.format(a=a, b=b, measure=measure)
-        if (by_a == by_b).all():
+        alike = ALIKE.format(a=a, b=b, measure=measure)
+        if (rows.said[a] == rows.said[b]).all():
             return alike
-        codes = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
-        cells, frequencies = count_kinds(codes)
+        cells, frequencies = rows.cells(a, b, pooled)
         kinds = Kinds(cells, measure, costs)
-        _check_room(decisions.name, kinds)
+        _check_room(question.name, kinds)
         sums = kinds.sums()
         if (sums[..., :2] == sums[..., 2:]).all():
             return alike
         return _with_null(name, kinds, frequencies, replicates)
 
     pairs, others = find_pairs(decisions.systems, question, make)
-    tests, left_out = _tests_to_measure(pairs, measure)
+    clustered = decisions.clusters is not None
+    tests, left_out = _tests_to_measure(pairs, names_of(measure, clustered))
     found = [replace(pair, tests=tests) for pair in pairs]
-    return found, [*others, *left_out, *question.cost_notes(), *_explain(question, tests, replicates)]
+    explained = _explain(question, tests, replicates, clustered)
+    return found, [*others, *left_out, *question.cost_notes(), *explained]
 
 
 def _kinds_pooled(codes: NDArray[np.uint8]) -> tuple[Ints, Ints]:
@@ -183,8 +219,8 @@ def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) ->
         kinds, counts, weights = _with_exchanged(kinds, frequencies)
         null = project_documents(weights[None], kinds)[0]
         notes.append(
-            f"no population of documents like these has a difference of 0 in {kinds.measure}; half a "
-            "document with A and B exchanged was added"
+            f"no population like the file's has a difference of 0 in {kinds.measure}; half a unit of what is "
+            "drawn was added, with A and B exchanged"
         )
     if not np.isfinite(null).all():
         return f"{name}: no population was found with a difference of 0; another average may have one"
@@ -204,10 +240,10 @@ def _with_exchanged(kinds: Kinds, frequencies: Ints) -> tuple[Kinds, Ints, Float
     return kinds._replace(cells=different), counted.astype(np.int64), counted + more
 
 
-def _tests_to_measure(pairs: Sequence[Pair], measure: str) -> tuple[tuple[str, ...], list[str]]:
+def _tests_to_measure(pairs: Sequence[Pair], names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     n_items, n_kinds = int(pairs[0].counts.sum()), max(len(pair.counts) for pair in pairs)
     found, notes = [], []
-    for name in names_of(measure):
+    for name in names:
         most = MOST_KINDS.get(name, n_kinds)
         if name not in DRAWING or (n_items <= MOST_ITEMS_DRAWN and n_kinds <= most):
             found.append(name)
@@ -219,11 +255,11 @@ def _tests_to_measure(pairs: Sequence[Pair], measure: str) -> tuple[tuple[str, .
     return tuple(found), notes
 
 
-def _explain(question: Question, names: Sequence[str], n_replicates: int) -> list[str]:
+def _explain(question: Question, names: Sequence[str], n_replicates: int, clustered: bool) -> list[str]:
     drawn = [name for name in names if name in DRAWING]
     return paragraphs(
         "advise", "documents_notes", measure=question.measure, macro_average=question.average == MACRO,
-        pooled=names[-1], drawn=drawn, n_replicates=n_replicates,
+        pooled=names[-1], drawn=drawn, n_replicates=n_replicates, clustered=clustered,
     )  # fmt: skip
 
 

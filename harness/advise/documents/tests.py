@@ -131,8 +131,7 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     or the measure is one ratio and 0/0 for A or B.
     """
     terms = kinds.terms()
-    size = max(1, _IN_CACHE // max(len(terms.sums), 4 * len(terms.weights)))
-    d, variance = _in_parts(counts, size, lambda sets: _deviations(sets, terms))
+    d, variance = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
     return _z_test(d * counts.sum(axis=-1), np.sqrt(variance), variance == 0)
 
 
@@ -141,17 +140,19 @@ def _z_test(d: Floats, deviation: Floats, constant: NDArray[np.bool_]) -> TestRe
     return settle_degenerate(two_sided(z), z, constant, "accept")
 
 
-def _in_parts(
-    counts: Ints, size: int, work: Callable[[Ints], tuple[Floats, Floats]]
-) -> tuple[Floats, Floats]:
-    """Return two numbers for each set, `size` sets at a time."""
+def chunk_size(terms: Terms) -> int:
+    """Return how many sets are worked through at a time."""
+    return max(1, _IN_CACHE // max(len(terms.sums), 4 * len(terms.weights)))
+
+
+def in_parts(counts: Ints, size: int, work: Callable[[Ints], tuple[Floats, ...]]) -> tuple[Floats, ...]:
+    """Return numbers for each set, `size` sets at a time."""
     sets = counts.reshape(-1, counts.shape[-1])
     found = [work(sets[rows]) for rows in _chunks(len(sets), size)]
-    first, second = (np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
-    return first, second
+    return tuple(np.concatenate(part).reshape(counts.shape[:-1]) for part in zip(*found, strict=True))
 
 
-def _deviations(counts: Ints, terms: Terms) -> tuple[Floats, Floats]:
+def deviations(counts: Ints, terms: Terms) -> tuple[Floats, Floats]:
     """Return d and ``sum_i n_i psi_i^2`` of each set, shape (n_sets,), the latter 0 where it is rounding."""
     own, columns = counts.astype(float), terms.sums.reshape(len(terms.sums), -1)
     totals = terms.totals(own)
@@ -193,8 +194,8 @@ def bootstrap_by_document(
     def pvalue(hits: Ints) -> Floats:
         return np.asarray(np.minimum(1.0, 2 * (1 + hits.min(axis=0)) / (n_replicates + 1)))
 
-    found = _staged(len(counts), max(len(sums) + 1, len(terms.weights)), draw, pvalue, n_replicates, stop)
-    return settle_degenerate(found, kinds.difference(counts), _undecided(counts, kinds), "accept")
+    found = staged(len(counts), max(len(sums) + 1, len(terms.weights)), draw, pvalue, n_replicates, stop)
+    return settle_degenerate(found, kinds.difference(counts), undecided(counts, kinds), "accept")
 
 
 def randomization_by_document(
@@ -227,8 +228,8 @@ def randomization_by_document(
     def pvalue(hits: Ints) -> Floats:
         return np.asarray((1 + hits[0]) / (n_replicates + 1))
 
-    found = _staged(len(counts), max(len(steps), len(terms.weights)), draw, pvalue, n_replicates, stop)
-    return settle_degenerate(found, d, _undecided(counts, kinds), "accept")
+    found = staged(len(counts), max(len(steps), len(terms.weights)), draw, pvalue, n_replicates, stop)
+    return settle_degenerate(found, d, undecided(counts, kinds), "accept")
 
 
 def _merged(rows: Floats) -> tuple[Floats, Floats]:
@@ -239,7 +240,7 @@ def _merged(rows: Floats) -> tuple[Floats, Floats]:
     return different[used], groups[:, used]
 
 
-def _undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
+def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     """Return the sets without a document on which A and B add different things, or with a measure of 0/0."""
     terms = kinds.terms()
     differ = (terms.sums[..., :2] != terms.sums[..., 2:]).any(axis=(1, 2))
@@ -254,7 +255,7 @@ def _undefined(totals: Floats) -> NDArray[np.bool_]:
     return np.asarray((totals[..., 0, [1, 3]] == 0).any(axis=-1))
 
 
-def _staged(
+def staged(
     n_sets: int,
     width: int,
     draw: Callable[[Ints, int], Sequence[NDArray[np.bool_]]],
@@ -302,36 +303,5 @@ def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
 
     if kinds.measure == "error":
         return mcnemar(cells(counts).sum(axis=-2), "midp")
-    d, deviation = _in_parts(counts, max(1, _AT_ONCE // (8 * n_groups)), mean)
-    return _z_test(d, deviation, (deviation == 0) | _undecided(counts, kinds))
-
-
-# tests that draw replicates for each set
-DRAWING = {
-    "bootstrap_by_document": bootstrap_by_document, "randomization_by_document": randomization_by_document,
-}  # fmt: skip
-TESTS = ("wald_by_document", *DRAWING)  # plainest first; any of them can be recommended
-
-
-def run_test(
-    name: str, counts: Ints, kinds: Kinds, n_replicates: int, rng: np.random.Generator, stop: float = 1.0
-) -> TestResult:
-    """Run one of :data:`TESTS`, or else :func:`pooled_test`, on sets, shape (n_sets, n_kinds)."""
-    if name in DRAWING:
-        return DRAWING[name](counts, kinds, n_replicates, rng, stop)
-    return wald_by_document(counts, kinds) if name in TESTS else pooled_test(counts, kinds)
-
-
-def default_replicates(alpha: float) -> int:
-    """Return R, 199 or a little more, with which a two-sided bootstrap's p can be alpha exactly.
-
-    >>> default_replicates(0.05), default_replicates(0.001)
-    (199, 1999)
-    """
-    step = int(np.ceil(round(2 / alpha, 9)))
-    return int(np.ceil(200 / step)) * step - 1
-
-
-def names_of(measure: str) -> list[str]:
-    """Return the names of all tests of a measure; the last takes every decision as drawn on its own."""
-    return [*TESTS, "mcnemar_pooled" if measure == "error" else "wald_pooled"]
+    d, deviation = in_parts(counts, max(1, _AT_ONCE // (8 * n_groups)), mean)
+    return _z_test(d, deviation, (deviation == 0) | undecided(counts, kinds))

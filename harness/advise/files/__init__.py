@@ -20,7 +20,7 @@ from harness.runtime.store import digest
 from harness.tables.files import Table, open_table
 
 OF_LOGS = ("task", "metric", "filter")
-OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "category")
+OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "category", "cluster")
 
 
 def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Outcomes | Decisions, str]:
@@ -49,7 +49,7 @@ def _read_logs(path: Path, given: Mapping[str, Any]) -> Outcomes:
 
 
 def _read_table(table: Table, given: Mapping[str, Any]) -> tuple[Outcomes | Decisions, str]:
-    keys = ("systems", "threshold", "missing", "positive", "separator")
+    keys = ("systems", "threshold", "missing", "positive", "separator", "cluster")
     column, category, measure = given["category_column"], given["category"], given["measure"]
     reading = Reading(
         truth=given["truth_column"], category_column=column or None, **{key: given[key] for key in keys}
@@ -67,7 +67,9 @@ def _read_table(table: Table, given: Mapping[str, Any]) -> tuple[Outcomes | Deci
             f"category: {table.path} has no column `category`, {wide}; category_column=COLUMN names the "
             "categories' own"
         )
-    found = read_predictions(table, reading.truth, reading.systems, reading.threshold, reading.missing)
+    found = read_predictions(
+        table, reading.truth, reading.systems, reading.threshold, reading.missing, reading.cluster
+    )
     measure = measure or default_measure(found, reading.positive)
     return as_outcomes(found, measure, reading.positive, f"{table.where}: column {{!r}}".format), measure
 
@@ -90,10 +92,18 @@ def _refuse(given: Mapping[str, Any], key: str, reason: str) -> None:
         raise UserError(f"{key}: {given[key]!r} {reason}; leave it out")
 
 
+def units(outcomes: Outcomes | Decisions) -> tuple[int, str]:
+    """Return how many units are drawn, and what they are called: clusters, or else items."""
+    if outcomes.clusters is None:
+        return outcomes.n_total, "items"
+    return int(outcomes.clusters.max()) + 1, "clusters"
+
+
 def fingerprint(outcomes: Outcomes | Decisions) -> str:
     """Return a hash of what was read."""
+    clusters = [] if outcomes.clusters is None else [outcomes.clusters.tolist()]
     if isinstance(outcomes, Decisions):
         content = hashlib.sha256(outcomes.codes.tobytes()).hexdigest()
-        return digest(outcomes.systems, outcomes.categories, list(outcomes.codes.shape), content)
+        return digest(outcomes.systems, outcomes.categories, list(outcomes.codes.shape), content, *clusters)
     columns = [outcomes.truth, *outcomes.decisions.values(), outcomes.n_items]
-    return digest(outcomes.systems, [column.astype(int).tolist() for column in columns])
+    return digest(outcomes.systems, [column.astype(int).tolist() for column in columns], *clusters)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.advise.files.clusters import check_column, number_clusters, tell_size
 from harness.advise.files.columns import (
     CATEGORY,
     ID_NAMES,
@@ -20,6 +21,7 @@ from harness.advise.files.columns import (
     check_holds_items,
     check_systems,
     find_roles,
+    read_clusters,
     read_column,
     read_roles,
 )
@@ -48,11 +50,20 @@ class Decisions(NamedTuple):
     codes: Codes
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    clusters: NDArray[np.int64] | None = None
 
     @property
     def about(self) -> str:
         """What the file holds, in words."""
-        return f"{len(self.categories)} categories, yes or no in each, drawn whole"
+        about = f"{len(self.categories)} categories, yes or no in each"
+        if self.clusters is None:
+            return f"{about}, drawn whole"
+        return f"{about}; {tell_size(self.clusters, np.ones_like(self.clusters))}"
+
+    @property
+    def n_items(self) -> NDArray[np.int64]:
+        """How often each row of `codes` occurs: once."""
+        return np.ones(len(self.codes), dtype=np.int64)
 
     @property
     def n_total(self) -> int:
@@ -75,14 +86,20 @@ def one_category(decisions: Decisions, category: str) -> Outcomes:
         near = instead(category, decisions.categories, first)
         raise UserError(f"category: {category!r} is none of the file's; {near}")
     own = decisions.codes[:, decisions.categories.index(category)]
-    codes, n_items = np.unique(own, return_counts=True)
+    columns = own[:, None] if decisions.clusters is None else np.stack([own, decisions.clusters], axis=1)
+    rows, n_items = np.unique(columns, axis=0, return_counts=True)
+    codes, clusters = rows[:, 0], None if decisions.clusters is None else rows[:, 1]
     truth = (codes & TRUTH) > 0
     if truth.all() or not truth.any():
         one = "yes" if truth.any() else "no"
         raise UserError(f"category: every item's truth is {one} in category {category!r}; both are needed")
     said = {name: (codes & (4 << i)) > 0 for i, name in enumerate(decisions.systems)}
     about = f"category {category!r}, yes or no"
-    return Outcomes(truth, said, n_items.astype(np.int64), about, decisions.warnings, decisions.notes)
+    if clusters is not None:
+        about += f"; {tell_size(clusters, n_items)}"
+    return Outcomes(
+        truth, said, n_items.astype(np.int64), about, decisions.warnings, decisions.notes, clusters
+    )
 
 
 def find_form(
@@ -112,9 +129,12 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
     items: dict[str, int] = {}
     categories: dict[str, int] = {}
     codes, n_before, labels = np.zeros((1024, 8), dtype=np.uint16), 0, set[str]()
+    members = _Members(where)
     for part in table.parts:
         own, at_category = (read_column(where, part, name, n_before, "row") for name in (item, category))
         columns = read_roles(where, part, roles, reading, n_before, "row")
+        for clusters in read_clusters(where, part, reading, n_before, "row").values():
+            members.add(own.text(), clusters.text())
         n_before += len(own.places)
         row, column = _places(own, items), _places(at_category, categories)
         codes = _grown(where, codes, len(items), len(categories))
@@ -138,8 +158,32 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
             f"{list(categories)[lacking[0, 1]]!r}; one row for each item and category is needed; "
             "category_column=false where it is no column of categories"
         )
-    notes = (*table.notes, *roles.notes)
-    return Decisions(table.path.name, list(categories), list(roles.systems), codes, roles.warnings, notes)
+    notes, systems = (*table.notes, *roles.notes), list(roles.systems)
+    own_clusters = members.number(reading.cluster, items)
+    return Decisions(table.path.name, list(categories), systems, codes, roles.warnings, notes, own_clusters)
+
+
+class _Members:
+    """The cluster of each item, from rows that name both."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._known: dict[str, str] = {}
+
+    def add(self, items: NDArray[Any], clusters: NDArray[Any]) -> None:
+        """Take note of rows; refuse an item in two clusters."""
+        for item, cluster in zip(items.tolist(), clusters.tolist(), strict=True):
+            known = self._known.setdefault(item, cluster)
+            if known != cluster:
+                two = f"item {item!r} is in cluster {known!r} in one row and in {cluster!r} in another"
+                raise UserError(f"{self._where}: {two}; an item has one cluster")
+
+    def number(self, column: str | None, items: Collection[str]) -> NDArray[np.int64] | None:
+        """Return the number of each item's cluster."""
+        if column is None:
+            return None
+        names = np.array([self._known[item] for item in items], dtype=object)
+        return number_clusters(f"cluster: column {column!r}", names, len(names))
 
 
 def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, Roles]:
@@ -153,6 +197,8 @@ def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, R
             f"{', '.join(ID_NAMES)}; it has {', '.join(columns[:20])}"
         )
     roles = find_roles(where, [name for name in columns if name != category], reading, graded=False)
+    if reading.cluster is not None:
+        check_column(reading.cluster, columns, [item, category])
     _check_number(where, roles.systems)
     return item, roles
 
@@ -177,15 +223,24 @@ def _read_wide(table: Table, reading: Reading) -> Decisions:
         Roles(f"{prefix}{between}{category}", tuple(f"{name}{between}{category}" for name in names))
         for category in categories
     ]
-    parts, labels = [], set[str]()
-    items = Items(table, [name for own in roles for name in own.columns()])
+    parts, clusters, labels = [], list[Any](), set[str]()
+    items = Items(table, [*(name for own in roles for name in own.columns()), *_aside(reading)])
     for part in table.parts:
         _check_size(where, items.n_before + len(next(iter(part.values())).values), len(categories))
         columns = (read_roles(where, part, role, reading, items.n_before) for role in roles)
         parts.append(np.stack([encode_decisions(where, own, reading.positive, labels) for own in columns], 1))
+        clusters += (own.text() for own in read_clusters(where, part, reading, items.n_before).values())
         items.add(part)
-    warnings = tuple(items.finish())
-    return Decisions(table.path.name, categories, names, np.concatenate(parts), warnings, tuple(table.notes))
+    warnings, notes, own_clusters = tuple(items.finish()), tuple(table.notes), None
+    if clusters:
+        each = np.concatenate(clusters)
+        own_clusters = number_clusters(f"cluster: column {reading.cluster!r}", each, len(each))
+    return Decisions(table.path.name, categories, names, np.concatenate(parts), warnings, notes, own_clusters)
+
+
+def _aside(reading: Reading) -> list[str]:
+    """Return the column of clusters, which is none of a system's or of an item's name."""
+    return [] if reading.cluster is None else [reading.cluster]
 
 
 def _truth_prefix(where: str, columns: Sequence[str], reading: Reading) -> str:
@@ -215,7 +270,7 @@ def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str
         ending = next((ending for ending in endings if name.endswith(ending)), None)
         if ending is not None and not name.startswith(start):
             known[name.removesuffix(ending)] = None
-        elif ending is None and name not in ITEM_NAMES and systems is None:
+        elif ending is None and name not in (*ITEM_NAMES, *_aside(reading)) and systems is None:
             raise UserError(
                 f"{where}: column {name!r} is no SYSTEM{separator}CATEGORY with a category of the "
                 f"truth ({', '.join(categories[:10])}); systems=[NAME,NAME] says which columns to read"
@@ -228,6 +283,9 @@ def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str
             raise UserError(f"{where}: there is no column {name!r}")
     check_systems(where, chosen)
     _check_number(where, chosen)
+    if reading.cluster is not None:
+        used = [f"{name}{separator}{category}" for name in (prefix, *chosen) for category in categories]
+        check_column(reading.cluster, columns, used)
     return prefix, categories, chosen
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.advise.files.clusters import check_column
 from harness.errors import UserError
 from harness.tables.files import Part, Table
 from harness.tables.labels import Column, as_text, missing_words, read_labels
@@ -39,6 +40,7 @@ class Reading:
     positive: object = None
     category_column: str | None = None
     separator: str = "."
+    cluster: str | None = None
 
 
 class Roles(NamedTuple):
@@ -72,14 +74,16 @@ def find_roles(where: str, columns: Sequence[str], reading: Reading, graded: boo
     truth = reading.truth
     if truth is None:
         truth = _find_truth(where, columns, reading.systems, graded)
-    no_system = {truth, *ITEM_NAMES, *TRUTH_NAMES, *([CATEGORY] if truth is None else [])}
+    no_system = {truth, reading.cluster, *ITEM_NAMES, *TRUTH_NAMES, *([CATEGORY] if truth is None else [])}
     others = [name for name in columns if name not in no_system]
     chosen = others if reading.systems is None else [str(name) for name in reading.systems]
     for name in [*([] if truth is None else [truth]), *chosen]:
         if name not in columns:
             raise UserError(f"{where}: there is no column {name!r}; it has {', '.join(columns[:20])}")
     check_systems(where, chosen, truth)
-    return Roles(truth, tuple(chosen), *_tell_rest(columns, truth, chosen))
+    if reading.cluster is not None:
+        check_column(reading.cluster, columns, [*([] if truth is None else [truth]), *chosen])
+    return Roles(truth, tuple(chosen), *_tell_rest(columns, truth, chosen, reading.cluster))
 
 
 def _find_truth(
@@ -103,19 +107,19 @@ def _find_truth(
 
 
 def _tell_rest(
-    columns: Sequence[str], truth: str | None, systems: Sequence[str]
+    columns: Sequence[str], truth: str | None, systems: Sequence[str], cluster: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    warnings, rest = [], [name for name in columns if name not in (truth, *systems, *ID_NAMES)]
+    warnings, rest = [], [name for name in columns if name not in (truth, cluster, *systems, *ID_NAMES)]
     if truth is None:
         warnings.append(
             "the file has no column of a truth: 1 is read as right and 0 as wrong; truth_column=COLUMN names "
             "a truth"
         )
     groups = [name for name in rest if name.lower() in GROUP_NAMES]
-    if groups:
+    if groups and cluster is None:
         warnings.append(
             f"column {groups[0]!r} is not used: if items of one {groups[0]} depend on each other, every test "
-            "here rejects too often"
+            f"here rejects too often; cluster={groups[0]} draws each {groups[0]} whole"
         )
     left_out = ", ".join(rest[:10]) + (f" and {len(rest) - 10} more" if len(rest) > 10 else "")
     return tuple(warnings), (f"columns that are not read: {left_out}",) if rest else ()
@@ -130,9 +134,17 @@ def read_column(
     if absent.any():
         raise UserError(
             f"{where}: {unit} {n_before + int(np.argmax(absent)) + 1} has no value in column {name!r}; every "
-            f"{unit} needs the truth and a prediction of every system"
+            f"{unit} needs one in each column that is read"
         )
     return column
+
+
+def read_clusters(
+    where: str, part: Part, reading: Reading, n_before: int, unit: str = "item"
+) -> dict[str, Column]:
+    """Return the column of clusters by its name, nothing where there is none."""
+    name = reading.cluster
+    return {} if name is None else {name: read_column(where, part, name, n_before, unit)}
 
 
 def read_roles(

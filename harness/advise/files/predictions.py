@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.advise.files.clusters import number_clusters, tell_size
 from harness.advise.files.columns import (
     REMEDY,
     Items,
@@ -18,6 +19,7 @@ from harness.advise.files.columns import (
     Roles,
     check_holds_items,
     find_roles,
+    read_clusters,
     read_roles,
 )
 from harness.errors import UserError
@@ -55,10 +57,11 @@ class Predictions(NamedTuple):
     n_items: NDArray[np.int64]
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    clusters: NDArray[np.int64] | None = None
 
 
 class Outcomes(NamedTuple):
-    """Truth and decisions as yes and no, a row for each distinct row of the file."""
+    """Truth and decisions as yes and no, a row for each distinct row of the file; and its cluster."""
 
     truth: NDArray[np.bool_]
     decisions: dict[str, NDArray[np.bool_]]
@@ -66,6 +69,7 @@ class Outcomes(NamedTuple):
     about: str
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    clusters: NDArray[np.int64] | None = None
 
     @property
     def systems(self) -> list[str]:
@@ -129,6 +133,7 @@ def read_predictions(
     systems: Sequence[str] | None = None,
     threshold: float | None = None,
     missing: Sequence[object] = (),
+    cluster: str | None = None,
 ) -> Predictions:
     """Read a table with a column of truth and one for each system, in any format of `harness.tables`.
 
@@ -138,15 +143,17 @@ def read_predictions(
     wrong.
     """
     table = path if isinstance(path, Table) else open_table(path, "predictions")
-    where, named, reading = table.where, systems is not None, Reading(truth, systems, threshold, missing)
+    where, named = table.where, systems is not None
+    reading = Reading(truth, systems, threshold, missing, cluster=cluster)
     check_holds_items(where, table.names)
     roles = find_roles(where, table.names, reading, graded=threshold is None)
-    items, kept = Items(table, roles.columns()), _Kept()
+    aside = [] if cluster is None else [cluster]
+    items, kept = Items(table, [*roles.columns(), *aside]), _Kept()
     for part in table.parts:
         columns = read_roles(where, part, roles, reading, items.n_before)
         if roles.truth is None:
             _check_graded(where, columns)
-        kept.add(columns.values())
+        kept.add((columns | read_clusters(where, part, reading, items.n_before)).values())
         items.add(part)
         if roles.truth is not None:
             _check_distinct(where, kept, roles, named)
@@ -154,13 +161,16 @@ def read_predictions(
             more = f"more than {MOST_DISTINCT:,} different rows"
             raise UserError(f"{where}: {more}; labels are needed, few of them")
     warnings = (*roles.warnings, *items.finish())
-    rows = _join_binary(kept.text(), graded=roles.truth is None)
+    rows = _join_binary(kept.text(), len(roles.columns()), graded=roles.truth is None)
     ordered = sorted(rows)
     said = [np.array(column, dtype=object) for column in zip(*ordered, strict=True)]
+    clusters = None
+    if cluster is not None:
+        clusters = number_clusters(f"cluster: column {cluster!r}", said.pop(), items.n_before)
     found = Predictions(
         table.path.name, None if roles.truth is None else said.pop(0),
         dict(zip(roles.systems, said, strict=True)), np.array([rows[row] for row in ordered], dtype=np.int64),
-        warnings, (*table.notes, *roles.notes),
+        warnings, (*table.notes, *roles.notes), clusters,
     )  # fmt: skip
     if threshold is not None:
         _check_binary_truth(where, found)
@@ -181,12 +191,12 @@ def _check_graded(where: str, columns: Mapping[str, Column]) -> None:
             )
 
 
-def _join_binary(rows: Rows, graded: bool) -> Rows:
-    """Return the rows with true and false written as 1 and 0, or the other way round, as the truth is."""
+def _join_binary(rows: Rows, n_columns: int, graded: bool) -> Rows:
+    """Return rows with true and false of the first columns as 1 and 0, or the reverse, as the truth is."""
     same = BINARY if graded else same_as_truth({row[0] for row in rows})
     joined: Counter[tuple[str, ...]] = Counter()
     for row, number in rows.items():
-        joined[tuple(same.get(label, label) for label in row)] += number
+        joined[*(same.get(label, label) for label in row[:n_columns]), *row[n_columns:]] += number
     return joined
 
 
@@ -198,8 +208,8 @@ def _check_distinct(where: str, kept: _Kept, roles: Roles, named: bool) -> None:
     if min(len(kept.rows), len(kept.labels)) <= MOST_VALUES:
         return
     rows = kept.text()
-    numbers = np.array(list(rows.values()))
-    labels, *said = (count_labels(column, numbers) for column in zip(*rows, strict=True))
+    numbers, columns = np.array(list(rows.values())), list(zip(*rows, strict=True))[: len(roles.columns())]
+    labels, *said = (count_labels(column, numbers) for column in columns)
     many = {name: own for name, own in zip(roles.systems, said, strict=True) if len(own) > MOST_VALUES}
     if many and len(labels) > MOST_VALUES:
         check_labels(f"{where}: column {roles.truth!r}", labels, many.values())
@@ -317,7 +327,8 @@ def as_outcomes(
     if truth is None:
         _check_only_graded(predictions, measure, positive)
         right = {name: values == "1" for name, values in predictions.systems.items()}
-        return Outcomes(np.ones(len(n_items), dtype=bool), right, n_items, "no truth, right or wrong", *more)
+        about = _tell_about("no truth, right or wrong", predictions)
+        return Outcomes(np.ones(len(n_items), dtype=bool), right, n_items, about, *more, predictions.clusters)
     labels = sorted(set(truth))
     wanted = _find_wanted(predictions.name, labels, measure, positive)
     effect = "counts as wrong" if measure == "error" else f"counts as not {wanted!r}"
@@ -333,7 +344,12 @@ def as_outcomes(
         if measure == "error":
             decisions[name] = np.where(np.isin(values, labels), decisions[name], ~is_wanted)
     about = f"{len(labels)} labels, right or wrong" if wanted is None else f"positive label {wanted!r}"
-    return Outcomes(is_wanted, decisions, n_items, about, tuple(warnings), predictions.notes)
+    about, clusters = _tell_about(about, predictions), predictions.clusters
+    return Outcomes(is_wanted, decisions, n_items, about, tuple(warnings), predictions.notes, clusters)
+
+
+def _tell_about(about: str, found: Predictions) -> str:
+    return about if found.clusters is None else f"{about}; {tell_size(found.clusters, found.n_items)}"
 
 
 def _find_wanted(name: str, labels: Sequence[str], measure: str, positive: object) -> str | None:

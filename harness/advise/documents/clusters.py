@@ -1,0 +1,108 @@
+"""Tests of two systems on items in clusters, which are drawn whole; the measure weighs every item alike.
+
+A cluster is a kind of document with several items. So few are there, mostly, that the normal distribution is
+too narrow for a difference over its standard error.
+"""
+
+import numpy as np
+from scipy.special import stdtr
+
+from harness.advise.documents.tests import (
+    ROUNDING,
+    Floats,
+    Ints,
+    Kinds,
+    Terms,
+    chunk_size,
+    deviations,
+    in_parts,
+    staged,
+    undecided,
+)
+from harness.significance.result import TestResult, settle_degenerate
+
+_ALL = 1 - 1e-9  # a cluster with so large a part of a denominator leaves nothing to compare it with
+
+
+def wald_by_cluster(counts: Ints, kinds: Kinds) -> TestResult:
+    """Cluster-robust Wald test of a measure's difference, with Student's t for G clusters.
+
+    Null hypothesis: the measure, a ratio of sums over all items, is the same for A and B. Asymptotic in G:
+    ``t = d / se``, ``se^2 = G / (G - 1) sum_g psi_g^2 / G^2``, with G - 1 degrees of freedom (Liang & Zeger
+    1986, Biometrika 73, 13-22; Cameron & Miller 2015, Journal of Human Resources 50, 317-372, section VI).
+    """
+    terms, n = kinds.terms(), counts.sum(axis=-1)
+    d, total = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
+    factor = np.divide(n, n - 1, out=np.zeros(n.shape), where=n > 1)
+    return _t_test(d * n, total * factor, np.maximum(n - 1, 1))
+
+
+def wald_by_cluster_cr2(counts: Ints, kinds: Kinds) -> TestResult:
+    """Wald test with the variance CR2 and its degrees of freedom by Bell and McCaffrey.
+
+    Null hypothesis: as :func:`wald_by_cluster`. ``se^2 = sum_g psi_g^2 / (1 - h_g) / G^2``, h_g the part that
+    a cluster has in the denominators of the measure (of the error: in the items); unbiased, as are the
+    degrees of freedom, where items are independent (Bell & McCaffrey 2002, Survey Methodology 28, 169-181;
+    Imbens & Kolesar 2016, Review of Economics and Statistics 98, 701-712). With clusters of one size it is
+    :func:`wald_by_cluster`.
+    """
+    terms = kinds.terms()
+    d, total, freedom = in_parts(counts, chunk_size(terms), lambda sets: _adjusted(sets, terms))
+    return _t_test(d * counts.sum(axis=-1), total, freedom)
+
+
+def _adjusted(counts: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
+    """Return d, ``sum_g psi_g^2 / (1 - h_g)`` and the degrees of freedom of each set, shape (n_sets,)."""
+    d, plain = deviations(counts, terms)
+    own, totals, part = counts.astype(float), terms.totals(counts.astype(float)), terms.sums[..., 1::2]
+    bottoms = totals[..., 1::2]
+    each = np.divide(terms.weights[:, None], bottoms, out=np.zeros(bottoms.shape), where=bottoms > 0)
+    h = each.reshape(len(own), -1) @ part.reshape(len(part), -1).T
+    sums = (own * h).sum(axis=1, keepdims=True)
+    h = np.where(own > 0, np.divide(h, sums, out=np.zeros(h.shape), where=sums > 0), 0.0)
+    rest = np.where(h < _ALL, 1 - h, np.inf)
+    psi = terms.slopes(totals, own.sum(axis=-1)) @ terms.sums.reshape(len(terms.sums), -1).T
+    total = np.where((plain > 0) & (h < _ALL).all(axis=1), (own * psi**2 / rest).sum(axis=1), 0.0)
+    a = h**2 / rest
+    squares = (own * h**2).sum(axis=1) + (own * a).sum(axis=1) ** 2 - (own * a**2).sum(axis=1)
+    return d, total, 1 / np.where(squares > 0, squares, 1.0)
+
+
+def _t_test(d: Floats, variance: Floats, freedom: Floats | Ints) -> TestResult:
+    constant = variance == 0
+    t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
+    return settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
+
+
+def randomization_by_cluster(
+    counts: Ints, kinds: Kinds, n_replicates: int, rng: np.random.Generator, stop: float = 1.0
+) -> TestResult:
+    """Randomization test of a difference over its standard error: A and B exchanged on whole clusters.
+
+    Null hypothesis: on every cluster what A and B decide could as well be exchanged. Exact for it, and
+    asymptotically right where only the measures are equal, as the standard error is computed anew for each
+    exchange (Janssen 1997, Statistics & Probability Letters 36, 9-21). ``p = (1 + k) / (R + 1)``, k the
+    number of R exchanges with a ratio at least as far from 0 as that of the set.
+    """
+    terms, n_kinds = kinds.terms(), len(kinds.cells)
+    both = Terms(np.concatenate([terms.sums, terms.sums[..., [2, 3, 0, 1]]]), terms.weights)
+
+    def ratio(sets: Ints) -> Floats:
+        d, total = deviations(sets, both)
+        found = np.divide(np.abs(d), np.sqrt(total), out=np.zeros(d.shape), where=total > 0)
+        return np.where((total == 0) & (d != 0), np.inf, found)
+
+    (own,) = in_parts(np.concatenate([counts, 0 * counts], axis=1), chunk_size(both), lambda s: (ratio(s),))
+
+    def draw(sets: Ints, times: int) -> tuple[np.ndarray]:
+        """Return which exchanges have a ratio as far from 0 as the set itself."""
+        heads = rng.binomial(counts[sets], 0.5, size=(times, len(sets), n_kinds))
+        drawn = np.concatenate([counts[sets] - heads, heads], axis=-1).reshape(-1, 2 * n_kinds)
+        (found,) = in_parts(drawn, chunk_size(both), lambda s: (ratio(s),))
+        return (found.reshape(times, len(sets)) >= own[sets] * (1 - ROUNDING),)
+
+    def pvalue(hits: Ints) -> Floats:
+        return np.asarray((1 + hits[0]) / (n_replicates + 1))
+
+    found = staged(len(counts), 2 * n_kinds, draw, pvalue, n_replicates, stop)
+    return settle_degenerate(found, kinds.difference(counts), undecided(counts, kinds), "accept")
