@@ -2,11 +2,9 @@
 
 import pytest
 
-from harness.advise.cells import cell_pairs
-from harness.advise.documents import document_pairs
 from harness.advise.files import read_outcomes
-from harness.advise.files.categories import Decisions
 from harness.advise.points import Plan, Question
+from harness.advise.study import make_pairs
 from harness.errors import UserError
 
 QUICK = [
@@ -15,7 +13,7 @@ QUICK = [
 ]  # fmt: skip
 UNSET = (
     "measure", "truth_column", "systems", "positive", "threshold", "category_column", "category", "task",
-    "metric", "filter",
+    "metric", "filter", "cluster",
 )  # fmt: skip
 SETTINGS = dict.fromkeys(UNSET) | {"average": "micro", "missing": [], "separator": "."}
 
@@ -43,8 +41,7 @@ def read(path, **given):
     outcomes, measure = read_outcomes(path, SETTINGS | given)
     average = (SETTINGS | given)["average"]
     question = Question(path.name, measure, average=average, plan=Plan(n_draws=2))
-    make = document_pairs if isinstance(outcomes, Decisions) else cell_pairs
-    return outcomes, make(outcomes, question)[0]
+    return outcomes, make_pairs(outcomes, question)[0]
 
 
 def refusal(path, **given):

@@ -50,8 +50,6 @@ def advise(
             return
         stage_run = functools.partial(make_run, workers, Store(cache))
         measure = question.measure
-        whole = isinstance(outcomes, Decisions) or outcomes.clusters is not None
-        make_pairs: Any = document_pairs if whole else cell_pairs
         pairs, notes = make_pairs(outcomes, question)
         if isinstance(outcomes, Decisions) and measure != "error":
             measure = f"{question.average} {measure}"
@@ -75,6 +73,13 @@ def advise(
         made = report.make_report(tables, found, notes, about, (n_drawn, unit), drawn)
         write_report(out, made, run.facts)
         run.lines += ["\n" + "\n".join(found + report.shorten(notes))]
+
+
+def make_pairs(outcomes: Outcomes | Decisions, question: Question) -> tuple[list[Pair], list[str]]:
+    """Return the pairs of a file that can be tested, and notes; documents and clusters are drawn whole."""
+    if isinstance(outcomes, Decisions) or outcomes.clusters is not None:
+        return document_pairs(outcomes, question)
+    return cell_pairs(outcomes, question)
 
 
 def measure_tables(

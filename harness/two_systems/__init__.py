@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
-from harness.advise.points import judge_pair
+from harness.advise.documents import document_pairs
+from harness.advise.documents.battery import names_of
+from harness.advise.files import units
+from harness.advise.files.predictions import Outcomes
+from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.errors import UserError
 from harness.measures import EXCHANGED, check_measure, difference
-from harness.two_systems.labels import count_two
+from harness.two_systems.labels import read_two
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -74,6 +78,8 @@ class Comparison(Printed):
     warnings : tuple of str
         What to know before the numbers, a sentence each: labels that `y` lacks, with their share, and items
         that seem to stand there several times. Printed first.
+    n_clusters : int or None
+        How many clusters were drawn; None where items were, one by one.
     """
 
     names: tuple[str, str]
@@ -87,6 +93,7 @@ class Comparison(Printed):
     confidence: float
     table: DataFrame
     warnings: tuple[str, ...] = ()
+    n_clusters: int | None = None
 
     def shown(self) -> DataFrame:
         """Return statistic, p-value and degeneracy of each test."""
@@ -95,10 +102,12 @@ class Comparison(Printed):
     def sentences(self) -> list[str]:
         """Return what stands above the table."""
         a, b = self.names
+        where = f"{self.counts.sum():,} items" + (
+            f" in {self.n_clusters:,} clusters" if self.n_clusters else ""
+        )
         return [
             *(f"Note: {warning}." for warning in self.warnings),
-            f"{LABELS[self.measure]} on {self.counts.sum():,} items: {a} {self.score_a:.4f}, "
-            f"{b} {self.score_b:.4f}",
+            f"{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
             f"{a} minus {b}: {self.difference:+.4f}, {100 * self.confidence:g} % interval "
             f"[{self.low:+.4f}, {self.high:+.4f}]",
         ]
@@ -112,6 +121,7 @@ def compare_predictions(
     test: str | Sequence[str] | None = None,
     *,
     positive: object = None,
+    clusters: ArrayLike | None = None,
     names: tuple[str, str] = ("A", "B"),
     confidence: float = 0.95,
     n_replicates: int | None = None,
@@ -143,6 +153,12 @@ def compare_predictions(
         ``harness advise`` runs. Above 50,000 items the default leaves out randomization, which is slow there.
     positive : object, optional
         The positive label; where it is not given, one of 1, true, yes, pos, positive.
+    clusters : array_like, shape (n_items,), optional
+        The cluster of each item, such as its document, passage or patient, where items of one cluster may
+        depend on each other. Clusters are then what is drawn: the tests are ``wald_by_cluster`` (t with G - 1
+        degrees of freedom), ``wald_by_cluster_cr2``, ``bootstrap_by_cluster`` and
+        ``randomization_by_cluster``, beside a pooled one that takes items as independent. The measure still
+        weighs every item alike.
     names : tuple of str
         How A and B are called in what is printed.
     confidence : float
@@ -189,31 +205,58 @@ def compare_predictions(
     {'mcnemar_midp': 0.1796}
     """
     names = check_names(names)
-    counts, measure, warnings = count_two(y, a, b, measure, positive, names)
+    outcomes, measure = read_two(y, a, b, measure, positive, names, clusters)
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
-    tests = find_tests(measure, test, int(counts.sum()), n_replicates, **costs)
-    return judge(counts, measure, tests, names, confidence, int(seed), warnings, **costs)
+    asked = Question(
+        "y", measure, costs=costs, n_replicates=n_replicates, plan=Plan(n_draws=1), seed=int(seed)
+    )
+    return judge(make_pair(outcomes, asked, test), asked, outcomes, confidence)
 
 
-def judge(
-    counts: NDArray[np.int64],
-    measure: str,
-    tests: Sequence[Test],
-    names: tuple[str, str],
-    confidence: float,
-    seed: int,
-    warnings: tuple[str, ...] = (),
-    **costs: float,
-) -> Comparison:
-    """Return the Comparison of counted outcomes; other arguments as for :func:`compare_predictions`."""
-    a, b = names
-    pair = CellPair.of(f"{a}-{b}", counts, measure, tests, costs)
-    table = judge_pair(pair, seed, confidence).set_index("test").drop(columns="pair")
+def make_pair(outcomes: Outcomes, question: Question, test: str | Sequence[str] | None) -> Pair:
+    """Return the two systems with the tests that are named, or all, without a population of cells."""
+    measure, costs, n_items = question.measure, question.costs, outcomes.n_total
+    if outcomes.clusters is None:
+        tests = find_tests(measure, test, n_items, question.n_replicates, **costs)
+        counts, name = outcomes.cells(*outcomes.systems), "-".join(outcomes.systems)
+        return CellPair.of(name, counts, measure, tests, costs)
+    check_measure(measure, **costs)
+    allowed = names_of(measure, clustered=True)
+    chosen = allowed if test is None else [test] if isinstance(test, str) else list(test)
+    for one in chosen:
+        if one not in allowed:
+            raise ValueError(f"test: {one!r} is not allowed; of clusters {', '.join(allowed)} are")
+    try:
+        (pair,), _ = document_pairs(outcomes, question)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return replace(pair, tests=tuple(name for name in pair.tests if name in chosen))
+
+
+def judge(pair: Pair, question: Question, outcomes: Outcomes, confidence: float = 0.95) -> Comparison:
+    """Return the Comparison of what was read, by the tests of a pair."""
+    a, b = outcomes.systems
+    measure, costs, counts = question.measure, question.costs, outcomes.cells(a, b)
+    table = judge_pair(pair, question.seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
     score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), EXCHANGED))
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
-    return Comparison((a, b), measure, counts, score_a, score_b, d, low, high, confidence, table, warnings)
+    n_clusters = None if outcomes.clusters is None else units(outcomes)[0]
+    return Comparison(
+        (a, b),
+        measure,
+        counts,
+        score_a,
+        score_b,
+        d,
+        low,
+        high,
+        confidence,
+        table,
+        outcomes.warnings,
+        n_clusters,
+    )
 
 
 def _score(counts: NDArray[np.int64], measure: str, **costs: float) -> float:

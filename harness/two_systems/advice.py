@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from harness.advise.cells import CellPair
+from harness.advise.files import units
 from harness.advise.needed import deviations
 from harness.advise.points import Floats, Plan, Question, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
@@ -27,10 +28,10 @@ from harness.two_systems import (
     check_quick,
     check_share,
     check_whole,
-    find_tests,
     judge,
+    make_pair,
 )
-from harness.two_systems.labels import count_two
+from harness.two_systems.labels import read_two
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -63,7 +64,7 @@ class Advice(Printed):
         One row: the largest `size` found of the recommended test over the populations of equal systems that
         these predictions allow (a 95 % likelihood region), measured again on new sets, with its interval
         ``mc_low``, ``mc_high``, and the items that are expected there in each cell, ``e1`` to ``e8``; empty
-        where no item tells the two apart. It is no bound.
+        where no item tells the two apart. It is no bound. No row where clusters are drawn.
     notes : tuple of str
         What else to know.
     """
@@ -91,7 +92,7 @@ class Advice(Printed):
             *self.comparison.sentences(),
             f"{said} at the {self.alpha:g} level by {self.test}, p = {pvalue:.4g}.",
             self.reason,
-            f"{say_worst(self.worst.iloc[0].to_dict(), names, measure, self.alpha)}.",
+            *(f"{say_worst(row, names, measure, self.alpha)}." for row in self.worst.to_dict("records")),
             *(f"Note: {note}." for note in self.notes),
         ]
 
@@ -105,6 +106,7 @@ def advise_predictions(
     *,
     alpha: float = 0.05,
     positive: object = None,
+    clusters: ArrayLike | None = None,
     names: tuple[str, str] = ("A", "B"),
     n_replicates: int | None = None,
     n_jobs: int = 1,
@@ -120,7 +122,7 @@ def advise_predictions(
 
     Parameters
     ----------
-    y, a, b, measure, test, positive, names, n_replicates, **costs
+    y, a, b, measure, test, positive, clusters, names, n_replicates, **costs
         As :func:`harness.two_systems.compare_predictions` takes them.
     alpha : float
         Level of the tests, in (0, 1).
@@ -154,21 +156,22 @@ def advise_predictions(
     check_share("alpha", alpha)
     check_whole("seed", seed, 0)
     names = check_names(names)
-    counts, measure, warnings = count_two(y, a, b, measure, positive, names)
-    n_items, costs = int(counts.sum()), check_measure(measure, **costs) if measure == "dcf" else costs
-    tests = find_tests(measure, test, n_items, n_replicates, **costs)
-    check_quick(tests)
-    comparison = judge(counts, measure, tests, names, 0.95, int(seed), warnings, **costs)
-    pair = "-".join(comparison.names)
-    plan = plan or Plan(factors=(1.0,))
-    workers = Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
+    outcomes, measure = read_two(y, a, b, measure, positive, names, clusters)
+    costs, plan = check_measure(measure, **costs) if measure == "dcf" else costs, plan or Plan(factors=(1.0,))
+    question = Question(
+        "y", measure, costs=costs, n_replicates=n_replicates, alpha=alpha, plan=plan, seed=int(seed)
+    )
+    own = make_pair(outcomes, question, test)
+    comparison, n_items = judge(own, question, outcomes), units(outcomes)[0]
+    if isinstance(own, CellPair):
+        check_quick(own.battery)
+        own = own.with_null().with_drawn(plan.n_draws, int(seed))
+    pair, workers = own.name, Workers("sequential") if n_jobs == 1 else Workers("loky", n_jobs)
     stage_run = functools.partial(make_run, workers, Store(None))
-    own = CellPair.of(pair, counts, measure, tests, costs).with_null().with_drawn(plan.n_draws, int(seed))
     measured, missing = measure_pair(own, plan, alpha, int(seed), stage_run)
     sizes, power = size_table(measured, alpha), power_table(measured)
-    chosen = choose_tests(sizes, power, own.tests, alpha, n_items)[pair, n_items]
+    chosen = choose_tests(sizes, power, own.recommendable, alpha, n_items)[pair, n_items]
     around = deviations(own, 0.0)
-    question = Question(pair, measure, tests, costs, alpha=alpha, plan=plan, seed=int(seed))
     worst = tabulate_worst([own], [chosen.test], question, stage_run)
     own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
     return Advice(

@@ -1,13 +1,15 @@
-"""Labels and decisions of two systems, from Python, as the eight counts of their joint outcomes."""
+"""Labels and decisions of two systems, from Python, as what a file of predictions says."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.advise.files.clusters import number_clusters
 from harness.advise.files.predictions import (
     ACCURACY,
     PYTHON_REMEDY,
+    Outcomes,
     Predictions,
     as_outcomes,
     check_predictions,
@@ -19,15 +21,16 @@ from harness.tables.labels import Column, Values, read_labels, same_as_truth
 from harness.tables.repeats import tell_repeated
 
 
-def count_two(
+def read_two(
     y: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
     measure: str,
     positive: object = None,
     names: tuple[str, str] = ("a", "b"),
-) -> tuple[NDArray[np.int64], str, tuple[str, ...]]:
-    """Return the eight counts e1..e8 of two systems, from labels of any kind, the measure, and warnings.
+    clusters: ArrayLike | None = None,
+) -> tuple[Outcomes, str]:
+    """Return the outcomes of two systems, from labels of any kind, and the measure.
 
     With ``measure="error"``, more than two labels and no `positive`, every item counts as positive, found
     where the system gives its label. ``"accuracy"`` is the error.
@@ -39,8 +42,8 @@ def count_two(
 
     Examples
     --------
-    >>> counts, *_ = count_two(["x", "x", "y", "z"], ["x", "y", "y", "z"], ["x", "x", "x", "z"], "error")
-    >>> counts.tolist()
+    >>> found, _ = read_two(["x", "x", "y", "z"], ["x", "y", "y", "z"], ["x", "x", "x", "z"], "error")
+    >>> found.cells("a", "b").tolist()
     [2, 1, 1, 0, 0, 0, 0, 0]
     """
     if not isinstance(measure, str):
@@ -50,19 +53,24 @@ def count_two(
     check_measure(measure)
     said = {name: _labels(name, values) for name, values in (("y", y), ("a", a), ("b", b))}
     n = len(said["y"].places)
-    for name in ("a", "b"):
+    if clusters is not None:
+        said["clusters"] = _labels("clusters", clusters)
+    for name in list(said)[1:]:
         if len(said[name].places) != n:
             raise ValueError(
                 f"{name}: {len(said[name].places)} items are not allowed where y has {n}; "
-                "one decision for each item is needed"
+                f"one {'cluster' if name == 'clusters' else 'decision'} for each item is needed"
             )
     if len(said["y"].labels) < 2:
         raise ValueError(f"y: every item's label is {said['y'].labels[0]!r}; items of two classes are needed")
     first, n_items = count_rows([column.places for column in said.values()])
     same = same_as_truth(said["y"].labels)
-    truth, by_a, by_b = (_rows(column, first, same) for column in said.values())
-    repeated = tuple(tell_repeated(n_items))
+    truth, by_a, by_b = (_rows(said[name], first, same) for name in ("y", "a", "b"))
+    repeated, numbers = tuple(tell_repeated(n_items)), None
     try:
+        if clusters is not None:
+            own = _rows(said["clusters"], first, {})
+            numbers = number_clusters("clusters: it", own, n)
         check_predictions(
             Predictions("y", truth, {"a": by_a, "b": by_b}, n_items),
             "y: it",
@@ -70,15 +78,14 @@ def count_two(
             True,
             PYTHON_REMEDY,
         )
-        table = Predictions("y", truth, {names[0]: by_a, names[1]: by_b}, n_items, repeated)
-        own = dict(zip(names, ("a", "b"), strict=True))
-        outcomes = as_outcomes(table, measure, positive, lambda name: f"{own[name]}: it", PYTHON_REMEDY)
+        table = Predictions("y", truth, {names[0]: by_a, names[1]: by_b}, n_items, repeated, clusters=numbers)
+        called = dict(zip(names, ("a", "b"), strict=True))
+        outcomes = as_outcomes(table, measure, positive, lambda name: f"{called[name]}: it", PYTHON_REMEDY)
     except UserError as error:
         raise ValueError(str(error)) from error
-    counts = outcomes.cells(*names)
-    if not counts[[1, 2, 5, 6]].any():
+    if not outcomes.cells(*names)[[1, 2, 5, 6]].any():
         raise ValueError("a, b: they are right and wrong on the same items; there is nothing to test")
-    return counts, measure, (*more, *outcomes.warnings)
+    return outcomes._replace(warnings=(*more, *outcomes.warnings)), measure
 
 
 def _labels(name: str, values: ArrayLike) -> Column:

@@ -320,7 +320,7 @@ def test_a_direction_without_a_population_leaves_the_other():
     points, notes = place_points(OneSided(**vars(whole)), plan)
     powers = [(point.value, point.n_sets) for point in points if point.role == "power"]
     assert powers == [(1.0, 51), (-1.0, 51), (2.0, 101), (3.0, 101)]
-    assert notes == ["a-b, 100 items: no population like this one differs by -0.2"]
+    assert notes == ["a-b, N = 100: no population like this one differs by -0.2"]
     rows = [
         ("a-b", "power", 100, h, h / 10, "t", 100, n, 0, 0)
         for h, n in ((1.0, 30), (-1.0, 20), (2.0, 90), (3.0, 99))

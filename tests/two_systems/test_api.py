@@ -18,12 +18,14 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 
 import harness
-from harness.advise.points import Plan
+from harness.advise.cells import CellPair
+from harness.advise.points import Plan, Question
 from harness.cli import main
 from harness.measures import DIFFERENCES, difference
 from harness.significance.likelihood_ratio import score
 from harness.significance.wald import estimate
 from harness.two_systems import find_tests, judge
+from harness.two_systems.labels import read_two
 
 SMALL = Plan(n_sets=300, n_draws=3, n_range_sets=100, n_power_sets=100, h=(2.0, 3.0, 4.0), factors=(1.0,))
 
@@ -197,7 +199,9 @@ def defaults_of(measure):
 def test_pvalues_are_probabilities(seed, measure):
     counts = harness.count_outcomes(*draw(20, seed))
     assume(counts[[1, 2, 5, 6]].any())
-    table = judge(counts, measure, defaults_of(measure), ("a", "b"), 0.95, 0).table
+    pair, asked = CellPair.of("a-b", counts, measure, defaults_of(measure), {}), Question("y", measure)
+    outcomes, _ = read_two(*draw(20, seed), measure)
+    table = judge(pair, asked, outcomes).table
     assert table["pvalue"].between(0, 1).all()
     assert (table["low"] <= table["high"]).all()
     assert (table.loc[table["degenerate"], "pvalue"] == 1).all()
