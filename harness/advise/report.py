@@ -11,8 +11,8 @@ import pandas as pd
 
 from harness.advise.documents import MOST_SETS
 from harness.advise.documents.battery import DRAWING
-from harness.advise.files.categories import Decisions
-from harness.advise.files.predictions import Outcomes, name_pairs
+from harness.advise.files import Said
+from harness.advise.files.predictions import name_pairs
 from harness.advise.points import Question, plan_at
 from harness.advise.recommend import EQUAL_POWER, digits_for
 from harness.advise.recommend import TOLERANCE as LIMIT
@@ -33,9 +33,7 @@ SHOWN_OF_WORST = (
 LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
 
 
-def describe(
-    question: Question, outcomes: Outcomes | Decisions, measure: str, tests: Iterable[str]
-) -> list[str]:
+def describe(question: Question, outcomes: Said, measure: str, tests: Iterable[str]) -> list[str]:
     """Return what was run, a sentence each."""
     plan, alpha = plan_at(question.plan, question.alpha), question.alpha
     few = plan.n_sets * alpha < FEW_ON_SIZE or plan.n_range_sets * alpha < FEW_ON_RANGE
@@ -106,7 +104,7 @@ def findings(
 
 def _naive(row: Row) -> str:
     """Return the size of the test that takes the items of a cluster as independent."""
-    if not row["test"].endswith("_pooled"):
+    if not row["test"].endswith(("_pooled", "paired_t")):
         return ""
     size, low, high = row["size"], row["mc_low"], row["mc_high"]
     return f"With items taken as independent {row['test']} has a size of {size:.3f} [{low:.3f}, {high:.3f}]"
@@ -232,7 +230,7 @@ def make_report(
 ) -> Report:
     """Return the report: findings, notes, what was run, tables, and how to read them."""
     sizes, recommended, (n_items, unit) = tables["sizes"], tables["recommendations"], units
-    by_document = sizes["test"].str.contains("_by_").any()
+    by_document, scores = not len(tables["worst_case"]), (sizes["test"] == "wilcoxon").any()
     seen = tables["detectable"].merge(recommended[["pair", "n_documents", "test"]]).drop(columns="h")
     shown = {
         "Verdicts on the file": _with_pvalues(tables["verdicts"]),
@@ -243,7 +241,7 @@ def make_report(
     }
     if len(tables["worst_case"]):
         shown["Worst case near the file"] = tables["worst_case"][list(SHOWN_OF_WORST)]
-    read = paragraphs("advise", "how_to_read", by_document=by_document, unit=unit)
+    read = paragraphs("advise", "how_to_read", by_document=by_document, unit=unit, scores=scores)
     files = paragraphs("advise", "files")
     files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
     sections = [

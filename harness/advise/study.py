@@ -11,7 +11,7 @@ from harness.advise import report
 from harness.advise.cells import cell_pairs
 from harness.advise.documents import document_pairs
 from harness.advise.figures import draw_advice
-from harness.advise.files import units
+from harness.advise.files import Said, units
 from harness.advise.files.categories import Decisions
 from harness.advise.files.predictions import Outcomes
 from harness.advise.needed import deviations, tabulate_needs
@@ -37,7 +37,7 @@ def advise(
     *,
     out: Path,
     config: Mapping[str, Any],
-    outcomes: Outcomes | Decisions,
+    outcomes: Said,
     question: Question,
     figure: Mapping[str, Any],
     cache: Path | None,
@@ -75,11 +75,11 @@ def advise(
         run.lines += ["\n" + "\n".join(found + report.shorten(notes))]
 
 
-def make_pairs(outcomes: Outcomes | Decisions, question: Question) -> tuple[list[Pair], list[str]]:
+def make_pairs(outcomes: Said, question: Question) -> tuple[list[Pair], list[str]]:
     """Return the pairs of a file that can be tested, and notes; documents and clusters are drawn whole."""
-    if isinstance(outcomes, Decisions) or outcomes.clusters is not None:
-        return document_pairs(outcomes, question)
-    return cell_pairs(outcomes, question)
+    if isinstance(outcomes, Outcomes) and outcomes.clusters is None:
+        return cell_pairs(outcomes, question)
+    return document_pairs(outcomes, question)
 
 
 def measure_tables(

@@ -126,7 +126,7 @@ def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
 def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.advise.study.advise`, the predictions read."""
     from harness.advise.files import fingerprint, read_outcomes
-    from harness.advise.files.categories import Decisions
+    from harness.advise.files.predictions import Outcomes
     from harness.advise.points import Plan, Question
 
     checked, plain = check("advise", cfg)
@@ -136,7 +136,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     say(f"reading {path}")
     outcomes, measure = read_outcomes(path, checked.given())
     tests = [test for test in all_tests if test.measure == measure]
-    if not tests and not isinstance(outcomes, Decisions) and outcomes.clusters is None:
+    if not tests and isinstance(outcomes, Outcomes) and outcomes.clusters is None:
         raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
     plan = checked.plan.given()
     factors = tuple(sorted({1.0, *(float(factor) for factor in plan["factors"])}))

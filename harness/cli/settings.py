@@ -345,7 +345,7 @@ class Advise(Kept):
     systems: Annotated[list[Name], listed(2, "a list of two or more columns is")] | None
     positive: Annotated[Any, that(lambda v: type(v) in (str, int, float, bool), "a label is")] | None
     threshold: Annotated[float, number(-1e300, 1e300, "a number is")] | None
-    measure: Annotated[str, one_of(*DIFFERENCES, "accuracy")] | None
+    measure: Annotated[str, one_of(*DIFFERENCES, "accuracy", "score")] | None
     task: Name | None
     metric: Name | None
     filter: Name | None

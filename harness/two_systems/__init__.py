@@ -16,10 +16,11 @@ from harness.advise.documents import document_pairs
 from harness.advise.documents.battery import names_of
 from harness.advise.files import units
 from harness.advise.files.predictions import Outcomes
+from harness.advise.files.scores import Scores
 from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.errors import UserError
 from harness.measures import EXCHANGED, check_measure, difference
-from harness.two_systems.labels import read_two
+from harness.two_systems.labels import read_two, read_two_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 LABELS = {
     "f1": "F1", "error": "error rate", "precision": "precision", "recall": "recall", "dcf": "detection cost",
-    "balanced_error": "balanced error rate",
+    "balanced_error": "balanced error rate", "score": "mean score",
 }  # fmt: skip
 GAINS = ("f1", "precision", "recall")
 """Measures that a perfect system has at 1; the others are costs, which it has at 0."""
@@ -63,7 +64,7 @@ class Comparison(Printed):
         Of A and of B.
     measure : str
     counts : int array, shape (8,)
-        Joint outcomes e1..e8, see :func:`harness.outcomes.count_outcomes`.
+        Joint outcomes e1..e8, see :func:`harness.outcomes.count_outcomes`; None of scores.
     score_a, score_b : float
         The measure of either.
     difference : float
@@ -80,11 +81,12 @@ class Comparison(Printed):
         that seem to stand there several times. Printed first.
     n_clusters : int or None
         How many clusters were drawn; None where items were, one by one.
+    n_items : int
     """
 
     names: tuple[str, str]
     measure: str
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | None
     score_a: float
     score_b: float
     difference: float
@@ -94,6 +96,7 @@ class Comparison(Printed):
     table: DataFrame
     warnings: tuple[str, ...] = ()
     n_clusters: int | None = None
+    n_items: int = 0
 
     def shown(self) -> DataFrame:
         """Return statistic, p-value and degeneracy of each test."""
@@ -102,9 +105,7 @@ class Comparison(Printed):
     def sentences(self) -> list[str]:
         """Return what stands above the table."""
         a, b = self.names
-        where = f"{self.counts.sum():,} items" + (
-            f" in {self.n_clusters:,} clusters" if self.n_clusters else ""
-        )
+        where = f"{self.n_items:,} items" + (f" in {self.n_clusters:,} clusters" if self.n_clusters else "")
         return [
             *(f"Note: {warning}." for warning in self.warnings),
             f"{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
@@ -114,7 +115,7 @@ class Comparison(Printed):
 
 
 def compare_predictions(
-    y: ArrayLike,
+    y: ArrayLike | None,
     a: ArrayLike,
     b: ArrayLike,
     measure: str = "f1",
@@ -141,13 +142,17 @@ def compare_predictions(
         True labels: numbers, bools or text; exactly two of them, or more with `positive` or
         ``measure="error"``. Blanks around a label and the form of a number do not matter: 1, 1.0, "+1" and
         "1e0" are one label, and so is True where `y` is 0 and 1. None, NaN and empty text are missing.
+        None with ``measure="score"``, which needs no truth.
     a, b : array_like, shape (n_items,)
         What A and B decided, in the labels of `y`. Scores are to be turned into decisions before,
         as in ``a >= 0.5``. With ``measure="error"`` a label that `y` lacks is wrong (`warnings` tells its
         share); with others it is not the positive one, or refused where `y` has two labels. A label that
         differs from one of `y` only in case, blanks or leading zeros is refused.
-    measure : {"f1", "error", "accuracy", "precision", "recall", "dcf", "balanced_error"}
+    measure : {"f1", "error", "accuracy", "precision", "recall", "dcf", "balanced_error", "score"}
         Accuracy is 1 - error, and taken for the error: A minus B below 0 means that A is the more accurate.
+        Of ``"score"`` `a` and `b` hold a number for each item, such as BLEU or a rating, and the means are
+        compared, by ``paired_t``, ``bootstrap_score``, ``randomization_score``, and ``wilcoxon``, whose null
+        hypothesis is another one: that the differences are symmetric about 0.
     test : str or sequence of str, optional
         Names of tests as in ``harness run test=[...]``; by default those of the measure that
         ``harness advise`` runs. Above 50,000 items the default leaves out randomization, which is slow there.
@@ -205,7 +210,7 @@ def compare_predictions(
     {'mcnemar_midp': 0.1796}
     """
     names = check_names(names)
-    outcomes, measure = read_two(y, a, b, measure, positive, names, clusters)
+    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters)
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
     asked = Question(
@@ -214,19 +219,40 @@ def compare_predictions(
     return judge(make_pair(outcomes, asked, test), asked, outcomes, confidence)
 
 
-def make_pair(outcomes: Outcomes, question: Question, test: str | Sequence[str] | None) -> Pair:
+def read_given(
+    y: ArrayLike | None,
+    a: ArrayLike,
+    b: ArrayLike,
+    measure: str,
+    positive: object,
+    names: tuple[str, str],
+    clusters: ArrayLike | None,
+) -> tuple[Outcomes | Scores, str]:
+    """Return what the systems did, by labels or scores, and the measure."""
+    if measure == "score":
+        if y is not None or positive is not None:
+            raise ValueError("y, positive: measure='score' compares numbers without a truth; leave them None")
+        return read_two_scores(a, b, names, clusters), measure
+    if y is None:
+        raise ValueError("y: None is allowed with measure='score' only; the label of each item is needed")
+    return read_two(y, a, b, measure, positive, names, clusters)
+
+
+def make_pair(outcomes: Outcomes | Scores, question: Question, test: str | Sequence[str] | None) -> Pair:
     """Return the two systems with the tests that are named, or all, without a population of cells."""
     measure, costs, n_items = question.measure, question.costs, outcomes.n_total
-    if outcomes.clusters is None:
+    if isinstance(outcomes, Outcomes) and outcomes.clusters is None:
         tests = find_tests(measure, test, n_items, question.n_replicates, **costs)
         counts, name = outcomes.cells(*outcomes.systems), "-".join(outcomes.systems)
         return CellPair.of(name, counts, measure, tests, costs)
-    check_measure(measure, **costs)
-    allowed = names_of(measure, clustered=True)
+    if measure != "score":
+        check_measure(measure, **costs)
+    allowed = names_of(measure, outcomes.clusters is not None)
     chosen = allowed if test is None else [test] if isinstance(test, str) else list(test)
     for one in chosen:
         if one not in allowed:
-            raise ValueError(f"test: {one!r} is not allowed; of clusters {', '.join(allowed)} are")
+            what = "scores" if outcomes.clusters is None else "clusters"
+            raise ValueError(f"test: {one!r} is not allowed; of {what} {', '.join(allowed)} are")
     try:
         (pair,), _ = document_pairs(outcomes, question)
     except UserError as error:
@@ -234,29 +260,23 @@ def make_pair(outcomes: Outcomes, question: Question, test: str | Sequence[str] 
     return replace(pair, tests=tuple(name for name in pair.tests if name in chosen))
 
 
-def judge(pair: Pair, question: Question, outcomes: Outcomes, confidence: float = 0.95) -> Comparison:
+def judge(
+    pair: Pair, question: Question, outcomes: Outcomes | Scores, confidence: float = 0.95
+) -> Comparison:
     """Return the Comparison of what was read, by the tests of a pair."""
     a, b = outcomes.systems
-    measure, costs, counts = question.measure, question.costs, outcomes.cells(a, b)
     table = judge_pair(pair, question.seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
-    score_a, score_b = (_score(counts[order], measure, **costs) for order in (slice(None), EXCHANGED))
+    if isinstance(outcomes, Scores):
+        counts, (one, other) = None, (float(outcomes.scores[name].mean()) for name in (a, b))
+    else:
+        counts = outcomes.cells(a, b)
+        orders = slice(None), EXCHANGED
+        one, other = (_score(counts[order], question.measure, **question.costs) for order in orders)
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
     n_clusters = None if outcomes.clusters is None else units(outcomes)[0]
-    return Comparison(
-        (a, b),
-        measure,
-        counts,
-        score_a,
-        score_b,
-        d,
-        low,
-        high,
-        confidence,
-        table,
-        outcomes.warnings,
-        n_clusters,
-    )
+    more = outcomes.warnings, n_clusters, outcomes.n_total
+    return Comparison((a, b), question.measure, counts, one, other, d, low, high, confidence, table, *more)
 
 
 def _score(counts: NDArray[np.int64], measure: str, **costs: float) -> float:

@@ -30,8 +30,8 @@ from harness.two_systems import (
     check_whole,
     judge,
     make_pair,
+    read_given,
 )
-from harness.two_systems.labels import read_two
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -98,7 +98,7 @@ class Advice(Printed):
 
 
 def advise_predictions(
-    y: ArrayLike,
+    y: ArrayLike | None,
     a: ArrayLike,
     b: ArrayLike,
     measure: str = "f1",
@@ -156,7 +156,7 @@ def advise_predictions(
     check_share("alpha", alpha)
     check_whole("seed", seed, 0)
     names = check_names(names)
-    outcomes, measure = read_two(y, a, b, measure, positive, names, clusters)
+    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters)
     costs, plan = check_measure(measure, **costs) if measure == "dcf" else costs, plan or Plan(factors=(1.0,))
     question = Question(
         "y", measure, costs=costs, n_replicates=n_replicates, alpha=alpha, plan=plan, seed=int(seed)

@@ -15,6 +15,7 @@ from harness.advise.files.predictions import (
     check_predictions,
     count_rows,
 )
+from harness.advise.files.scores import Scores
 from harness.errors import UserError
 from harness.measures import DIFFERENCES, check_measure
 from harness.tables.labels import Column, Values, read_labels, same_as_truth
@@ -86,6 +87,33 @@ def read_two(
     if not outcomes.cells(*names)[[1, 2, 5, 6]].any():
         raise ValueError("a, b: they are right and wrong on the same items; there is nothing to test")
     return outcomes._replace(warnings=(*more, *outcomes.warnings)), measure
+
+
+def read_two_scores(
+    a: ArrayLike, b: ArrayLike, names: tuple[str, str] = ("a", "b"), clusters: ArrayLike | None = None
+) -> Scores:
+    """Return the scores of two systems on the same items; ValueError where they are no finite numbers."""
+    found = {}
+    for name, values in (("a", a), ("b", b)):
+        try:
+            found[name] = np.asarray(values, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: a score of each item is needed, a number ({error})") from error
+        if found[name].ndim != 1 or not len(found[name]) or not np.isfinite(found[name]).all():
+            raise ValueError(f"{name}: a finite score of each item is needed, shape (n_items,)")
+    groups = None if clusters is None else _labels("clusters", clusters).text()
+    n, lengths = len(found["a"]), {"b": len(found["b"])}
+    lengths |= {} if groups is None else {"clusters": len(groups)}
+    for name, length in lengths.items():
+        if length != n:
+            raise ValueError(f"{name}: {length} items are not allowed where a has {n}")
+    try:
+        numbers = None if groups is None else number_clusters("clusters: it", groups, n)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    if (found["a"] == found["b"]).all():
+        raise ValueError("a, b: their scores are the same on every item; there is nothing to test")
+    return Scores("scores", dict(zip(names, found.values(), strict=True)), numbers)
 
 
 def _labels(name: str, values: ArrayLike) -> Column:

@@ -6,22 +6,30 @@ A cluster is a document with several items.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from harness.advise.documents.battery import DRAWING, TESTS, default_replicates, names_of, run_test
+from harness.advise.documents.battery import (
+    DRAWING,
+    OTHERS,
+    SYMMETRIC,
+    default_replicates,
+    names_of,
+    run_test,
+)
 from harness.advise.documents.null import nearest_null
+from harness.advise.documents.scores import score_kinds
 from harness.advise.documents.tests import MACRO, Kinds
+from harness.advise.files import Said
 from harness.advise.files.categories import Decisions
-from harness.advise.files.predictions import Outcomes
+from harness.advise.files.scores import Scores
 from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
 from harness.errors import UserError
-from harness.measures import EXCHANGED
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
@@ -39,7 +47,7 @@ MOST_ITEMS_DRAWN = 5_000
 # above so many items, or kinds of them, tests that draw replicates take longer than all else
 MOST_KINDS = {
     "bootstrap_by_document": 500, "randomization_by_document": 2_500, "bootstrap_by_cluster": 500,
-    "randomization_by_cluster": 500,
+    "randomization_by_cluster": 500, "bootstrap_score": 1_000, "randomization_score": 2_500,
 }  # fmt: skip
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
@@ -56,11 +64,12 @@ class DocumentPair(Pair):
 
     kinds: Kinds
     n_replicates: int
+    naive: tuple[str, ...] = tuple(OTHERS)  # tests that are shown beside the others
 
     @property
     def recommendable(self) -> tuple[str, ...]:
-        """All tests but the one that takes every decision as drawn on its own."""
-        return tuple(name for name in self.tests if name in TESTS)
+        """All tests but those that are shown beside them."""
+        return tuple(name for name in self.tests if name not in self.naive) or self.tests
 
     @property
     def at_once(self) -> int:
@@ -116,7 +125,11 @@ class DocumentPair(Pair):
             for i, test in enumerate(tests):
                 counts = sets[: max(0, most[i] - before)]
                 if len(counts):
-                    result = run_test(test, counts, self.kinds, self.n_replicates, replicates, alpha)
+                    own, kinds = counts, self.kinds
+                    if test in SYMMETRIC and point.role in ("size", "range"):
+                        heads = replicates.binomial(counts, 0.5)
+                        own, kinds = np.concatenate([counts - heads, heads], axis=1), kinds.with_exchanged()
+                    result = run_test(test, own, kinds, self.n_replicates, replicates, alpha)
                     rejected = result.pvalue <= alpha
                     wrong = rejected & (np.sign(self.difference(counts)) * sign < 0)
                     found[:, i] += (len(counts), rejected.sum(), wrong.sum(), result.degenerate.sum())
@@ -127,17 +140,26 @@ class _Rows(NamedTuple):
     """Truth and decisions, (n_rows, n_categories), how often each row occurs, and its cluster."""
 
     truth: NDArray[np.bool_]
-    said: dict[str, NDArray[np.bool_]]
-    n_items: Ints
+    said: Mapping[str, NDArray[Any]]
+    n_items: NDArray[Any]
     clusters: Ints | None
 
     @classmethod
-    def of(cls, found: Decisions | Outcomes) -> _Rows:
+    def of(cls, found: Said) -> _Rows:
+        if isinstance(found, Scores):
+            return cls(np.zeros((0, 1), dtype=bool), found.scores, np.zeros(0), found.clusters)
         if isinstance(found, Decisions):
             said = {name: found.said(name) for name in found.systems}
             return cls(found.truth(), said, found.n_items, found.clusters)
         said = {name: column[:, None] for name, column in found.decisions.items()}
         return cls(found.truth[:, None], said, found.n_items, found.clusters)
+
+    def kinds(self, a: str, b: str, question: Question) -> tuple[Kinds, Ints]:
+        """Return the different kinds of units, and how often each is there."""
+        if question.measure == "score":
+            return score_kinds(self.said[a], self.said[b], self.clusters)
+        cells, frequencies = self.cells(a, b, question.average != MACRO or question.measure == "error")
+        return Kinds(cells, question.measure, tuple(question.costs.items())), frequencies
 
     def cells(self, a: str, b: str, pooled: bool) -> tuple[NDArray[np.integer], Ints]:
         """Return the different kinds of units, shape (n_kinds, n_groups, 8), and how often each is there."""
@@ -154,7 +176,7 @@ class _Rows(NamedTuple):
         return np.unique(cells.sum(axis=1, keepdims=True) if pooled else cells, axis=0, return_counts=True)
 
 
-def document_pairs(decisions: Decisions | Outcomes, question: Question) -> tuple[list[Pair], list[str]]:
+def document_pairs(decisions: Said, question: Question) -> tuple[list[Pair], list[str]]:
     """Return the pairs of a file that can be tested, and notes; UserError where there is none.
 
     With clusters these are what is drawn, also on one category.
@@ -164,17 +186,15 @@ def document_pairs(decisions: Decisions | Outcomes, question: Question) -> tuple
     if isinstance(decisions, Decisions) and (not truth.any() or truth.all()):
         one = "yes" if truth.any() else "no"
         raise UserError(f"predictions={question.name}: the truth is {one} everywhere; both are needed")
-    if not Kinds(np.zeros((0, 1, 8), dtype=np.int64), measure, costs).parts():
+    if measure == "dcf" and not Kinds(np.zeros((0, 1, 8)), measure, costs).parts():
         raise UserError("test.dcf: neither a miss nor a false alarm costs anything; one of them must")
-    pooled = question.average != MACRO or measure == "error"
     replicates = question.n_replicates or default_replicates(question.alpha)
 
     def make(a: str, b: str, name: str) -> Pair | str:
         alike = ALIKE.format(a=a, b=b, measure=measure)
         if (rows.said[a] == rows.said[b]).all():
             return alike
-        cells, frequencies = rows.cells(a, b, pooled)
-        kinds = Kinds(cells, measure, costs)
+        kinds, frequencies = rows.kinds(a, b, question)
         _check_room(question.name, kinds)
         sums = kinds.sums()
         if (sums[..., :2] == sums[..., 2:]).all():
@@ -183,8 +203,9 @@ def document_pairs(decisions: Decisions | Outcomes, question: Question) -> tuple
 
     pairs, others = find_pairs(decisions.systems, question, make)
     clustered = decisions.clusters is not None
-    tests, left_out = _tests_to_measure(pairs, names_of(measure, clustered))
-    found = [replace(pair, tests=tests) for pair in pairs]
+    names = names_of(measure, clustered)
+    tests, left_out = _tests_to_measure(pairs, names)
+    found: list[Pair] = [replace(cast(DocumentPair, pair), tests=tests, naive=(names[-1],)) for pair in pairs]
     explained = _explain(question, tests, replicates, clustered)
     return found, [*others, *left_out, *question.cost_notes(), *explained]
 
@@ -232,7 +253,7 @@ def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) ->
 
 def _with_exchanged(kinds: Kinds, frequencies: Ints) -> tuple[Kinds, Ints, Floats]:
     """Add kinds in which A and B are exchanged, which together weigh half a document."""
-    cells = np.concatenate([kinds.cells, kinds.cells[..., EXCHANGED]])
+    cells = kinds.with_exchanged().cells
     different, place = np.unique(cells, axis=0, return_inverse=True)
     known, added = np.split(place.ravel(), 2)
     counted = np.bincount(known, weights=frequencies, minlength=len(different))

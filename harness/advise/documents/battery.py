@@ -9,6 +9,7 @@ from harness.advise.documents.clusters import (
     wald_by_cluster,
     wald_by_cluster_cr2,
 )
+from harness.advise.documents.scores import paired_t, wilcoxon
 from harness.advise.documents.tests import (
     Ints,
     Kinds,
@@ -24,6 +25,7 @@ PLAIN: dict[str, Callable[[Ints, Kinds], TestResult]] = {
     "wald_by_document": wald_by_document,
     "wald_by_cluster": wald_by_cluster,
     "wald_by_cluster_cr2": wald_by_cluster_cr2,
+    "paired_t": paired_t,
 }
 # that draw replicates for each set
 DRAWING: dict[str, Callable[..., TestResult]] = {
@@ -31,18 +33,24 @@ DRAWING: dict[str, Callable[..., TestResult]] = {
     "randomization_by_document": randomization_by_document,
     "bootstrap_by_cluster": bootstrap_by_document,
     "randomization_by_cluster": randomization_by_cluster,
+    "bootstrap_score": bootstrap_by_document,
+    "randomization_score": randomization_by_document,
 }
-TESTS = (*PLAIN, *DRAWING)
-"""Those that can be recommended."""
+OTHERS: dict[str, Callable[[Ints, Kinds], TestResult]] = {
+    "wilcoxon": wilcoxon, "mcnemar_pooled": pooled_test, "wald_pooled": pooled_test,
+}  # fmt: skip
+"""Never recommended: of another null hypothesis, or with items that belong together taken as independent."""
+SYMMETRIC = ("wilcoxon",)
+"""Their size is measured where A and B may be exchanged on every item."""
 
 
 def run_test(
     name: str, counts: Ints, kinds: Kinds, n_replicates: int, rng: np.random.Generator, stop: float = 1.0
 ) -> TestResult:
-    """Run one of :data:`TESTS`, or else :func:`pooled_test`, on sets, shape (n_sets, n_kinds)."""
+    """Run a test on sets, shape (n_sets, n_kinds)."""
     if name in DRAWING:
         return DRAWING[name](counts, kinds, n_replicates, rng, stop)
-    return PLAIN.get(name, pooled_test)(counts, kinds)
+    return (PLAIN | OTHERS)[name](counts, kinds)
 
 
 def default_replicates(alpha: float) -> int:
@@ -56,7 +64,9 @@ def default_replicates(alpha: float) -> int:
 
 
 def names_of(measure: str, clustered: bool = False) -> list[str]:
-    """Return the names of all tests of a measure; the last takes every decision as drawn on its own."""
+    """Return the names of all tests of a measure, plainest first; the last is never recommended."""
+    if measure == "score" and not clustered:
+        return ["paired_t", "bootstrap_score", "randomization_score", "wilcoxon"]
     ending = ("_by_cluster", "_by_cluster_cr2") if clustered else ("_by_document",)
-    own = [name for name in TESTS if name.endswith(ending)]
-    return [*own, "mcnemar_pooled" if measure == "error" else "wald_pooled"]
+    own = [name for name in (*PLAIN, *DRAWING) if name.endswith(ending)]
+    return [*own, {"error": "mcnemar_pooled", "score": "paired_t"}.get(measure, "wald_pooled")]

@@ -84,8 +84,7 @@ def randomization_by_cluster(
     exchange (Janssen 1997, Statistics & Probability Letters 36, 9-21). ``p = (1 + k) / (R + 1)``, k the
     number of R exchanges with a ratio at least as far from 0 as that of the set.
     """
-    terms, n_kinds = kinds.terms(), len(kinds.cells)
-    both = Terms(np.concatenate([terms.sums, terms.sums[..., [2, 3, 0, 1]]]), terms.weights)
+    both, n_kinds = kinds.with_exchanged().terms(), len(kinds.cells)
 
     def ratio(sets: Ints) -> Floats:
         d, total = deviations(sets, both)

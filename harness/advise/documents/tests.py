@@ -6,12 +6,12 @@ misses and false alarms, and for macro averages these of every category.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.measures import A, B, Y, check_measure
+from harness.measures import EXCHANGED, A, B, Y, check_measure
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, settle_degenerate, two_sided
 from harness.significance.wald import estimate
@@ -45,7 +45,7 @@ class Kinds(NamedTuple):
     each.
     """
 
-    cells: NDArray[np.integer]
+    cells: NDArray[Any]
     measure: str
     costs: Costs = ()
 
@@ -64,6 +64,14 @@ class Kinds(NamedTuple):
         """Return the weight of each term, shape (n_terms,): a group's parts follow each other."""
         n_groups = self.cells.shape[1]
         return np.asarray(np.tile(list(self.parts().values()), n_groups) / n_groups)
+
+    def exchanged(self) -> NDArray[Any]:
+        """Return the cells with A and B exchanged."""
+        return self.cells[..., EXCHANGED]
+
+    def with_exchanged(self) -> Self:
+        """Return all kinds, and behind them all with A and B exchanged."""
+        return self._replace(cells=np.concatenate([self.cells, self.exchanged()]))
 
     def sums(self) -> Floats:
         """Return what a document adds: A's top and bottom, B's, shape (n_kinds, n_terms, 4)."""

@@ -15,6 +15,7 @@ from harness.advise.files.predictions import (
     default_measure,
     read_predictions,
 )
+from harness.advise.files.scores import Scores, read_scores
 from harness.errors import UserError
 from harness.runtime.store import digest
 from harness.tables.files import Table, open_table
@@ -23,7 +24,10 @@ OF_LOGS = ("task", "metric", "filter")
 OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "category", "cluster")
 
 
-def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Outcomes | Decisions, str]:
+Said = Outcomes | Decisions | Scores
+
+
+def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Said, str]:
     """Return what the file or the folder of logs says by the settings `given`, and the measure."""
     if given["measure"] == "accuracy":
         found, measure = read_outcomes(path, {**given, "measure": "error"})
@@ -32,7 +36,16 @@ def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Outcomes | Deci
         return _read_logs(path, {**given, "category_column": given["category_column"] or None}), "error"
     for key in OF_LOGS:
         _refuse(given, key, "is for a folder of lm-evaluation-harness logs")
+    if given["measure"] == "score":
+        return _read_scores(open_table(path, "predictions"), given), "score"
     return _read_table(open_table(path, "predictions"), given)
+
+
+def _read_scores(table: Table, given: Mapping[str, Any]) -> Scores:
+    _refuse_macro(given, "measure=score takes the mean over all items")
+    for key in ("truth_column", "positive", "threshold", "category_column", "category"):
+        _refuse(given, key, "has no meaning for measure=score, a column of numbers for each system")
+    return read_scores(table, Reading(**{key: given[key] for key in ("systems", "missing", "cluster")}))
 
 
 def _read_logs(path: Path, given: Mapping[str, Any]) -> Outcomes:
@@ -92,16 +105,18 @@ def _refuse(given: Mapping[str, Any], key: str, reason: str) -> None:
         raise UserError(f"{key}: {given[key]!r} {reason}; leave it out")
 
 
-def units(outcomes: Outcomes | Decisions) -> tuple[int, str]:
+def units(outcomes: Said) -> tuple[int, str]:
     """Return how many units are drawn, and what they are called: clusters, or else items."""
     if outcomes.clusters is None:
         return outcomes.n_total, "items"
     return int(outcomes.clusters.max()) + 1, "clusters"
 
 
-def fingerprint(outcomes: Outcomes | Decisions) -> str:
+def fingerprint(outcomes: Said) -> str:
     """Return a hash of what was read."""
     clusters = [] if outcomes.clusters is None else [outcomes.clusters.tolist()]
+    if isinstance(outcomes, Scores):
+        return digest(outcomes.systems, [own.tolist() for own in outcomes.scores.values()], *clusters)
     if isinstance(outcomes, Decisions):
         content = hashlib.sha256(outcomes.codes.tobytes()).hexdigest()
         return digest(outcomes.systems, outcomes.categories, list(outcomes.codes.shape), content, *clusters)

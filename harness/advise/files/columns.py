@@ -83,7 +83,11 @@ def find_roles(where: str, columns: Sequence[str], reading: Reading, graded: boo
     check_systems(where, chosen, truth)
     if reading.cluster is not None:
         check_column(reading.cluster, columns, [*([] if truth is None else [truth]), *chosen])
-    return Roles(truth, tuple(chosen), *_tell_rest(columns, truth, chosen, reading.cluster))
+    warnings, notes = tell_rest(columns, [*([] if truth is None else [truth]), *chosen], reading.cluster)
+    if truth is None:
+        graded_as = "1 is read as right and 0 as wrong; truth_column=COLUMN names a truth"
+        warnings = (f"the file has no column of a truth: {graded_as}", *warnings)
+    return Roles(truth, tuple(chosen), warnings, notes)
 
 
 def _find_truth(
@@ -106,15 +110,11 @@ def _find_truth(
     return None
 
 
-def _tell_rest(
-    columns: Sequence[str], truth: str | None, systems: Sequence[str], cluster: str | None
+def tell_rest(
+    columns: Sequence[str], used: Sequence[str], cluster: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    warnings, rest = [], [name for name in columns if name not in (truth, cluster, *systems, *ID_NAMES)]
-    if truth is None:
-        warnings.append(
-            "the file has no column of a truth: 1 is read as right and 0 as wrong; truth_column=COLUMN names "
-            "a truth"
-        )
+    """Return warnings and notes on the columns that are not used."""
+    warnings, rest = [], [name for name in columns if name not in (cluster, *used, *ID_NAMES)]
     groups = [name for name in rest if name.lower() in GROUP_NAMES]
     if groups and cluster is None:
         warnings.append(
