@@ -1,4 +1,4 @@
-"""Recompute every number of results/README.md, docs/audit.md and docs/level.md from the tables of results/.
+"""Recompute every number of results/README.md and of the PAGES of docs/ from the tables of results/.
 
     python scripts/claims.py            # each label, what is printed, what the tables give; 1 if any differ
     python scripts/claims.py --write    # writes what the tables give into the pages
@@ -27,7 +27,8 @@ import yaml
 from pandas.api.types import is_numeric_dtype
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-PAGES = (RESULTS / "README.md", *(RESULTS.parent / "docs" / name for name in ("audit.md", "level.md")))
+DOCS = ("advice.md", "audit.md", "level.md")
+PAGES = (RESULTS / "README.md", *(RESULTS.parent / "docs" / name for name in DOCS))
 BLOCK = re.compile(r"(<!-- claims: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 CONDITION = re.compile(r"(\w+)(<=|>=|<|>|=)([-\w. ]+)")
 HOLDS, FEW_CATEGORIES = (0.8, 1.2), 5

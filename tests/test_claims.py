@@ -10,7 +10,9 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
 PAGE = (RESULTS / "README.md").read_text(encoding="utf-8")
-AUDIT, LEVEL = ((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("audit", "level"))
+ADVICE, AUDIT, LEVEL = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("advice", "audit", "level")
+)
 BLOCKS = yaml.safe_load((RESULTS / "claims.yaml").read_text(encoding="utf-8"))
 # what may hold a digit outside the tables: code, links, names, and the settings of a measurement
 NO_CLAIM = re.compile(
@@ -64,7 +66,7 @@ def test_what_the_tables_of_the_page_say_in_words_holds_no_number(claims):
 
 
 def test_every_block_is_on_a_page_once(claims):
-    named = [found[1] for found in claims.BLOCK.findall(PAGE + AUDIT + LEVEL)]
+    named = [found[1] for found in claims.BLOCK.findall(PAGE + ADVICE + AUDIT + LEVEL)]
     assert sorted(named) == sorted(BLOCKS.keys() - {"statements"})
 
 

@@ -352,7 +352,7 @@ class Advise(Kept):
     category_column: NameOrFalse | None
     separator: Annotated[Any, that(lambda v: type(v) in (str, int) and str(v) != "", "a text is", str)]
     category: Name | None
-    cluster: Name | None = None
+    cluster: Name | None
     average: Annotated[str, one_of("micro", "macro")]
     missing: Annotated[list[Name], ANY_NUMBER] = []
     alpha: Level
