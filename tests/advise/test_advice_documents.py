@@ -499,6 +499,8 @@ def test_points_are_counted_alike_in_any_order_and_in_another_process():
 
 def test_settings_of_several_categories(file, tmp_path):
     one = with_text(tmp_path, "id,y_true,a,b\n1,1,1,0\n2,0,0,1\n3,1,1,1\n")
+    graded = tmp_path / "graded.csv"
+    graded.write_text("id,a,b\n1,1,0\n2,0,1\n")
     (tmp_path / "logs").mkdir()
     macro = "average: 'macro' is only for several categories, and"
     for path, asked, words in (
@@ -506,7 +508,11 @@ def test_settings_of_several_categories(file, tmp_path):
         (file, {"category_column": "kind"}, "there is no column 'kind'"),
         (file, {"task": "arc"}, "task: 'arc' is for a folder"),
         (file, {"average": "macro", "category": "c1"}, f"{macro} category=c1 takes one of them alone"),
-        (one, {"average": "macro"}, f"{macro} {one} has no column of categories"),
+        (one, {"average": "macro", "measure": "error"}, "not for measure=error"),
+        (one, {"average": "macro", "positive": "1"}, "each the positive one in turn"),
+        (one, {"average": "macro", "category": "1"}, f"{macro} category=1 takes one of them alone"),
+        (one, {"category": "1", "positive": "1"}, "positive: '1' is named beside a category"),
+        (graded, {"average": "macro"}, "needs a column of the truth"),
         (tmp_path / "logs", {"average": "macro"}, f"{macro} {tmp_path / 'logs'} is a folder of logs"),
     ):
         assert words in refusal(path, **asked)
@@ -590,3 +596,39 @@ def test_a_pooled_precision_of_nothing_decides_nothing(name):
     )
     assert found.pvalue[0] == 1
     assert found.degenerate[0]
+
+
+@pytest.mark.parametrize(
+    ("measure", "peer"), [("f1", f1_score), ("precision", precision_score), ("recall", recall_score)]
+)
+def test_a_macro_average_over_labels_is_that_of_scikit_learn(tmp_path, measure, peer):
+    """One label an item: the labels are the truth's, also in sets that lack one; "odd" is a miss alone."""
+    generator = np.random.default_rng(4)
+    labels = np.array(["cat", "cow", "dog", "odd"])
+    rows = np.stack([generator.choice(labels[:3], 60), *generator.choice(labels, (2, 60))])
+    rows[1:, :30] = rows[0, :30]
+    path = with_text(
+        tmp_path, "\n".join(["id,y_true,a,b", *(f"{i},{','.join(r)}" for i, r in enumerate(rows.T))])
+    )
+    outcomes, (own,) = read(path, average="macro", measure=measure)
+    assert outcomes.categories == ["cat", "cow", "dog"]
+    assert all("'odd'" in warning and "miss" in warning for warning in outcomes.warnings)
+    assert len(outcomes.warnings) == 2
+    assert own.difference(own.null) == pytest.approx(0, abs=1e-8)
+    options = {"labels": labels[:3], "average": "macro", "zero_division": 0}
+
+    def theirs(chosen):
+        truth, a, b = rows[:, chosen]
+        return peer(truth, a, **options) - peer(truth, b, **options)
+
+    assert own.difference(own.counts) == pytest.approx(theirs(np.arange(60)))
+    codes = [own.kinds.cells[:, j].argmax(axis=1) for j in range(3)]
+    kind_of = {kind: place for place, kind in enumerate(zip(*codes, strict=True))}
+    items = np.array([[4 * (y != c) + 2 * (b != c) + (a != c) for c in labels[:3]] for y, a, b in rows.T])
+    kinds = np.array([kind_of[tuple(item)] for item in items.tolist()])
+    for size in (2, 5, 60):
+        chosen = generator.integers(60, size=size)
+        counts = np.bincount(kinds[chosen], minlength=len(own.counts))
+        assert own.difference(counts) == pytest.approx(theirs(chosen))
+    one = read(path, category="cow", measure="f1")[0]
+    assert one.about == "positive label 'cow'"

@@ -146,7 +146,7 @@ def test_a_refused_file_leaves_nothing_behind(tmp_path, capsys):
         ({"systems": ["a", "zz"]}, "there is no column 'zz'"),
         ({"positive": "maybe"}, "is no label of the truth"),
         ({"category": "x"}, "has no column `category`"),
-        ({"average": "macro"}, "average: 'macro' is only for several categories"),
+        ({"average": "macro", "measure": "error"}, "not for measure=error or positive=LABEL"),
         ({"task": "arc"}, "task: 'arc' is for a folder"),
     ],
 )

@@ -5,12 +5,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
+from harness.advise.files.categories import (
+    Decisions,
+    find_form,
+    one_against_rest,
+    one_category,
+    read_decisions,
+)
 from harness.advise.files.columns import CATEGORY, Reading
 from harness.advise.files.lm_eval import read_logs
 from harness.advise.files.predictions import (
     ACCURACY,
     Outcomes,
+    Predictions,
     as_outcomes,
     default_measure,
     read_predictions,
@@ -19,6 +26,7 @@ from harness.advise.files.scores import Scores, read_scores
 from harness.errors import UserError
 from harness.runtime.store import digest
 from harness.tables.files import Table, open_table
+from harness.tables.labels import plain_label
 
 OF_LOGS = ("task", "metric", "filter")
 OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "category", "cluster")
@@ -74,17 +82,32 @@ def _read_table(table: Table, given: Mapping[str, Any]) -> tuple[Outcomes | Deci
         decisions = read_decisions(table, form, reading)
         return decisions if category is None else one_category(decisions, category), measure or "f1"
     wide = f"nor columns SYSTEM{reading.separator}CATEGORY"
-    _refuse_macro(given, f"{table.path} has no column of categories, {wide}")
-    if category is not None:
-        raise UserError(
-            f"category: {table.path} has no column `category`, {wide}; category_column=COLUMN names the "
-            "categories' own"
-        )
     found = read_predictions(
         table, reading.truth, reading.systems, reading.threshold, reading.missing, reading.cluster
     )
-    measure = measure or default_measure(found, reading.positive)
-    return as_outcomes(found, measure, reading.positive, f"{table.where}: column {{!r}}".format), measure
+    if category is not None:
+        _check_one_label(found, given, f"{table.path} has no column `category`, {wide}")
+    elif given["average"] == "macro":
+        if measure == "error" or reading.positive is not None:
+            raise UserError(
+                "average: 'macro' is the mean over the labels, each the positive one in turn, and not for "
+                "measure=error or positive=LABEL; leave it out"
+            )
+        return one_against_rest(found, table.path.name), measure or "f1"
+    positive = reading.positive if category is None else category
+    measure = measure or default_measure(found, positive)
+    return as_outcomes(found, measure, positive, f"{table.where}: column {{!r}}".format), measure
+
+
+def _check_one_label(found: Predictions, given: Mapping[str, Any], lacking: str) -> None:
+    """Refuse a category that is no label of the truth, and settings that do not go with one."""
+    _refuse_macro(given, f"category={given['category']} takes one of them alone")
+    _refuse(given, "positive", "is named beside a category, which is the positive label")
+    if found.truth is None or plain_label(str(given["category"])) not in found.truth:
+        raise UserError(
+            f"category: {lacking}, and {given['category']!r} is no label of the truth; "
+            "category_column=COLUMN names the categories' own"
+        )
 
 
 def _form(columns: list[str], reading: Reading, no_category: bool) -> str | None:

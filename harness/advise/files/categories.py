@@ -25,10 +25,17 @@ from harness.advise.files.columns import (
     read_column,
     read_roles,
 )
-from harness.advise.files.predictions import Outcomes
+from harness.advise.files.predictions import Outcomes, Predictions, count_labels
 from harness.errors import UserError, instead
 from harness.tables.files import Table, open_table
-from harness.tables.labels import BINARY, POSITIVE_NAMES, Column, check_spellings, plain_label
+from harness.tables.labels import (
+    BINARY,
+    POSITIVE_NAMES,
+    Column,
+    check_spellings,
+    plain_label,
+    tell_unknown,
+)
 
 Codes = NDArray[np.uint16]
 
@@ -51,11 +58,12 @@ class Decisions(NamedTuple):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     clusters: NDArray[np.int64] | None = None
+    form: str = "categories, yes or no in each"
 
     @property
     def about(self) -> str:
         """What the file holds, in words."""
-        about = f"{len(self.categories)} categories, yes or no in each"
+        about = f"{len(self.categories):,} {self.form}"
         if self.clusters is None:
             return f"{about}, drawn whole"
         return f"{about}; {tell_size(self.clusters, np.ones_like(self.clusters))}"
@@ -77,6 +85,34 @@ class Decisions(NamedTuple):
     def said(self, system: str) -> NDArray[np.bool_]:
         """Return the decisions of a system, shape (n_items, n_categories)."""
         return (self.codes & (4 << self.systems.index(system))) > 0
+
+
+def one_against_rest(found: Predictions, name: str) -> Decisions:
+    """Return one label an item as yes or no for each label of the truth, in which it is sought.
+
+    A label that the truth lacks is yes nowhere: it is a miss of the item's own, and no false alarm.
+    """
+    if found.truth is None:
+        raise UserError(f"average: 'macro' needs a column of the truth, and {name} says only right or wrong")
+    labels, systems = np.unique(found.truth.astype(str)).tolist(), list(found.systems)
+    if len(labels) < 2:
+        raise UserError(
+            f"predictions={name}: every item's truth is {labels[0][:40]!r}; two labels are needed"
+        )
+    _check_number(name, systems)
+    _check_size(name, int(found.n_items.sum()), len(labels))
+    codes = np.full((len(found.n_items), len(labels)), SEEN, dtype=np.uint16)
+    warnings = list(found.warnings)
+    for bit, values in enumerate((found.truth, *found.systems.values()), 1):
+        codes |= (values[:, None] == np.array(labels, dtype=object)).astype(np.uint16) << bit
+    for system, values in found.systems.items():
+        effect = "is a miss of the item's own label and no false alarm"
+        warnings += tell_unknown(system, count_labels(values, found.n_items), labels, effect)
+    clusters = None if found.clusters is None else np.repeat(found.clusters, found.n_items)
+    return Decisions(
+        found.name, labels, systems, np.repeat(codes, found.n_items, axis=0), tuple(warnings), found.notes,
+        clusters, "labels of the truth, one an item",
+    )  # fmt: skip
 
 
 def one_category(decisions: Decisions, category: str) -> Outcomes:
