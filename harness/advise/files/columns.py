@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,16 +160,24 @@ def read_roles(
 
 
 def _decide_scores(where: str, name: str, column: Column, threshold: float) -> Column:
-    said = []
+    scores = read_numbers(f"{where}: column {name!r}", column, "threshold= needs numbers", np.isnan)
+    return Column((scores >= threshold).astype(np.int64)[column.places], ["0", "1"])
+
+
+def read_numbers(
+    where: str, column: Column, needed: str, refused: Callable[[float], Any]
+) -> NDArray[np.float64]:
+    """Return the labels of a column as numbers; refuse text, and numbers that are `refused`."""
+    found = []
     for label in column.labels:
         try:
-            score = float(label)
+            value = float(label)
         except ValueError:
-            score = np.nan
-        if score != score:
-            raise UserError(f"{where}: column {name!r} holds {label[:40]!r}; threshold= needs numbers")
-        said.append(score >= threshold)
-    return Column(np.array(said, dtype=np.int64)[column.places], ["0", "1"])
+            value = np.nan
+        if np.isnan(value) or refused(value):
+            raise UserError(f"{where} holds {label[:40]!r}; {needed}")
+        found.append(value)
+    return np.array(found)
 
 
 class Items:

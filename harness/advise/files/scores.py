@@ -19,13 +19,16 @@ from harness.advise.files.columns import (
     check_systems,
     read_clusters,
     read_column,
+    read_numbers,
     tell_rest,
 )
 from harness.errors import UserError
 from harness.tables.files import Table
-from harness.tables.labels import Column, missing_words
+from harness.tables.labels import missing_words
 
 Floats = NDArray[np.float64]
+
+NEEDED = "a score is a finite number; systems=[NAME,NAME] names the systems' columns"
 
 
 class Scores(NamedTuple):
@@ -76,7 +79,8 @@ def read_scores(table: Table, reading: Reading) -> Scores:
     for part in table.parts:
         for name in chosen:
             column = read_column(where, part, name, items.n_before, "item", absent)
-            parts[name].append(_numbers(f"{where}: column {name!r}", column))
+            values = read_numbers(f"{where}: column {name!r}", column, NEEDED, np.isinf)
+            parts[name].append(values[column.places])
         clusters += [own.text() for own in read_clusters(where, part, reading, items.n_before).values()]
         items.add(part)
     warnings, notes = tell_rest(columns, chosen, reading.cluster)
@@ -87,17 +91,3 @@ def read_scores(table: Table, reading: Reading) -> Scores:
         numbers = number_clusters(f"cluster: column {reading.cluster!r}", names, len(names))
     told = tuple(items.finish())
     return Scores(table.path.name, found, numbers, (*warnings, *told), (*table.notes, *notes))
-
-
-def _numbers(where: str, column: Column) -> Floats:
-    found = []
-    for label in column.labels:
-        try:
-            value = float(label)
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            needed = "a score is a finite number; systems=[NAME,NAME] names the systems' columns"
-            raise UserError(f"{where} holds {label[:40]!r}; {needed}")
-        found.append(value)
-    return np.array(found)[column.places]
