@@ -34,15 +34,25 @@ def wait_until(holds, seconds=120):
 
 
 @pytest.fixture(scope="module")
-def two_workers():
-    """Two processes of this machine, started by the harness; one that a test kills is started again."""
-    return Workers("dask", 2)
+def clusters():
+    """The clusters of this file, newest last: one serves all its tests as long as it has two workers."""
+    return []
 
 
 @pytest.fixture
-def workers(two_workers):
-    two_workers.client.wait_for_workers(2, timeout=60)
-    return two_workers
+def workers(clusters):
+    """Two processes started by the harness. One that is killed while it begins is not started again."""
+    if not (clusters and has_two(clusters[-1])):
+        clusters.append(Workers("dask", 2))
+    return clusters[-1]
+
+
+def has_two(workers):
+    try:
+        workers.client.wait_for_workers(2, timeout=8)
+    except TimeoutError:
+        return False
+    return True
 
 
 @pytest.fixture
@@ -87,6 +97,12 @@ def test_a_worker_has_one_inner_thread(workers):
 def test_an_error_of_a_unit_is_raised_here(workers):
     with pytest.raises(ValueError, match=r"^number: \d+ is not allowed$"):
         make_run(workers, Store(None), "stage")(units.refuse, UNITS[:2], UNIT_NAMES[:2])
+
+
+def test_workers_of_another_version_are_refused(address, monkeypatch):
+    monkeypatch.setattr(harness, "__version__", "0.0.1")
+    with pytest.raises(UserError, match=r"has harness .*, and this machine 0\.0\.1; the same versions"):
+        Workers("dask", address=address)
 
 
 def test_what_is_shared_is_shipped_again_where_all_workers_died(workers, tmp_path):
@@ -143,12 +159,6 @@ def test_a_study_that_loses_a_worker_leaves_the_same_bytes(workers, address, tmp
     tables = killing.tables(tmp_path / "one")
     assert len(tables) == 3
     assert tables == killing.tables(tmp_path / "dask")
-
-
-def test_workers_of_another_version_are_refused(address, monkeypatch):
-    monkeypatch.setattr(harness, "__version__", "0.0.1")
-    with pytest.raises(UserError, match=r"has harness .*, and this machine 0\.0\.1; the same versions"):
-        Workers("dask", address=address)
 
 
 def test_a_scheduler_without_workers_is_told(monkeypatch):
