@@ -44,6 +44,12 @@ def read(path, **given):
     return outcomes, make_pairs(outcomes, question)[0]
 
 
+def read_logs(folder, task=None, metric=None, filter_=None, **given):
+    """Return what a folder of logs says."""
+    asked = {"task": task, "metric": metric, "filter": filter_} | given
+    return read_outcomes(folder, SETTINGS | asked)[0]
+
+
 def refusal(path, **given):
     """Return the one sentence with which a file or a setting is refused."""
     with pytest.raises(UserError) as caught:

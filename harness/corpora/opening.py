@@ -7,16 +7,18 @@ try are refused all the same, with links, devices, encrypted members and archive
 
 import bz2
 import gzip
+import importlib
 import io
 import lzma
 import os
 import re
 import stat
+import sys
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, NoReturn, cast
@@ -163,7 +165,14 @@ RATIO_FLOOR = 1 << 20
 
 _PIECE = 1 << 16
 
-ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_SMALL_PIECE = 1 << 12
+"""zipfile hands so many packed bytes to zstandard and takes all they expand to: 128 MiB at most."""
+
+ZSTANDARD = 93  # zipfile.ZIP_ZSTANDARD, from Python 3.14 on
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD)
+
+ZIP_SUFFIXES = (".zip", ".eval")
+ARCHIVE_SUFFIXES = (*ZIP_SUFFIXES, ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """Endings of the archives that :func:`read_files` opens."""
 
 
@@ -251,9 +260,7 @@ def _read_archive(path: Path, wanted: Callable[[str], bool], limits: Limits) -> 
     name = path.name.lower()
     if not name.endswith(ARCHIVE_SUFFIXES):
         raise UserError(f"{path}: a folder or an archive is needed ({', '.join(ARCHIVE_SUFFIXES)})")
-    entries = (_zip_entries if name.endswith(".zip") else _tar_entries)(path, limits)
-    # a damaged zip may claim a version or a method that zipfile does not know
-    damage = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RuntimeError)
+    entries = (_zip_entries if name.endswith(ZIP_SUFFIXES) else _tar_entries)(path, limits)
     try:
         for n_members, entry in enumerate(entries, start=1):
             base = _check_entry(path, entry, n_members, limits)
@@ -261,9 +268,16 @@ def _read_archive(path: Path, wanted: Callable[[str], bool], limits: Limits) -> 
                 with entry.open() as file:  # a zip's compares the name here with that in its directory
                     if wanted(base) and not base.startswith("."):
                         yield Member(f"{path}: {_shown(entry.name)}", base, _read_member(file, entry))
-    except damage as error:
+    except _damage() as error:
         reason = str(error) or type(error).__name__
         raise UserError(f"{path}: cannot be read; is it damaged or truncated? ({reason})") from error
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """Return what a damaged archive raises: a zip may claim a version or a method that zipfile lacks."""
+    loaded = [sys.modules[name] for name in ("zstandard", "compression.zstd") if name in sys.modules]
+    known = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RuntimeError)
+    return (*known, *(module.ZstdError for module in loaded))
 
 
 def _check_entry(path: Path, entry: _Entry, n_members: int, limits: Limits) -> str:
@@ -282,7 +296,7 @@ def _check_entry(path: Path, entry: _Entry, n_members: int, limits: Limits) -> s
 
 def _read_member(file: IO[bytes], entry: _Entry) -> bytes:
     # in pieces: zipfile expands all it may at once, and cuts at the declared size only afterwards
-    data = b"".join(iter(partial(file.read, _PIECE), b""))
+    data = b"".join(iter(partial(file.read, _SMALL_PIECE), b""))
     if len(data) != entry.size:
         raise EOFError(f"{entry.name} ends early")
     return data
@@ -303,11 +317,21 @@ def _zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Limits) 
     wrong = ""
     if stat.S_ISLNK(info.external_attr >> 16):
         wrong = "is a link"
-    elif info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        wrong = "is encrypted or packed in another way than deflate"
+    elif info.compress_type == ZSTANDARD and not _unpacks_zstandard():
+        wrong = "is packed by zstandard, which takes Python 3.14 or the package zipfile-zstd"
+    elif info.flag_bits & 1 or info.compress_type not in _PACKINGS:
+        wrong = "is encrypted or packed in another way than deflate or zstandard"
     elif info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
         wrong = f"expands more than {limits.ratio:g} times"
     return _Entry(info.filename, info.file_size, info.is_dir(), wrong, partial(archive.open, info))
+
+
+def _unpacks_zstandard() -> bool:
+    """Return whether zipfile can; on import the package zipfile_zstd teaches an older Python's."""
+    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        with suppress(ImportError):
+            importlib.import_module("zipfile_zstd")
+    return hasattr(zipfile, "ZIP_ZSTANDARD")
 
 
 def _tar_entries(path: Path, limits: Limits) -> Iterator[_Entry]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from harness.corpora.opening import MAX_LINE_BYTES, open_checked
+from harness.corpora.opening import MAX_LINE_BYTES, Limits, open_checked, read_files
 from harness.errors import UserError
 
 MAX_RATIO = 1_100
 """Gzip reaches 1,032 on a column of zeros; what passes by in pieces costs time alone."""
+PACKED = Limits(member_bytes=2**29, total_bytes=2**40, ratio=1_000, n_members=1_000_000)
+"""Of the files in a zip of JSON only some are read; the texts of the others repeat themselves."""
 _PIECE = 2**20
 _BLANK = re.compile(r"[ \t\r\n]*")
 AS_TEXT: dict[str, Any] = {
@@ -25,13 +28,13 @@ AS_TEXT: dict[str, Any] = {
 
 
 def read_objects(
-    path: Path, where: str, numbers_as_text: bool = False, whole: bool = False
+    path: Path, where: str, numbers_as_text: bool = False, whole: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each object with its place, as "line 3" or "item 3".
 
     With `numbers_as_text` numbers stay as they are written, and NaN is None; with `whole` the file is one
-    object. Raises UserError if something is no JSON, no object, too deep, longer than 64 MiB, or names a key
-    twice.
+    object of at most so many signs. Raises UserError if something is no JSON, no object, too deep, longer
+    than 64 MiB, or names a key twice.
     """
     pieces, start = _pieces(path), ""
     for piece in pieces:
@@ -39,7 +42,8 @@ def read_objects(
         if start.strip():
             break
     decoder = json.JSONDecoder(object_pairs_hook=_object, **AS_TEXT if numbers_as_text else {})
-    read = _read_array if start.lstrip().startswith("[") else _read_whole if whole else _read_lines
+    lines = functools.partial(_read_whole, most=whole) if whole else _read_lines
+    read = _read_array if start.lstrip().startswith("[") else lines
     place = "its beginning"
     try:
         for place, value in read(start, pieces, decoder):
@@ -56,6 +60,15 @@ def read_objects(
         raise UserError(f"{where}: what follows {place} is no UTF-8 ({error})") from error
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
+
+
+def read_packed(path: Path, where: str, names: Sequence[str]) -> list[Any]:
+    """Return what the JSON files of these names in a zip hold, None of one that is not there."""
+    found = {member.name: member.data for member in read_files(path, names.__contains__, PACKED)}
+    try:
+        return [json.loads(found.get(name, b"null")) for name in names]
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: it does not hold JSON ({error})") from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -76,12 +89,14 @@ def _pieces(path: Path) -> Iterator[str]:
     yield decoder.decode(b"", final=True) + "\n"
 
 
-def _read_whole(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
-    text += "".join(_next(pieces, MAX_LINE_BYTES))
+def _read_whole(
+    text: str, pieces: Iterator[str], decoder: json.JSONDecoder, most: int
+) -> Iterator[tuple[str, Any]]:
+    text += "".join(_next(pieces, most))
     try:
         yield "the file", decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON, or longer than {MAX_LINE_BYTES:,} signs ({error})") from error
+        raise ValueError(f"it is not JSON, or longer than {most:,} signs ({error})") from error
 
 
 def _read_lines(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:

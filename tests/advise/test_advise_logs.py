@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from advise_files import QUICK, refusal
+from advise_files import QUICK, read_logs, refusal
 
-from harness.advise.files.lm_eval import read_logs
 from harness.cli import main
 from harness.errors import UserError
 
@@ -77,7 +76,7 @@ def test_a_task_metric_and_filter_are_chosen(tmp_path):
         write(tmp_path / model / f"samples_gsm8k_{TIME}.jsonl", lines)
     logs(tmp_path, {"a": [1, 0], "b": [1, 1]})
     for options, words in (
-        ({}, "its logs are of 2 tasks; task=NAME chooses one of arc_easy, gsm8k"),
+        ({}, "its logs are of 2 tasks; task=NAME, or =GROUP, chooses one of arc_easy, gsm8k"),
         ({"task": "mmlu"}, "there is no log of 'mmlu'"),
         ({"task": "gsm8k"}, "2 filters; filter=NAME chooses one of flexible, strict"),
         ({"task": "gsm8k", "filter_": "none"}, "there is no 'none'"),
@@ -106,7 +105,10 @@ ONE = [line(0, acc=1)]
             "a has 1 items and b 2, and doc_id 1 is in the log of b but not of a",
         ),
         ({"a": ONE, "b": [line(0, acc=1, doc_hash="x")]}, "doc_id 0 is another document for b than for a"),
-        ({"a": [line(0, acc=0.5)], "b": ONE}, "line 1 has acc=0.5; only"),
+        (
+            {"a": [line(0, acc=0.5)], "b": ONE},
+            "a has acc=0.5 on doc_id 0; only 0 and 1",
+        ),
         ({"a": [line(0, acc=float("nan"))], "b": ONE}, "acc=NaN"),
         ({"a": [line(0, acc=[1, 2])], "b": ONE}, "no score that is a number"),
         ({"a": ONE, "b": [line(0, acc=None)]}, "acc=null"),
@@ -155,6 +157,38 @@ def test_documents_are_compared_where_a_log_has_no_hash_of_them(tmp_path, a, b, 
         assert read_logs(tmp_path).about.endswith(words)
 
 
+GROUPS = {"mmlu": ["mmlu_stem", "mmlu_law"], "mmlu_stem": ["mmlu_algebra"], "mmlu_law": []}
+
+
+@pytest.mark.parametrize("form", ["by results", "by names", "one folder", "old names"])
+def test_the_documents_of_a_group_of_tasks_count_alike(tmp_path, form):
+    right = {"a": {"algebra": [1, 0], "law": [1, 1, 0]}, "b": {"algebra": [0, 0], "law": [1, 0, 1]}}
+    for model, tasks in right.items():
+        for task, scores in tasks.items():
+            path = tmp_path / model / f"samples_mmlu_{task}_2025-01-02T03-04-05.6.jsonl"
+            if form == "one folder":
+                path = tmp_path / f"samples_mmlu_{task}_2025-01-02T03-04-05.{ord(model)}.jsonl"
+            elif form == "old names":
+                path = tmp_path / f"{model}_mmlu_{task}.jsonl"
+            write(path, [line(i, acc=float(score)) for i, score in enumerate(scores)])
+        if form == "by results":
+            write(tmp_path / model / "samples_mmlu_pro_2025-01-02T03-04-05.6.jsonl", ONE)
+            (tmp_path / model / "results_1.json").write_text(json.dumps({"group_subtasks": GROUPS}))
+    found = read_logs(tmp_path, "mmlu")
+    assert found.cells(*found.systems).tolist() == [1, 1, 2, 1, 0, 0, 0, 0]
+    assert found.about.startswith("group mmlu, each document of its 2 tasks alike, metric acc")
+    named = ("task=mmlu takes all tasks whose names begin so: mmlu_algebra, mmlu_law",)
+    assert found.warnings == (() if form == "by results" else named)
+    if form == "by results":
+        (tmp_path / "b" / "samples_mmlu_law_2025-01-02T03-04-05.6.jsonl").unlink()
+        assert "a has 5 items and b 2, and doc_id mmlu_law/0 is in the log of a but not of b" in refusal(
+            tmp_path, task="mmlu"
+        )
+        (tmp_path / "a" / "samples_mmlu_law_2025-01-02T03-04-05.6.jsonl").unlink()
+        words = "by results*.json the group mmlu has 2 tasks, but there is no log of mmlu_law; all are needed"
+        assert words in refusal(tmp_path, task="mmlu")
+
+
 def test_two_runs_of_one_model_are_refused(tmp_path):
     logs(tmp_path, RIGHT)
     logs(tmp_path, {"org__small": [1, 0, 0, 1, 0]}, time="2024-06-11T12-34-56.7")
@@ -180,7 +214,7 @@ def test_the_command_advises_on_logs(tmp_path, undrawn):
     assert set(table["measure"]) == {"error"}
     assert "task arc_easy, metric acc" in (out / "summary.md").read_text()
     for asked, words in (
-        ({"measure": "f1"}, "say right or wrong; take error"),
+        ({"measure": "f1"}, "say right or wrong; take error, which is 1 - accuracy, or score"),
         ({"threshold": 0.5}, "threshold: 0.5 is for a table of predictions"),
         ({"filter": "strict"}, "filter: there is no 'strict'"),
     ):

@@ -10,13 +10,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from advise_files import QUICK, with_text
+from advise_files import QUICK, read_logs, with_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
 from harness.advise.files.categories import find_form, read_decisions
-from harness.advise.files.lm_eval import read_logs
 from harness.advise.files.predictions import as_outcomes, default_measure, read_predictions
 from harness.cli import main
 from harness.compare.datasets import read_csv
@@ -505,6 +504,12 @@ def test_a_metric_that_is_better_lower_is_turned(tmp_path):
     (folder / "B" / "results_1.json").unlink()
     (folder / "B" / "results_2.json").write_text(json.dumps({"higher_is_better": {"t": {"m": True}}}))
     assert "by some logs a higher m is better and by others a lower" in refused(read_logs, folder)
+    folder = logs(tmp_path / "loss", {"A": [0.5, 2], "B": [1, 1.25]}, higher_is_better={"m": False})
+    found = read_logs(folder, measure="score")
+    assert {name: own.tolist() for name, own in found.scores.items()} == {"A": [-0.5, -2], "B": [-1, -1.25]}
+    assert found.warnings == (
+        "m is better where it is lower, by the logs: its sign is turned, so that more is better",
+    )
 
 
 def test_logs_of_old_names_and_arrays(tmp_path):
@@ -512,7 +517,7 @@ def test_logs_of_old_names_and_arrays(tmp_path):
         for task in ("arc_easy", "boolq"):
             items = [{"doc_id": i, "target": "x", "acc": one} for i, one in enumerate(right)]
             (tmp_path / f"{model}_{task}.jsonl").write_text(json.dumps(items, indent=2))
-    assert "its logs are of 2 tasks; task=NAME chooses one of arc_easy, boolq" in refused(read_logs, tmp_path)
+    assert "task=NAME, or =GROUP, chooses one of arc_easy, boolq" in refused(read_logs, tmp_path)
     found = read_logs(tmp_path, "arc_easy")
     assert found.cells("pretrained__org__A", "pretrained__org__B").tolist() == [0, 0, 1, 1, 0, 0, 0, 0]
 

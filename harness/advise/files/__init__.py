@@ -13,7 +13,9 @@ from harness.advise.files.categories import (
     read_decisions,
 )
 from harness.advise.files.columns import CATEGORY, Reading
-from harness.advise.files.lm_eval import read_logs
+from harness.advise.files.inspect_logs import has_inspect, read_inspect
+from harness.advise.files.lm_eval import read_lm_eval
+from harness.advise.files.logs import as_right, as_scores
 from harness.advise.files.predictions import (
     ACCURACY,
     Outcomes,
@@ -41,9 +43,9 @@ def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Said, str]:
         found, measure = read_outcomes(path, {**given, "measure": "error"})
         return found._replace(notes=(*found.notes, ACCURACY)), measure
     if path.is_dir():
-        return _read_logs(path, {**given, "category_column": given["category_column"] or None}), "error"
+        return _read_logs(path, {**given, "category_column": given["category_column"] or None})
     for key in OF_LOGS:
-        _refuse(given, key, "is for a folder of lm-evaluation-harness logs")
+        _refuse(given, key, "is for a folder of logs")
     if given["measure"] == "score":
         return _read_scores(open_table(path, "predictions"), given), "score"
     return _read_table(open_table(path, "predictions"), given)
@@ -56,17 +58,24 @@ def _read_scores(table: Table, given: Mapping[str, Any]) -> Scores:
     return read_scores(table, Reading(**{key: given[key] for key in ("systems", "missing", "cluster")}))
 
 
-def _read_logs(path: Path, given: Mapping[str, Any]) -> Outcomes:
+def _read_logs(path: Path, given: Mapping[str, Any]) -> tuple[Outcomes | Scores, str]:
     _refuse_macro(given, f"{path} is a folder of logs")
     for key in OF_TABLES:
-        reason = f"is for a table of predictions, and {path} is a folder of logs, which say right or wrong"
+        reason = f"is for a table of predictions, and {path} is a folder of logs, which hold scores"
         _refuse(given, key, reason)
-    if given["measure"] not in (None, "error"):
+    measure = given["measure"] or "error"
+    if measure not in ("error", "score"):
         raise UserError(
-            f"measure: {given['measure']} needs truth and decisions, and the logs in {path} say right or "
-            "wrong; take error, which is 1 - accuracy"
+            f"measure: {measure} needs truth and decisions, and the logs in {path} say right or wrong; take "
+            "error, which is 1 - accuracy, or score, the mean of numbers"
         )
-    return read_logs(path, given["task"], given["metric"], given["filter"], given["systems"])
+    task, metric, filter_, systems = (given[key] for key in (*OF_LOGS, "systems"))
+    if has_inspect(path):
+        _refuse(given, "filter", f"is for logs of lm-evaluation-harness, and those in {path} are of Inspect")
+        logs = read_inspect(path, task, metric, systems)
+    else:
+        logs = read_lm_eval(path, task, metric, filter_, systems)
+    return as_right(path, logs) if measure == "error" else as_scores(path, logs), measure
 
 
 def _read_table(table: Table, given: Mapping[str, Any]) -> tuple[Outcomes | Decisions, str]:
