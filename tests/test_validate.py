@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau, kstest, ttest_rel
 
 from harness.cli.configuration import named_tests
 from harness.intervals import clopper_pearson
@@ -107,6 +108,21 @@ def test_the_procedure_is_measured_on_exact_nulls_and_summed(procedure, validate
     assert last[["measure", "n_files", "n_chosen", "n_rejected"]].tolist() == ["all", 1_200, 54, 48]
     assert last["size"] == 0.04
     assert (last["mc_low"], last["mc_high"]) == pytest.approx(clopper_pearson(48, 1_200))
+
+
+def test_scores_of_one_mean_are_drawn_and_judged(validate):
+    scores = validate.validate_scores
+    for place in range(6):
+        population = scores.draw_population(place, 0)
+        a, b = scores.draw_scores(population, (20_000,), np.random.default_rng(place))
+        for cdf, drawn in zip(population.cdfs, (a, b), strict=True):
+            assert np.trapezoid(1 - cdf, scores.GRID) == pytest.approx(population.mean, abs=1e-5)
+            assert kstest(drawn, lambda x, cdf=cdf: np.interp(x, scores.GRID, cdf)).pvalue > 1e-6
+        assert kendalltau(a, b).statistic == pytest.approx(population.tau, abs=0.024)  # five standard errors
+    names = (0, "validate_scores", 5, 25, "sets")
+    a, b = scores.draw_scores(scores.draw_population(5, 0), (100, 25), rng(*names))
+    expected = (ttest_rel(a, b, axis=1).pvalue <= 0.05).sum()
+    assert scores.judge_population(5, 25, 100, 0)["rejected"][0] == expected > 0
 
 
 @pytest.mark.slow
