@@ -13,7 +13,7 @@ QUICK = [
 ]  # fmt: skip
 UNSET = (
     "measure", "truth_column", "systems", "positive", "threshold", "category_column", "category", "task",
-    "metric", "filter", "cluster",
+    "metric", "filter", "cluster", "baseline",
 )  # fmt: skip
 SETTINGS = dict.fromkeys(UNSET) | {"average": "micro", "missing": [], "separator": "."}
 

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.advise.files.predictions import Outcomes
-from harness.advise.points import ALIKE, COUNTED, Floats, Pair, Point, Question, find_pairs, tilt_to
+from harness.advise.points import (
+    ALIKE,
+    COUNTED,
+    MANY,
+    Floats,
+    Named,
+    Pair,
+    Point,
+    Question,
+    find_pairs,
+    tilt_to,
+)
 from harness.evaluation.rejections import Test, count_rejections
 from harness.measures import difference, influence, standard_deviation
 from harness.nulls.projection import NoProjection, as_shares, project
@@ -93,14 +104,11 @@ class CellPair(Pair):
         return [test for test in self.battery if test.name in tests]
 
 
-def cell_pairs(outcomes: Outcomes, question: Question) -> tuple[list[Pair], list[str]]:
+def cell_pairs(
+    outcomes: Outcomes, question: Question, named: Sequence[Named] | None = None
+) -> tuple[list[Pair], list[str]]:
     """Return the pairs of a file that can be tested, and notes; UserError where there is none."""
-    measure, costs, tests, notes = question.measure, question.costs, question.tests, question.cost_notes()
-    if outcomes.n_total > LARGEST_RANDOMIZATION and len(tests) > 1:
-        kept = [test for test in tests if "randomization" not in test.name]
-        if len(kept) < len(tests):
-            notes.append(f"randomization is left out above {LARGEST_RANDOMIZATION:,} items, where it is slow")
-        tests = kept or tests
+    measure, costs, (tests, notes) = question.measure, question.costs, chosen_tests(outcomes, question)
 
     def make(a: str, b: str, name: str) -> Pair | str:
         counts = outcomes.cells(a, b)
@@ -109,8 +117,20 @@ def cell_pairs(outcomes: Outcomes, question: Question) -> tuple[list[Pair], list
             return ALIKE.format(a=a, b=b, measure=measure)
         return CellPair.of(name, counts, measure, tests, costs).with_null()
 
-    pairs, others = find_pairs(outcomes.systems, question, make)
+    pairs, others = find_pairs(outcomes.systems, question, make, named)
     return pairs, [*others, *notes]
+
+
+def chosen_tests(outcomes: Outcomes, question: Question) -> tuple[Sequence[Test], list[str]]:
+    """Return the tests that so many items and systems allow, and notes."""
+    tests, notes = question.tests, question.cost_notes()
+    if outcomes.n_total > LARGEST_RANDOMIZATION or len(outcomes.systems) >= MANY:
+        kept = [test for test in tests if "randomization" not in test.name]
+        if 0 < len(kept) < len(tests):
+            most = f"above {LARGEST_RANDOMIZATION:,} items and from {MANY} systems on"
+            notes.append(f"randomization is left out {most}, where it is slow")
+        tests = kept or tests
+    return tests, notes
 
 
 def tilted(null: ArrayLike, wanted: float, measure: str, **costs: float) -> Floats:

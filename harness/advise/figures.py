@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from harness.advise.points import MANY
 from harness.advise.report import Tables, name_measure
+from harness.advise.standing import baseline_figure, matrix_figure, ranks_figure
 from harness.drawing.grid import Cell, Grid, Line, Row, Space, in_rows, named_row
 from harness.drawing.layout import Axis
 from harness.drawing.marks import draw_curves
@@ -25,7 +27,7 @@ CHOSEN = "#d0103a"
 def draw_advice(
     folder: Path, tables: Tables, figure: Mapping[str, Any], unit: str = "items", **known: Any
 ) -> list[Path]:
-    """Draw both figures from tables as the CSVs hold them, and write their captions.
+    """Draw the figures from tables as the CSVs hold them, and write their captions.
 
     `known`: the file's number of units, ``n_items``, ``alpha`` and ``measure``.
     """
@@ -35,6 +37,15 @@ def draw_advice(
         "figure_advice_sizes": partial(sizes_figure, tables["sizes"], chosen, shown),
         "figure_advice_power": partial(power_figure, tables["power"], chosen, shown),
     }
+    ranks = tables.get("ranks")
+    if ranks is not None and len(ranks) >= MANY:
+        judged = tables["verdicts"][tables["verdicts"]["pvalue_holm"].notna()]
+        compared = baseline_figure if len(judged) < len(ranks) * (len(ranks) - 1) / 2 else matrix_figure
+        builds = {
+            "figure_advice_ranks": partial(ranks_figure, ranks, shown),
+            "figure_advice_differences": partial(compared, ranks, judged, shown),
+            **builds,
+        }
     return draw(folder, builds, Look.of(figure))
 
 

@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 StageRun = Callable[..., Run]
+Named = tuple[str, str, str]  # A, B, and the name of the pair
 
 Role = Literal["size", "range", "power", "needed"]
 ALIKE = "{a} and {b} say the same of every item that counts for {measure}; there is nothing to test"
+LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
+MANY = 5  # systems, from which on a few pairs stand for the others
 COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
 N_POSTERIOR = 4_000
 AT_ONCE = 4_000_000  # numbers of sets that are held at a time
@@ -75,6 +78,7 @@ class Question:
     difference: float = 0.01
     plan: Plan = Plan()
     seed: int = 0
+    baseline: str | None = None
 
     def cost_notes(self) -> list[str]:
         """Return the costs and prior of a detection cost, for its reader."""
@@ -168,13 +172,16 @@ class Pair(ABC):
 
 
 def find_pairs(
-    systems: Sequence[str], question: Question, make: Callable[[str, str, str], Pair | str]
+    systems: Sequence[str],
+    question: Question,
+    make: Callable[[str, str, str], Pair | str],
+    named: Sequence[Named] | None = None,
 ) -> tuple[list[Pair], list[str]]:
-    """Return the pairs that can be tested, and notes on the others; UserError where none can.
+    """Return the pairs, all or those named, that can be tested, and notes on the others; or a UserError.
 
     `make` returns a pair, or a note on why it cannot be tested.
     """
-    found = [make(*names) for names in name_pairs(systems)]
+    found = [make(*names) for names in named or name_pairs(systems, question.baseline)]
     notes = [one for one in found if isinstance(one, str)]
     if len(notes) == len(found):
         raise UserError(f"predictions={question.name}: {notes[0]}")
@@ -234,16 +241,19 @@ def _count_point(pair: Pair, point: Point, alpha: float, seed: int) -> Arrays:
     return pair.count(point, (point.value,), pair.tests, alpha, seed)
 
 
-def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> pd.DataFrame:
-    """Return every test's p-value on the file, and the difference with its interval.
-
-    The interval holds the central part of the differences of populations drawn from Dirichlet(weights).
-    """
+def interval(pair: Pair, seed: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the ends of the central part of the differences of populations drawn from Dirichlet(weights)."""
     posterior, tail = rng(seed, "advice", pair.name, "posterior"), round((1 - confidence) / 2, 12)
     starts = range(0, N_POSTERIOR, pair.at_once)
     sizes = [min(pair.at_once, N_POSTERIOR - start) for start in starts]
     drawn = [pair.difference(posterior.dirichlet(pair.weights, size=n)) for n in sizes]
     low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> pd.DataFrame:
+    """Return every test's p-value on the file, and the difference with its :func:`interval`."""
+    low, high = interval(pair, seed, confidence)
     rows = []
     for test in pair.tests:
         result = pair.judge(test, rng(seed, "advice", pair.name, "file", test))

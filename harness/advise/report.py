@@ -13,7 +13,7 @@ from harness.advise.documents import MOST_SETS
 from harness.advise.documents.battery import DRAWING
 from harness.advise.files import Said
 from harness.advise.files.predictions import name_pairs
-from harness.advise.points import Question, plan_at
+from harness.advise.points import LOSSES, MANY, Question, plan_at
 from harness.advise.recommend import EQUAL_POWER, digits_for
 from harness.advise.recommend import TOLERANCE as LIMIT
 from harness.writing.prose import paragraph, paragraphs, sentence
@@ -27,10 +27,10 @@ Lines = Sequence[str]
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
 CLUSTERS = "clusters"
 MOST_NOTES = 5  # that are printed
+MOST_VERDICTS = 200  # pairs whose verdicts stand in the summary
 SHOWN_OF_WORST = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "verdict", "e2", "e3", "e6", "e7",
 )  # fmt: skip
-LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
 
 
 def describe(question: Question, outcomes: Said, measure: str, tests: Iterable[str]) -> list[str]:
@@ -75,12 +75,13 @@ def findings(
     alpha: float,
     measure: str,
     unit: str = "items",
+    baseline: str | None = None,
 ) -> list[str]:
     """Return what was found, a line each: per pair the verdict, the test to use, and what can be seen.
 
     Where there are several pairs, lines that do not name both systems begin with the pair.
     """
-    found, names = [], {pair: (a, b) for a, b, pair in name_pairs(systems)}
+    found, names = [], {pair: (a, b) for a, b, pair in name_pairs(systems, baseline)}
     n_pairs = tables["verdicts"]["pair"].nunique()
     for row in _rows(tables["recommendations"], n_documents=n_items):
         pair, place = row["pair"], {"pair": row["pair"], "n_documents": n_items}
@@ -232,8 +233,11 @@ def make_report(
     sizes, recommended, (n_items, unit) = tables["sizes"], tables["recommendations"], units
     by_document, scores = not len(tables["worst_case"]), (sizes["test"] == "wilcoxon").any()
     seen = tables["detectable"].merge(recommended[["pair", "n_documents", "test"]]).drop(columns="h")
-    shown = {
-        "Verdicts on the file": _with_pvalues(tables["verdicts"]),
+    verdicts, ranks = tables["verdicts"], tables["ranks"]
+    shown = {"Ranks": ranks} if len(ranks) > 2 else {}
+    if verdicts["pair"].nunique() <= MOST_VERDICTS:
+        shown["Verdicts on the file"] = _with_pvalues(verdicts)
+    shown |= {
         f"Sizes at {n_items:,} {unit}": sizes[sizes["n_documents"] == n_items],
         f"Recommended test by number of {unit}": recommended.drop(columns="reason"),
         "Smallest difference seen": _rounded(seen, "difference"),
@@ -242,6 +246,8 @@ def make_report(
     if len(tables["worst_case"]):
         shown["Worst case near the file"] = tables["worst_case"][list(SHOWN_OF_WORST)]
     read = paragraphs("advise", "how_to_read", by_document=by_document, unit=unit, scores=scores)
+    if len(ranks) > 2:
+        read += paragraphs("advise", "how_to_read_many", many=len(ranks) >= MANY, by_document=by_document)
     files = paragraphs("advise", "files")
     files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
     sections = [

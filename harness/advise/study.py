@@ -11,13 +11,14 @@ from harness.advise import report
 from harness.advise.cells import cell_pairs
 from harness.advise.documents import document_pairs
 from harness.advise.figures import draw_advice
-from harness.advise.files import Said, units
+from harness.advise.files import Said, is_plain, units
 from harness.advise.files.categories import Decisions
-from harness.advise.files.predictions import Outcomes
+from harness.advise.many import adjust, compare_all
 from harness.advise.needed import deviations, tabulate_needs
-from harness.advise.points import Pair, Question, StageRun, judge_pair, measure_pair
+from harness.advise.points import Named, Pair, Question, StageRun, judge_pair, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
 from harness.advise.recommend import Recommendation, choose_tests
+from harness.advise.standing import findings_of_many
 from harness.advise.worst import tabulate_worst
 from harness.evaluation.rates import write_table
 from harness.results.selection import check_no_choice
@@ -26,7 +27,7 @@ from harness.runtime.provenance import Clock, check_finished, read_provenance
 from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store, read_regular
 from harness.runtime.talk import Say, say
-from harness.significance.ranks import holm
+from harness.writing.prose import paragraphs
 from harness.writing.report import write_report
 from harness.writing.table_text import from_csv
 
@@ -50,7 +51,10 @@ def advise(
             return
         stage_run = functools.partial(make_run, workers, Store(cache))
         measure = question.measure
-        pairs, notes = make_pairs(outcomes, question)
+        with run.clock.stage("every pair"):
+            field = compare_all(outcomes, question)
+            ranks = field.ranks()
+        pairs, notes = make_pairs(outcomes, question, field.representatives())
         if isinstance(outcomes, Decisions) and measure != "error":
             measure = f"{question.average} {measure}"
         n_drawn, unit = units(outcomes)
@@ -58,16 +62,23 @@ def advise(
         shown: dict[str, Any] = {"n_items": n_drawn, "alpha": question.alpha, "measure": measure}
         shown |= {"unit": unit} if unit != "items" else {}
         run.note(seed=question.seed, predictions=file, shown=shown, config=dict(config))
-        tables, more = measure_tables(pairs, question, measure, stage_run, run.clock)
+        tables, more = measure_tables(pairs, question, measure, stage_run, run.clock, len(field.named()))
         notes += [*more, *outcomes.notes]
+        tables["ranks"] = ranks
+        if field.many:
+            with run.clock.stage("intervals"):
+                tables["verdicts"] = field.verdicts(tables["verdicts"], measure, stage_run)
         with run.clock.stage("tables, figures and summary"):
             for name, table in tables.items():
                 write_table(table, out / f"{name}.csv")
             drawn = _draw(out, shown, figure, out / "figures")
-            found = [
-                *(f"Note: {warning}" for warning in outcomes.warnings),
-                *report.findings(tables, outcomes.systems, question.difference, **shown),
-            ]
+            found = [f"Note: {warning}" for warning in outcomes.warnings]
+            if field.many:
+                found += findings_of_many(field, tables, **shown)
+                notes += paragraphs("advise", "cut", named=field.named(), test=field.test)
+            else:
+                told = {**shown, "baseline": question.baseline}
+                found += report.findings(tables, outcomes.systems, question.difference, **told)
         run.note(warnings=[*outcomes.warnings, *notes])
         about = report.describe(question, outcomes, measure, pairs[0].tests)
         made = report.make_report(tables, found, notes, about, (n_drawn, unit), drawn)
@@ -75,32 +86,34 @@ def advise(
         run.lines += ["\n" + "\n".join(found + report.shorten(notes))]
 
 
-def make_pairs(outcomes: Said, question: Question) -> tuple[list[Pair], list[str]]:
-    """Return the pairs of a file that can be tested, and notes; documents and clusters are drawn whole."""
-    if isinstance(outcomes, Outcomes) and outcomes.clusters is None:
-        return cell_pairs(outcomes, question)
-    return document_pairs(outcomes, question)
+def make_pairs(
+    outcomes: Said, question: Question, named: Sequence[Named] | None = None
+) -> tuple[list[Pair], list[str]]:
+    """Return the pairs, all or those named, that can be tested, and notes; what is drawn is drawn whole."""
+    if is_plain(outcomes):
+        return cell_pairs(outcomes, question, named)
+    return document_pairs(outcomes, question, named)
 
 
 def measure_tables(
-    pairs: Sequence[Pair], question: Question, measure: str, stage_run: StageRun, clock: Clock
+    pairs: Sequence[Pair], question: Question, measure: str, run: StageRun, clock: Clock, n_asked: int = 0
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Measure, and return every table by the name of its file, and notes."""
+    """Measure, and return every table by the name of its file, and notes; some of `n_asked` may lack."""
     alpha, n_items = question.alpha, int(pairs[0].counts.sum())
     with clock.stage("sizes and powers"):
-        found = [measure_pair(pair, question.plan, alpha, question.seed, stage_run) for pair in pairs]
+        found = [measure_pair(pair, question.plan, alpha, question.seed, run) for pair in pairs]
     measured = pd.concat([part for part, _ in found], ignore_index=True)
     sizes, power = size_table(measured, alpha), power_table(measured)
     chosen = choose_tests(sizes, power, pairs[0].recommendable, alpha, n_items)
     tests = [chosen[pair.name, n_items].test for pair in pairs]
     with clock.stage("items needed"):
-        needs = tabulate_needs(pairs, tests, POWERS, question, stage_run)
+        needs = tabulate_needs(pairs, tests, POWERS, question, run)
     with clock.stage("worst case near the file"):
-        worst = tabulate_worst(pairs, tests, question, stage_run)
+        worst = tabulate_worst(pairs, tests, question, run)
     around = {pair.name: deviations(pair, 0.0) for pair in pairs}
     recommendations = [(*key, *recommended) for key, recommended in chosen.items()]
     tables = {
-        "verdicts": judge_file(pairs, tests, measure, question),
+        "verdicts": judge_file(pairs, tests, measure, question, max(n_asked, len(pairs))),
         "sizes": sizes,
         "power": power,
         "detectable": pd.concat([detectable(power, one, around) for one in POWERS], ignore_index=True),
@@ -123,7 +136,9 @@ def _notes_on_intervals(verdicts: pd.DataFrame) -> list[str]:
     ]
 
 
-def judge_file(pairs: Sequence[Pair], tests: Sequence[str], measure: str, question: Question) -> pd.DataFrame:
+def judge_file(
+    pairs: Sequence[Pair], tests: Sequence[str], measure: str, question: Question, n_asked: int
+) -> pd.DataFrame:
     """Return what every test says of the file, with Holm's p over the pairs' recommended tests."""
     parts = []
     for pair, test in zip(pairs, tests, strict=True):
@@ -133,9 +148,7 @@ def judge_file(pairs: Sequence[Pair], tests: Sequence[str], measure: str, questi
         part["recommended"] = part["test"] == test
         parts.append(part)
     table = pd.concat(parts, ignore_index=True)
-    own = table["recommended"].to_numpy()
-    table.loc[own, "pvalue_holm"] = holm(table.loc[own, "pvalue"].to_numpy())
-    return table
+    return adjust(table, table["recommended"], n_asked)
 
 
 def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
@@ -150,7 +163,7 @@ def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | N
 
 def _draw(folder: Path, shown: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
     """Draw from the CSVs, in the run too: what is drawn again is then the same to the last byte."""
-    tables = {
-        name: from_csv(read_regular(folder / f"{name}.csv")) for name in ("sizes", "power", "recommendations")
-    }
+    # advice of earlier versions has no ranks
+    names = ("sizes", "power", "recommendations", "verdicts", *["ranks"] * (folder / "ranks.csv").exists())
+    tables = {name: from_csv(read_regular(folder / f"{name}.csv")) for name in names}
     return draw_advice(out, tables, figure, **shown)

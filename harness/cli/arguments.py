@@ -145,6 +145,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
         name=path.resolve().name, measure=measure, average=checked.average, costs=_costs(tests), tests=tests,
         n_replicates=checked.n_replicates, alpha=checked.alpha, difference=checked.difference,
         plan=Plan(**plan | {"h": tuple(sorted(plan["h"])), "factors": factors}), seed=shell.pop("seed"),
+        baseline=checked.baseline,
     )  # fmt: skip
     return {"outcomes": outcomes, "question": question, "figure": plain["figure"], **shell}
 

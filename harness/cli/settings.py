@@ -354,6 +354,7 @@ class Advise(Kept):
     category: Name | None
     cluster: Name | None
     average: Annotated[str, one_of("micro", "macro")]
+    baseline: Name | None
     missing: Annotated[list[Name], ANY_NUMBER] = []
     alpha: Level
     difference: Level

@@ -24,11 +24,11 @@ from harness.advise.documents.battery import (
 )
 from harness.advise.documents.null import nearest_null
 from harness.advise.documents.scores import score_kinds
-from harness.advise.documents.tests import MACRO, Kinds
+from harness.advise.documents.tests import MACRO, Kinds, Terms
 from harness.advise.files import Said
 from harness.advise.files.categories import Decisions
 from harness.advise.files.scores import Scores
-from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Pair, Point, Question, find_pairs, tilt_to
+from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Named, Pair, Point, Question, find_pairs, tilt_to
 from harness.errors import UserError
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
@@ -136,8 +136,8 @@ class DocumentPair(Pair):
         return dict(zip(COUNTED, found, strict=True))
 
 
-class _Rows(NamedTuple):
-    """Truth and decisions, (n_rows, n_categories), how often each row occurs, and its cluster."""
+class Rows(NamedTuple):
+    """Truth and decisions, (n_rows, n_categories), or scores; how often each row occurs, and its cluster."""
 
     truth: NDArray[np.bool_]
     said: Mapping[str, NDArray[Any]]
@@ -145,14 +145,48 @@ class _Rows(NamedTuple):
     clusters: Ints | None
 
     @classmethod
-    def of(cls, found: Said) -> _Rows:
+    def of(cls, found: Said) -> Rows:
+        """Return what was read as rows."""
         if isinstance(found, Scores):
-            return cls(np.zeros((0, 1), dtype=bool), found.scores, np.zeros(0), found.clusters)
+            return cls(np.zeros((0, 1), dtype=bool), found.scores, np.ones(found.n_total), found.clusters)
         if isinstance(found, Decisions):
             said = {name: found.said(name) for name in found.systems}
             return cls(found.truth(), said, found.n_items, found.clusters)
         said = {name: column[:, None] for name, column in found.decisions.items()}
         return cls(found.truth[:, None], said, found.n_items, found.clusters)
+
+    def effect(self, name: str, question: Question) -> tuple[float, Floats]:
+        """Return a system's measure, and by how much each unit that is drawn moves it, to first order.
+
+        Where the measure is 0/0, no unit is known to.
+        """
+        if question.measure == "score":
+            value = float(self.said[name].mean())
+            effect = (self.said[name] - value) / len(self.n_items)
+        else:
+            value, effect = self._effect_of_ratios(name, question)
+        if self.clusters is not None:
+            effect = np.bincount(self.clusters, effect * self.n_items).astype(float)
+        return value, effect
+
+    def _effect_of_ratios(self, name: str, question: Question) -> tuple[float, Floats]:
+        codes = 4 * (~self.truth).view(np.uint8) + 3 * (~self.said[name]).view(np.uint8)
+        each = np.stack([np.bincount(column, self.n_items, 8) for column in codes.T])
+        pooled = question.average != MACRO or question.measure == "error"
+        counts = each.sum(axis=0, keepdims=True) if pooled else each
+        cells = np.broadcast_to(np.eye(8), (len(counts), 8, 8)).swapaxes(0, 1)
+        kinds = Kinds(cells, question.measure, tuple(question.costs.items()))
+        sums = kinds.sums()[:, : len(kinds.parts())]  # of a category, the same in each
+        sums[..., 2:] = 0.0  # a single system: that of A
+        terms = Terms(sums, kinds.weights())
+        totals = (counts @ sums.reshape(8, -1)).reshape(-1, 4)
+        slopes = terms.slopes(totals, np.array(1.0)).reshape(len(counts), -1)
+        moved = np.broadcast_to(slopes @ sums.reshape(8, -1).T, (codes.shape[1], 8))
+        effect = np.zeros(len(codes))
+        for own, column in zip(moved, codes.T, strict=True):
+            effect += own[column]
+        undefined = len(totals) == 1 and totals[0, 1] == 0
+        return float(terms.difference_of(totals)), np.full_like(effect, np.nan) if undefined else effect
 
     def kinds(self, a: str, b: str, question: Question) -> tuple[Kinds, Ints]:
         """Return the different kinds of units, and how often each is there."""
@@ -176,12 +210,14 @@ class _Rows(NamedTuple):
         return np.unique(cells.sum(axis=1, keepdims=True) if pooled else cells, axis=0, return_counts=True)
 
 
-def document_pairs(decisions: Said, question: Question) -> tuple[list[Pair], list[str]]:
+def document_pairs(
+    decisions: Said, question: Question, named: Sequence[Named] | None = None
+) -> tuple[list[Pair], list[str]]:
     """Return the pairs of a file that can be tested, and notes; UserError where there is none.
 
     With clusters these are what is drawn, also on one category.
     """
-    rows, measure, costs = _Rows.of(decisions), question.measure, tuple(question.costs.items())
+    rows, measure, costs = Rows.of(decisions), question.measure, tuple(question.costs.items())
     truth = rows.truth
     if isinstance(decisions, Decisions) and (not truth.any() or truth.all()):
         one = "yes" if truth.any() else "no"
@@ -201,7 +237,7 @@ def document_pairs(decisions: Said, question: Question) -> tuple[list[Pair], lis
             return alike
         return _with_null(name, kinds, frequencies, replicates)
 
-    pairs, others = find_pairs(decisions.systems, question, make)
+    pairs, others = find_pairs(decisions.systems, question, make, named)
     clustered = decisions.clusters is not None
     names = names_of(measure, clustered)
     tests, left_out = _tests_to_measure(pairs, names)

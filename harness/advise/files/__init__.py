@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from harness.advise.files.categories import (
     Decisions,
@@ -25,7 +25,7 @@ from harness.advise.files.predictions import (
     read_predictions,
 )
 from harness.advise.files.scores import Scores, read_scores
-from harness.errors import UserError
+from harness.errors import UserError, instead
 from harness.runtime.store import digest
 from harness.tables.files import Table, open_table
 from harness.tables.labels import plain_label
@@ -39,6 +39,12 @@ Said = Outcomes | Decisions | Scores
 
 def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Said, str]:
     """Return what the file or the folder of logs says by the settings `given`, and the measure."""
+    baseline = given["baseline"]
+    if baseline is not None:
+        found, measure = read_outcomes(path, {**given, "baseline": None})
+        if baseline not in found.systems:
+            raise UserError(f"baseline: {baseline!r} is no system; {instead(baseline, found.systems)}")
+        return found, measure
     if given["measure"] == "accuracy":
         found, measure = read_outcomes(path, {**given, "measure": "error"})
         return found._replace(notes=(*found.notes, ACCURACY)), measure
@@ -135,6 +141,11 @@ def _refuse_macro(given: Mapping[str, Any], reason: str) -> None:
 def _refuse(given: Mapping[str, Any], key: str, reason: str) -> None:
     if given[key] is not None:
         raise UserError(f"{key}: {given[key]!r} {reason}; leave it out")
+
+
+def is_plain(outcomes: Said) -> TypeGuard[Outcomes]:
+    """Return whether items of one category are drawn one by one: a set is the counts of eight cells."""
+    return isinstance(outcomes, Outcomes) and outcomes.clusters is None
 
 
 def units(outcomes: Said) -> tuple[int, str]:

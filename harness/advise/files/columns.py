@@ -27,6 +27,7 @@ GROUP_NAMES = (
 CATEGORY = "category"
 REMEDY = "systems=[NAME,NAME] names the systems' columns, truth_column=COLUMN that of the truth"
 MOST_IDS = 10_000_000
+MOST_SYSTEMS = 200
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,10 @@ def check_holds_items(where: str, there: object) -> None:
 
 
 def check_systems(where: str, chosen: Sequence[str], truth: str | None = None) -> None:
-    """Refuse fewer than two different systems beside the truth."""
+    """Refuse fewer than two different systems beside the truth, and more than there is room for."""
+    if len(chosen) > MOST_SYSTEMS:
+        most = f"at most {MOST_SYSTEMS} are allowed, which systems=[NAME,NAME] chooses"
+        raise UserError(f"{where}: it has {len(chosen):,} systems; {most}")
     if len(chosen) < 2 or len(set(chosen)) < len(chosen) or truth in chosen:
         needed = "at least two different columns beside the truth are needed"
         raise UserError(f"{where}: the systems are {', '.join(chosen) or 'none'}; {needed}")

@@ -11,6 +11,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from harness.advise.files.columns import check_systems
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.scores import Scores
 from harness.errors import UserError
@@ -98,6 +99,7 @@ def choose_systems(folder: Path, known: Sequence[str], wanted: Sequence[str] | N
     if len(chosen) < 2:
         needed = "at least two models are needed, each with logs of its own"
         refuse(folder, f"only {chosen[0]} has a log of task {task}; {needed}")
+    check_systems(f"predictions={folder}", chosen)
     return chosen
 
 

@@ -403,12 +403,17 @@ def _find_label(positive: object, labels: Collection[str]) -> str:
     return found
 
 
-def name_pairs(systems: Iterable[str]) -> list[tuple[str, str, str]]:
-    """Return every two systems in their order, with the name of the pair.
+def name_pairs(systems: Iterable[str], baseline: str | None = None) -> list[tuple[str, str, str]]:
+    """Return every two systems in their order, or each with the baseline, and the name of the pair.
 
     >>> name_pairs(["a", "b"]), name_pairs(["x-1", "y"])
     ([('a', 'b', 'a-b')], [('x-1', 'y', 'x-1 vs y')])
+    >>> name_pairs(["a", "b", "c"], "b")
+    [('a', 'b', 'a-b'), ('c', 'b', 'c-b')]
     """
     names = list(systems)
     between = " vs " if any("-" in name for name in names) else "-"
-    return [(a, b, f"{a}{between}{b}") for a, b in itertools.combinations(names, 2)]
+    pairs = itertools.combinations(names, 2)
+    if baseline is not None:
+        pairs = ((name, baseline) for name in names if name != baseline)  # type: ignore[assignment]
+    return [(a, b, f"{a}{between}{b}") for a, b in pairs]
