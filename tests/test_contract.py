@@ -132,6 +132,27 @@ class TestOfTests:
             spread = 2 * np.sqrt(share * (1 - share) * 2 / 400)
             tolerance = 1.5 * 6.5 * spread + 0.01  # BCa: its bias correction is estimated, too
         assert (np.abs(one.pvalue - other.pvalue) <= tolerance).all()
+        with_sign, without = one.statistic + other.statistic, one.statistic - other.statistic
+        scale = 1e-9 * (1 + np.abs(one.statistic))
+        assert (np.abs(with_sign) <= scale).all() or (np.abs(without) <= scale).all()
+
+    def test_true_negatives_change_no_test_of_f1_precision_and_recall(self, significance_test, sets):
+        name = significance_test.name
+        if significance_test.random or "unconditional" in name or "estimated" in name:
+            return  # of these the draws are others, or p changes a little
+        wider = pvalues(significance_test, sets + [0, 0, 0, 0, 0, 0, 0, 10**5])
+        same = np.abs(wider.pvalue - pvalues(significance_test, sets).pvalue) <= 1e-8
+        kind = name.removesuffix("_bartlett").rpartition("_")[2]
+        assert same.all() or not (name.startswith("mcnemar") or kind in ("f1", "precision", "recall"))
+
+    @pytest.mark.parametrize("shape", [(), (0,), (0, 3)])
+    def test_any_shape_of_sets(self, significance_test, shape):
+        counts = np.broadcast_to([20, 2, 9, 3, 4, 6, 5, 151], (*shape, 8))
+        assert pvalues(significance_test, counts).pvalue.shape == shape
+        with pytest.raises(
+            ValueError, match="degenerate: 'ignore' is not allowed; choose one of accept, reje"
+        ):
+            significance_test.pvalue(counts, degenerate="ignore")
 
     def test_batches_change_nothing(self, significance_test, sets):
         whole = pvalues(significance_test, sets)

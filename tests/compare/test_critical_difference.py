@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from demsar import DEMSAR
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,18 +17,7 @@ from harness.compare.rank_tables import friedman_table, rank_tables
 from harness.drawing.style import Look, figure_style
 
 NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
-# Demšar 2006, JMLR 7, table 6
-DEMSAR = pd.DataFrame(
-    [
-        [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569], [0.954, 0.971, 0.968, 0.967],
-        [0.628, 0.661, 0.654, 0.657], [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931],
-        [0.661, 0.668, 0.609, 0.685], [0.583, 0.583, 0.563, 0.625], [0.775, 0.838, 0.866, 0.875],
-        [1.0, 1.0, 1.0, 1.0], [0.940, 0.962, 0.965, 0.962], [0.619, 0.666, 0.614, 0.669],
-        [0.972, 0.981, 0.9751, 0.975], [0.957, 0.978, 0.946, 0.970],
-    ],
-    columns=NAMES,
-)  # fmt: skip
-
+TABLE = pd.DataFrame(DEMSAR, columns=NAMES)
 LOOK = Look(formats=["pdf"])
 
 
@@ -47,7 +37,7 @@ def parts(axes, gid):
 
 
 def test_demsars_example():
-    tables = rank_tables(DEMSAR)
+    tables = rank_tables(TABLE)
     assert tables.ranks["algorithm"].tolist() == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
     assert tables.ranks["average_rank"].tolist() == pytest.approx([1.964, 2.0, 2.893, 3.143], abs=5e-4)
     assert tables.ranks["critical_difference"].unique() == pytest.approx([1.25], abs=5e-3)
@@ -60,7 +50,7 @@ def test_demsars_example():
 
 def test_pairs_with_a_baseline_are_demsars():
     # section 3.2.2, from rounded ranks: z = (R_C4.5 - R_i) / .488 = 2.416, 2.342, .512; p .016, .019, .607
-    pairs = rank_tables(DEMSAR, baseline="C4.5").pairs.set_index("algorithm_a")
+    pairs = rank_tables(TABLE, baseline="C4.5").pairs.set_index("algorithm_a")
     order = ["C4.5+m+cf", "C4.5+m", "C4.5+cf"]
     assert (-pairs.loc[order, "z"]).tolist() == pytest.approx([2.416, 2.342, 0.512], abs=2e-3)
     assert pairs.loc[order, "pvalue"].tolist() == pytest.approx([0.016, 0.019, 0.607], abs=2e-3)
@@ -85,7 +75,7 @@ def test_ties_everywhere():
 
 
 def test_the_caption_says_what_was_tested():
-    _, caption = critical_difference_figure(rank_tables(DEMSAR).ranks)
+    _, caption = critical_difference_figure(rank_tables(TABLE).ranks)
     for words in ("4 algorithms", "14 data sets", "alpha = 0.05", "1.254", "p = 0.0198"):
         assert words in caption
     assert "no pair should be read" not in caption
@@ -137,12 +127,12 @@ def test_names_stay_on_the_page_and_apart(n_algorithms, tmp_path):
 @pytest.mark.parametrize(
     ("call", "word"),
     [
-        (lambda: rank_tables(DEMSAR, baseline="svm"), "baseline: 'svm' is not allowed; choose one of C4.5"),
-        (lambda: rank_tables(DEMSAR.set_axis(["a", "a", "b", "c"], axis=1)), "'a' is there twice"),
-        (lambda: rank_tables(DEMSAR.where(DEMSAR < 1)), r"scores: nan at index \(9, 0\)"),
-        (lambda: rank_tables(DEMSAR.iloc[:1]), "scores: shape"),
-        (lambda: rank_tables(DEMSAR, alpha=2), "alphas: 2"),
-        (lambda: rank_tables(DEMSAR, degenerate="nan"), "degenerate: 'nan'"),
+        (lambda: rank_tables(TABLE, baseline="svm"), "baseline: 'svm' is not allowed; choose one of C4.5"),
+        (lambda: rank_tables(TABLE.set_axis(["a", "a", "b", "c"], axis=1)), "'a' is there twice"),
+        (lambda: rank_tables(TABLE.where(TABLE < 1)), r"scores: nan at index \(9, 0\)"),
+        (lambda: rank_tables(TABLE.iloc[:1]), "scores: shape"),
+        (lambda: rank_tables(TABLE, alpha=2), "alphas: 2"),
+        (lambda: rank_tables(TABLE, degenerate="nan"), "degenerate: 'nan'"),
     ],
 )
 def test_bad_input_is_refused_by_name(call, word):

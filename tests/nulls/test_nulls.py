@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from harness.measures import DIFFERENCES, difference, f1, f1_difference, influence, standard_deviation
+from harness.measures import DIFFERENCES, difference, f1_difference, influence, standard_deviation
 from harness.nulls import (
     NoAlternative,
     NoProjection,
@@ -136,14 +136,6 @@ def test_no_optimiser_finds_a_nearer_null(n, seed, least_compared, n_starts, mea
             n_compared += 1
             assert divergence(nearest, there) <= least * (1 + 1e-6) + 1e-12, there
     assert n_compared >= least_compared
-
-
-def test_the_common_f1_may_lie_outside_both():
-    p = np.random.default_rng(0).dirichlet(np.full(8, 0.5), size=400)
-    q, _ = exact_null(range(400), p, "f1")
-    common, (a, b) = f1(q)[0], f1(p)
-    outside = (common < np.minimum(a, b)) | (common > np.maximum(a, b))
-    assert 10 <= outside.sum() <= 40
 
 
 def test_error_and_recall_have_a_closed_form():

@@ -85,20 +85,15 @@ def test_the_forecast_of_the_error_holds_the_exact_share(interval, tails, strati
     assert (known.high - known.low)[told].mean() < 0.3 * share[told].mean()
 
 
-def test_two_full_runs_disagree_no_less_than_the_limit_and_one():
+def test_the_limit_differs_no_more_from_a_full_run_than_another_one():
     counts = evaluation_sets(30, seed=26)
     for interval in INTERVALS:
         limit = reject(counts, "f1", ALPHAS, None, interval, generator(1))
         again = bootstrap_percentile(counts, "f1", None, interval, generator(1)).pvalue[:, None] <= ALPHAS
         assert (limit != again).any(axis=1).sum() <= 2  # where 5,000 replicates stand in, they stop early
-        one, other = (
-            bootstrap_percentile(counts, "f1", 5000, interval, generator(seed)).pvalue[:, None] <= ALPHAS
-            for seed in (2, 3)
-        )
-        apart = (one != other).any(axis=1)
-        apart_from_limit = (one != limit).any(axis=1)
-        # 600 sets of which about 3 % differ: 4 standard deviations of the difference are 22 sets
-        assert apart_from_limit.sum() <= apart.sum() + 22
+        drawn = bootstrap_percentile(counts, "f1", 5000, interval, generator(2)).pvalue[:, None] <= ALPHAS
+        # of 600 sets about 3 % differ between two full runs: with 6 standard deviations 45 sets
+        assert (drawn != limit).any(axis=1).sum() <= 45
 
 
 @pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, bootstrap
 
-from harness.measures import difference, error_difference, influence, standard_deviation
+from harness.measures import difference, influence, standard_deviation
 from harness.significance.bootstrap_intervals import bootstrap_intervals, reject, unusable_share
 from harness.significance.interval_replicates import INTERVALS, accelerations, difference_replicates, observe
 from harness.significance.stopping import TURNED
@@ -236,7 +236,3 @@ def test_early_verdicts_are_those_of_the_pvalues_alone_and_together(measure, str
         differ += (alone != (result.pvalue[:, None] <= ALPHAS)).sum()
     # a verdict is turned where one of at most six bounds is passed
     assert differ <= binom.ppf(1 - FALSE_ALARM, together.size, 6 * TURNED)
-
-
-def test_the_statistic_is_the_difference():
-    assert bootstrap_intervals(COUNTS, "error").statistic == error_difference(COUNTS)

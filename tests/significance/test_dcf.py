@@ -7,11 +7,9 @@ import pytest
 from count_cases import few
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportions_ztest
 
 from harness.measures import dcf_difference
 from harness.significance.dcf import VARIANCES, dcf
-from harness.significance.proportion import snedecor_cochran
 from harness.significance.wald import wald
 
 variances = st.sampled_from(VARIANCES)
@@ -19,14 +17,6 @@ prices = st.fixed_dictionaries(
     {"cost_fn": st.sampled_from([0, 0.5, 1, 10]), "cost_fp": st.sampled_from([0, 1, 3]),
      "prior": st.sampled_from([0.0, 0.01, 0.5, 0.9, 1.0])}
 )  # fmt: skip
-
-
-def test_the_hand_computed_dependent_z_test():
-    # 40 positives, 60 negatives; missed by A alone 3, by B alone 9; false alarms 8 and 4; weights 1/2.
-    # Bengio & Mariéthoz 2004: var = sum of w^2 (p_AB + p_BA) / N_class, by hand
-    result = dcf([20, 3, 9, 8, 10, 4, 8, 38], 1, 1, 0.5, "eq9")
-    assert result.statistic == pytest.approx(-0.800640769, abs=1e-9)
-    assert result.pvalue == pytest.approx(0.4233396416, abs=1e-9)
 
 
 def by_formula(counts, cost_fn, cost_fp, prior, variance):
@@ -65,15 +55,6 @@ def test_paired_is_the_wald_test(counts, costs):
     one, other = dcf(counts, **costs), wald(counts, "dcf", **costs)
     assert one.degenerate == other.degenerate
     assert one.statistic == pytest.approx(other.statistic, rel=1e-9, abs=1e-12)
-
-
-def test_one_class_alone_gives_the_tests_of_error_rates():
-    counts = [20, 3, 9, 8, 10, 4, 8, 38]
-    positives = [*counts[:4], 0, 0, 0, 0]
-    z, _ = proportions_ztest([3 + 8, 9 + 8], [40, 40])
-    assert dcf(counts, prior=1, variance="independent").statistic == pytest.approx(z)
-    sign = snedecor_cochran(positives).statistic
-    assert dcf(counts, prior=1, variance="eq9").statistic == pytest.approx(sign)
 
 
 def test_variances_against_the_spread_over_drawn_sets():

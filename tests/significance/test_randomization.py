@@ -44,6 +44,9 @@ def enumerated(counts):
         [0, 3, 4, 0, 0, 40, 35, 900],
         [1, 1, 0, 0, 0, 60, 40, 900],  # one true positive under many false ones: dF1 hardly moves
         [40, 30, 45, 0, 0, 0, 1, 30],
+        # numerator times denominator passes 10**27, and neighbours differ by 10**-7
+        [3 * 10**6, 1, 0, 10**6, 10**6, 1, 1, 4 * 10**6],
+        [0, 0, 200, 0, 0, 0, 0, 100],  # only the two one-sided swaps are as extreme
     ],
 )
 def test_larger_margins(counts):
@@ -100,13 +103,6 @@ def test_margins_of_hundreds_in_whole_numbers(counts):
     assert float(randomization(counts, "f1").pvalue) == pytest.approx(tail_weight(counts), rel=1e-13)
 
 
-def test_ties_among_millions_of_documents_are_told_exactly():
-    # n_p = 1, n_n = 2; numerator times denominator passes 10**27, and neighbours differ by 10**-7
-    counts = [3 * 10**6, 1, 0, 10**6, 10**6, 1, 1, 4 * 10**6]
-    assert float(randomization(counts, "f1").pvalue) == enumerated(counts)[0]
-    assert float(randomization(counts, "f1", midp=True).pvalue) == enumerated(counts)[1]
-
-
 def test_blocks_change_nothing(monkeypatch):
     shares = [0.1, 0.03, 0.05, 0.1, 0.05, 0.05, 0.02, 0.6]
     sets = np.concatenate([np.random.default_rng(n).multinomial(n, shares, 200) for n in (30, 300, 3000)])
@@ -121,9 +117,3 @@ def test_error_is_mcnemar_exact_and_midp():
         result = randomization(counts, "error", midp)
         assert result.pvalue.tolist() == mcnemar(counts, variant).pvalue.tolist()
     assert result.statistic.tolist() == [-12 / 87, 0.0]
-
-
-def test_far_tails_keep_their_digits():
-    counts = [0, 0, 200, 0, 0, 0, 0, 100]  # only the two one-sided swaps are as extreme
-    assert randomization(counts, "f1").pvalue == pytest.approx(2.0**-199, rel=1e-12)
-    assert randomization(counts, "f1", midp=True).pvalue == pytest.approx(2.0**-200, rel=1e-12)

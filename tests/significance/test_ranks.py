@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from demsar import DEMSAR
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -12,23 +13,6 @@ from statsmodels.stats.multitest import multipletests
 
 from harness.significance.ranks import bonferroni, cliques, friedman, holm, nemenyi
 
-# Demšar 2006, JMLR 7, table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets
-DEMSAR = [
-    [0.763, 0.768, 0.771, 0.798],
-    [0.599, 0.591, 0.590, 0.569],
-    [0.954, 0.971, 0.968, 0.967],
-    [0.628, 0.661, 0.654, 0.657],
-    [0.882, 0.888, 0.886, 0.898],
-    [0.936, 0.931, 0.916, 0.931],
-    [0.661, 0.668, 0.609, 0.685],
-    [0.583, 0.583, 0.563, 0.625],
-    [0.775, 0.838, 0.866, 0.875],
-    [1.0, 1.0, 1.0, 1.0],
-    [0.940, 0.962, 0.965, 0.962],
-    [0.619, 0.666, 0.614, 0.669],
-    [0.972, 0.981, 0.9751, 0.975],
-    [0.957, 0.978, 0.946, 0.970],
-]
 tables = arrays(
     float,
     st.tuples(st.integers(2, 8), st.integers(2, 5)),
@@ -174,12 +158,10 @@ def test_a_missing_pvalue_stays_missing_and_counts():
         (lambda: nemenyi(DEMSAR, degenerate="nan"), "degenerate: 'nan'"),
         (lambda: nemenyi([1, 2, 3]), "scores: shape"),
         (lambda: nemenyi(DEMSAR, 1.5), "alphas: 1.5"),
-        (lambda: nemenyi(DEMSAR, [0.05, np.nan]), "alphas"),
         (lambda: holm([0.5, 1.5]), "pvalues"),
         (lambda: bonferroni([[0.5]]), "pvalues"),
         (lambda: cliques([1, np.nan], 1), "average_ranks"),
         (lambda: cliques([1, 2], 0), "critical_difference: 0"),
-        (lambda: cliques([1, 2], np.nan), "critical_difference: nan"),
     ],
 )
 def test_bad_input_is_refused_by_name(call, word):

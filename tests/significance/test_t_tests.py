@@ -1,88 +1,142 @@
-"""Paired, Welch's and Student's t: against scipy, a published table and their null law."""
+"""t tests of two samples, of splits and folds: against scipy, published values and their null law."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import ttest_ind, ttest_rel
+from scipy.stats import ttest_1samp, ttest_ind
 
+from harness.significance.cross_validation import (
+    corrected_resampled_t,
+    five_by_two_f,
+    five_by_two_t,
+    kfold_t,
+    resampled_t,
+)
 from harness.significance.t_tests import paired_differences, paired_t, unpaired_t
 
 # Student 1908, Biometrika 6, table on p. 20: hours of sleep gained by two drugs (R's data set `sleep`)
 DRUG_1 = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
 DRUG_2 = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
-tens = arrays(float, 10, elements=st.integers(-20, 20).map(lambda i: i / 40))
-sevens = arrays(float, 7, elements=st.integers(-20, 20).map(lambda i: i / 40))
+# mlxtend's test suite: iris, logistic regression against a stump, seed 1 (t = 7.269, p = .001; F = 59.587)
+IRIS = np.array([[24, 26], [26, 20], [25, 33], [24, 25], [24, 26]]) / 75
+SPLITS = [0, 0.1, 0.4, -0.1, 0.1]
+CORRECTED = partial(corrected_resampled_t, n_train=200, n_test=100)
+POOLED = partial(unpaired_t, variance="pooled")
+OF_SPLITS = pytest.mark.parametrize("test", [paired_t, resampled_t, kfold_t, CORRECTED])
+OF_TEN = pytest.mark.parametrize("test", [five_by_two_t, five_by_two_f])
 
 
-def test_students_own_example():
-    # R 4: t.test(extra ~ group, sleep, paired=TRUE): t = -4.0621, p = 0.002833
-    paired = paired_t(DRUG_1 - DRUG_2)
-    assert (paired.statistic, paired.pvalue) == pytest.approx((-4.0621277, 0.002832890), rel=1e-6)
-    # t.test(extra ~ group, sleep): t = -1.8608, df = 17.776, p = 0.07939; var.equal=TRUE: p = 0.07919
-    welch, pooled = unpaired_t(DRUG_1, DRUG_2), unpaired_t(DRUG_1, DRUG_2, variance="pooled")
-    assert (welch.statistic, welch.pvalue) == pytest.approx((-1.860813, 0.07939414), rel=1e-6)
-    assert (pooled.statistic, pooled.pvalue) == pytest.approx((-1.860813, 0.07918671), rel=1e-6)
+def of(shape):
+    return arrays(float, shape, elements=st.integers(-20, 20).map(lambda i: i / 40))
+
+
+@pytest.mark.parametrize(
+    ("result", "statistic", "pvalue"),
+    [
+        # R 4: t.test(extra ~ group, sleep, paired=TRUE); as two samples; with var.equal=TRUE
+        (paired_t(DRUG_1 - DRUG_2), -4.0621277, 0.002832890),
+        (unpaired_t(DRUG_1, DRUG_2), -1.860813, 0.07939414),
+        (POOLED(DRUG_1, DRUG_2), -1.860813, 0.07918671),
+        (five_by_two_t(IRIS), 7.269390394, 0.0007701198372),
+        (five_by_two_f(IRIS), 59.58715596, 0.0001446999517),
+        # by hand: (1/5 + 20/80) s^2 = .45 x .035; t = .1 / sqrt(.01575)
+        (corrected_resampled_t(SPLITS, 80, 20), 0.7968190729, 0.4701755448),
+    ],
+)
+def test_published_values(result, statistic, pvalue):
+    assert (result.statistic, result.pvalue) == pytest.approx((statistic, pvalue), rel=1e-6)
 
 
 def test_the_t_tests_of_scipy_over_many_sets():
     generator = np.random.default_rng(0)
-    a, b = generator.normal(0.2, 1, (3, 5, 9)), generator.normal(0, 2, (3, 5, 9))
-    peer = ttest_rel(a, b, axis=-1)
-    assert paired_t(a - b).statistic == pytest.approx(peer.statistic, rel=1e-10)
-    assert paired_t(a - b).pvalue == pytest.approx(peer.pvalue, rel=1e-10)
-    for variance, equal in (("welch", False), ("pooled", True)):
-        peer = ttest_ind(a, b[..., :6], axis=-1, equal_var=equal)
-        result = unpaired_t(a, b[..., :6], variance=variance)
-        assert result.pvalue.shape == (3, 5)
+    a, b = generator.normal(0.2, 1, (3, 5, 9)), generator.normal(0, 2, (3, 5, 6))
+    pairs = [(test(a), ttest_1samp(a, 0, axis=-1)) for test in (paired_t, resampled_t, kfold_t)]
+    pairs += [
+        (test(a, b), ttest_ind(a, b, axis=-1, equal_var=equal))
+        for test, equal in ((unpaired_t, False), (POOLED, True))
+    ]
+    for result, peer in pairs:
         assert result.statistic == pytest.approx(peer.statistic, rel=1e-10)
         assert result.pvalue == pytest.approx(peer.pvalue, rel=1e-10)
 
 
+def test_the_sign_of_t_is_that_of_the_first_difference():
+    d = np.array(IRIS)
+    d[0, 0] *= -1
+    assert five_by_two_t(d).statistic < 0 < five_by_two_t(IRIS).statistic
+
+
+def check_without_spread(test, d, live):
+    """Degenerate, p = 1 and t = 0 everywhere but in one place; rejected by the legacy convention."""
+    result, legacy = test(d), test(d, degenerate="reject")
+    dead = np.arange(len(d)) != live
+    assert result.degenerate.tolist() == dead.tolist()
+    assert (result.pvalue[dead] == 1).all()
+    assert (result.statistic[dead] == 0).all()
+    assert (legacy.pvalue[dead] == 0).all()
+    assert legacy.pvalue[live] == result.pvalue[live]
+
+
+@OF_TEN
+@pytest.mark.parametrize("value", [0.0, 0.1])
+def test_ten_differences_without_spread(test, value):
+    d = np.full((3, 5, 2), value)
+    d[1] = IRIS
+    d[2, 0, 0] += value * 1e-16  # rounding is no spread
+    check_without_spread(test, d, 1)
+
+
+@OF_SPLITS
 @pytest.mark.parametrize("value", [0, 0.1, 0.3 - 0.2])
-def test_differences_without_spread(value):
-    d = np.array([[value] * 7, [*[value] * 6, 1]])
-    result = paired_t(d)
-    assert result.degenerate.tolist() == [True, False]
-    assert (result.pvalue[0], result.statistic[0]) == (1, 0)
-    assert paired_t(d, degenerate="reject").pvalue[0] == 0
+def test_splits_without_spread(test, value):
+    check_without_spread(
+        test, np.array([[value] * 7, [*[value] * 6, 1], [0.1, 0.3 - 0.2, *[0.9 - 0.8] * 5]]), 1
+    )
 
 
 def test_samples_without_spread():
     still, moving = np.full(5, 0.1 + 0.2), np.array([0.1, 0.2, 0.3])
-    for variance in ("welch", "pooled"):
+    for test in (unpaired_t, POOLED):
         for other in (np.full(3, 0.3), np.full(3, 0.9)):
-            result = unpaired_t(still, other, variance=variance)
+            result = test(still, other)
             assert (result.pvalue, result.statistic, result.degenerate) == (1, 0, True)
-            assert unpaired_t(still, other, variance=variance, degenerate="reject").pvalue == 0
-        assert not unpaired_t(still, moving, variance=variance).degenerate
+            assert test(still, other, degenerate="reject").pvalue == 0
+        assert not test(still, moving).degenerate
     # against a constant Welch's t is the one-sample t
     assert unpaired_t(moving, still).pvalue == pytest.approx(float(paired_t(moving - 0.3).pvalue), rel=1e-9)
 
 
 def test_rounding_is_no_difference():
-    a = np.array([0.1 + 0.2, 0.7 + 0.1, 0.3])
-    d = paired_differences(a, [0.3, 0.8, 0.3])
+    d = paired_differences(np.array([0.1 + 0.2, 0.7 + 0.1, 0.3]), [0.3, 0.8, 0.3])
     assert d.tolist() == [0, 0, 0]
     assert paired_t(d).pvalue == 1
     assert paired_differences([1.0, 0.0], [0.999, 1e-20]) == pytest.approx([0.001, -1e-20])
 
 
-@given(tens, sevens)
+@given(of(10), of(7))
 def test_probabilities_and_signs(a, b):
-    for test in (
-        lambda x, y: paired_t(x[..., :7] - y[..., :7]),
-        unpaired_t,
-        lambda x, y: unpaired_t(x, y, variance="pooled"),
-    ):
-        result = test(a, b)
+    for test in (lambda x, y: paired_t(x[..., :7] - y[..., :7]), unpaired_t, POOLED):
+        result, swapped = test(a, b), test(b, a)
         assert 0 <= result.pvalue <= 1
-        swapped = test(b, a)
         assert swapped.pvalue == pytest.approx(float(result.pvalue), rel=1e-12)
         assert swapped.statistic == pytest.approx(-float(result.statistic), rel=1e-12)
-        stacked = test(np.stack([a, a]), np.stack([b, b]))
-        assert stacked.pvalue.tolist() == [result.pvalue] * 2
+        assert test(np.stack([a, a]), np.stack([b, b])).pvalue.tolist() == [result.pvalue] * 2
+
+
+@given(of((5, 2)), of(6))
+def test_probabilities_stay_when_the_algorithms_swap(ten, splits):
+    for test, d in (
+        (five_by_two_t, ten), (five_by_two_f, ten), (resampled_t, splits), (kfold_t, splits),
+        (CORRECTED, splits),
+    ):  # fmt: skip
+        result = test(d)
+        assert 0 <= result.pvalue <= 1
+        assert test(np.stack([d, -d])).pvalue.tolist() == [result.pvalue] * 2
+    assert CORRECTED(splits).pvalue >= resampled_t(splits).pvalue
 
 
 @pytest.mark.parametrize(
@@ -94,8 +148,14 @@ def test_probabilities_and_signs(a, b):
         (lambda: paired_t([0.1, 0.2], degenerate="nan"), "degenerate: 'nan'"),
         (lambda: unpaired_t([0.1], [0.1, 0.2]), "a: shape"),
         (lambda: unpaired_t([0.1, 0.2], [0.1, np.inf]), "b: inf"),
-        (lambda: unpaired_t([0.1, 0.2], 0.3), "b: shape"),
         (lambda: unpaired_t([0.1, 0.2], [0.1, 0.2], variance="equal"), "variance: 'equal' is not allowed"),
+        (lambda: five_by_two_t(np.zeros((5, 3))), r"d: shape \(5, 3\) is not allowed; \(..., 5, 2\) is"),
+        (lambda: five_by_two_f(np.zeros(10)), "d: shape"),
+        (lambda: kfold_t([0.1]), "d: shape"),
+        (lambda: resampled_t(SPLITS, degenerate="nan"), "degenerate: 'nan'"),
+        (lambda: corrected_resampled_t(SPLITS, 0, 20), "n_train: 0 is not allowed"),
+        (lambda: corrected_resampled_t(SPLITS, 80, np.nan), "n_test: nan"),
+        (lambda: corrected_resampled_t(SPLITS, "80", 20), "n_train: '80'"),
     ],
 )
 def test_bad_input_is_refused_by_name(call, word):
