@@ -13,7 +13,6 @@ from harness.cli import main
 from harness.collect.join import collect
 from harness.errors import harmless
 from harness.evaluation.rates import write_table
-from harness.outcomes import Population, read_outcomes, write_outcomes
 from harness.results.names import read_table
 from harness.writing.table_text import escape_markdown, from_csv, neutralise, restore, to_csv
 
@@ -50,17 +49,6 @@ def test_a_table_comes_back_and_its_numbers_are_numbers():
     assert all(row[0].startswith("'") for row in rows)
     assert rows[1][1] == "-1"
     pd.testing.assert_frame_equal(from_csv(data), table)
-
-
-def test_outcomes_come_back(tmp_path):
-    names = tuple(name for name in FORMULAS if name.isprintable())
-    counts = np.full((len(names), 8), 5)
-    write_outcomes([Population("a-b", "natural", names, counts)], tmp_path / "o.csv")
-    assert "\n=" not in (tmp_path / "o.csv").read_text()
-    (found,) = read_outcomes(tmp_path / "o.csv")
-    assert found.categories == names
-    write_outcomes([found], tmp_path / "again.csv")
-    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "o.csv").read_bytes()
 
 
 def test_tables_of_runs_come_back_and_are_collected_as_they_stand(tmp_path):
