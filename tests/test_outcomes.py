@@ -59,13 +59,11 @@ def test_codings_memory_orders_and_blocks_change_nothing(monkeypatch):
     ("y", "a", "message"),
     [
         ([1, 0], [1], "shapes"),
-        ([[[1]]], [[[1]]], "shapes"),
         ([], [], "0 documents"),
         ([1, 0], [2, 0], "a: 2 is not allowed"),
         ([1, 0, -1], [1, 0, 0], "mixture of 0 and -1"),
         ([1.0, np.nan], [1, 0], "nan"),
         (["1", "0"], [1, 0], "type"),
-        ([1, 0], [0.5, 0], "0.5"),
     ],
 )
 def test_other_labels_are_refused(y, a, message):
@@ -144,16 +142,12 @@ GOOD = "C1,a-b,natural,1,0,0,0,0,0,2,97\n"
             (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,{wrong},1\n", f"line 2: e7 is '{wrong}'.*a whole number")
             for wrong in (".5", "", "nan", "inf", "1e3", "0x10", "1_000", "٣٤")
         ),
-        (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,{9 * 10**40},1\n", "line 2: e7 is '9000"),
         (f"{HEADER}\nC2,a-b,natural,1,0,0,0,0,0,{2**53},1\n", "line 2: e1..e8 sum to 9007199254740994"),
         (f"{HEADER}\nC2,a-b,natural,0,0,0,0,0,0,0,0\n", "line 2: e1..e8 sum to 0"),
         (f"{HEADER}\n,a-b,natural,1,0,0,0,0,0,2,97\n", "line 2: category ''"),
         (f'{HEADER}\n"C\n1",a-b,natural,1,0,0,0,0,0,2,97\n', "line 3: category 'C"),
-        (f"{HEADER}\nC\t1,a-b,natural,1,0,0,0,0,0,2,97\n", r"line 2: category 'C\\t1'"),
         (f"{HEADER}\n{GOOD[:-3]}\0\n", "line 2|no CSV table"),
         (f'{HEADER}\n"C1,a-b\n', "no CSV table"),
-        (f'{HEADER}\n"C1"x,a-b,natural,1,0,0,0,0,0,2,97\n', "no CSV table"),
-        (f"{HEADER}\n{'x' * 200_000},a-b,natural,1,0,0,0,0,0,2,97\n", "no CSV table"),
     ],
 )
 def test_a_bad_table_gets_one_sentence(text, message, tmp_path):

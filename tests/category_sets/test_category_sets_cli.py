@@ -68,18 +68,6 @@ def test_two_workers_and_kept_models_give_the_same_bytes(finished, tmp_path, und
     )
 
 
-def test_figures_are_drawn_again_from_the_tables(finished, capfd):
-    before = (finished / "figures" / "figure1.png").read_bytes()
-    assert main(["figures", f"from={finished}", "figure=draft", "figure.dpi=40"]) == 0
-    assert "figure1.png" in capfd.readouterr().out
-    assert (finished / "figures" / "figure1.png").read_bytes() == before
-
-
-def test_the_same_command_again_says_that_it_is_finished(finished, capfd):
-    assert run(finished, "parallel=sequential") == 0
-    assert "finished" in capfd.readouterr().out
-
-
 def test_too_few_categories_make_smaller_sets():
     options = {"size": 10, "calibration": {"n_draws": 500}}
     (warning,) = warn({"n_test": 10, "n_true": 1000}, disjoint_sets(14, 10, seed=0), options, 14)
@@ -91,7 +79,6 @@ def test_too_few_categories_make_smaller_sets():
     ("override", "words"),
     [
         ("category_sets.size=1000", "category_sets.size: 1000 is not allowed"),
-        ("category_sets.costs.prior=2", "prior: 2 is not allowed"),
         ("population=outcomes.csv", "population: a stored outcomes table does not hold single documents"),
         ("pairs=[linear_svm-rbf_svm,rbf_svm-linear_svm]", "pairs: 2 pairs are not allowed"),
         ("balance=[natural,meta]", "balance: natural, meta is not allowed"),

@@ -8,12 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from bad_input import LEARNERS
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.cli import main
 from harness.collect import join
-from harness.collect.join import Run, collect, differing_settings, to_text
+from harness.collect.join import collect
 from harness.errors import UserError
 from harness.runtime.jobs import folder_name
 
@@ -205,21 +203,6 @@ def test_memory_does_not_grow_with_the_tables(tmp_path, monkeypatch):
         make_run(tmp_path / f"{i}", [f"seed={i}"], {"seed": i}, f"test,rate\n{rows}")
     assert collect(tmp_path).n_rows == 2_000
     assert 2 <= most <= 20
-
-
-@given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), max_size=6), st.integers(0, 5))
-def test_a_setting_that_all_share_is_no_column(shared, value):
-    runs = []
-    for own in (value, value + 1):
-        config = {**shared, "own": own}
-        runs.append(Run(str(own), Path(str(own)), tuple(f"{k}={v}" for k, v in config.items()), config))
-    assert differing_settings(runs) == {"own": [str(value), str(value + 1)]}
-
-
-def test_values_as_text():
-    assert to_text(None) == "null"
-    assert to_text(1e-3) == "0.001"
-    assert to_text("a,b") == "a,b"
 
 
 def test_real_sweeps(tmp_path, monkeypatch, capfd, undrawn):

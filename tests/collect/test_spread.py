@@ -217,22 +217,11 @@ def test_again_it_gives_the_same_table_and_takes_its_own_folder_for_no_run(sweep
     assert tables[0].read_bytes() == tables[1].read_bytes()
 
 
-def test_its_figures_are_redrawn_from_its_table(sweep):
-    path = sweep / "spread_seed" / "figures" / "spread_size_exact_null.png"
-    before = path.read_bytes()
-    path.unlink()
-    assert main(["figures", f"from={sweep / 'spread_seed'}", *LOOK]) == 0
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ("spread=alpha", "do not differ in it"),
-        ("spread=5", "spread: 5 is not allowed"),
         ("spread=seed table=outcomes", "table: outcomes is not allowed with spread=seed"),
-        ("spread_to=elsewhere", "spread_to: without spread=SETTING"),
-        ("spread=seed figure.dpi=5", "figure.dpi: 5 is not allowed"),
         ("spread=seed spread_to=FOLDER", "it holds files of something else"),
         ("spread=seed spread_to=FILE", "it is a file"),
     ],

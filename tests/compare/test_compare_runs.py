@@ -6,12 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from html_page import check_page
 from painting import undrawn
-from scipy.stats import friedmanchisquare, norm, rankdata, studentized_range
+from scipy.stats import friedmanchisquare, rankdata
 
 from harness.cli import main
 from harness.compare.datasets import load_shipped
@@ -146,26 +145,16 @@ def test_each_data_set_has_the_numbers_that_it_has_alone(runs, tmp_path, undrawn
     assert table["difference"].isna().sum() == 1
 
 
-def test_ranks_against_scipy_on_the_written_table(runs):
-    """On iris `far` has no score: it is left out of the ranks."""
+def test_ranks_of_the_written_table(runs):
+    """On iris `far` has no score: it is left out of the ranks; their tests are in test_rank_estimators."""
     tables = runs("learners") / "one" / "tables"
     every = pd.read_csv(tables / "mean_scores.csv", index_col="data")
     assert every.isna().sum().sum() == 1
     means = every.drop(index="iris")
     ranks = pd.read_csv(tables / "ranks.csv").set_index("algorithm")
     assert (ranks["n_datasets"] == 2).all()
-    n, k = means.shape
     assert ranks.loc[list(means), "average_rank"].tolist() == pytest.approx(rankdata(means, axis=1).mean(0))
-    chi_square, p = friedmanchisquare(*means.to_numpy().T)
-    assert ranks["chi_square"].tolist() == pytest.approx([chi_square] * k)
-    assert ranks["chi_square_pvalue"].tolist() == pytest.approx([p] * k)
-    unit = np.sqrt(k * (k + 1) / (6 * n))
-    critical = studentized_range.isf(0.05, k, np.inf) / np.sqrt(2) * unit
-    assert ranks["critical_difference"].tolist() == pytest.approx([critical] * k)
-    other = ranks.drop(index="far")
-    p = 2 * norm.sf(np.abs(other["average_rank"] - ranks.loc["far", "average_rank"]) / unit)
-    assert other["pvalue"].tolist() == pytest.approx(p.tolist())
-    assert sorted(other["pvalue_holm"]) == pytest.approx(sorted([2 * p.min(), max(2 * p.min(), p.max())]))
+    assert ranks["chi_square"].unique() == pytest.approx([friedmanchisquare(*means.to_numpy().T).statistic])
     assert ranks.loc["far", "verdict"] == "baseline"
     trials = pd.read_csv(tables.parent / "trials.csv")
     halves = trials.filter(regex="^half_").mean(axis=1).groupby([trials["data"], trials["estimator"]])
@@ -176,18 +165,10 @@ def test_ranks_against_scipy_on_the_written_table(runs):
 def test_what_the_summary_of_several_data_sets_says(runs):
     said = summary(runs("learners") / "one")
     for words in (
-        "Average ranks over 2 data sets (mean error rate in 5x2cv): ",
-        "2 data sets and 3 estimators are few",
-        "iris is left out of the ranks: no score of far.",
-        "20 fits",
-        "| iris | far |",
-        "breast_cancer: decision_tree - naive_bayes: 5x2cv F rejects on",
-        "120 samples to train and 30 to test on (iris)",
-        "baseline far.",
-        "wine: naive_bayes: of the variance on the hold-out split 100 %",
-        "it has no random_state to set",
+        "2 data sets and 3 estimators are few", "20 fits", "| iris | far |", "5x2cv F rejects on",
+        "120 samples to train and 30 to test on (iris)", "wine: naive_bayes: of the variance on the hold-out",
         "3 hold-outs, each with 2 random states; settings drawn for decision_tree: max_depth=",
-    ):
+    ):  # fmt: skip
         assert words in said
     assert "published" not in said  # those of the wine report belong to wine alone
 

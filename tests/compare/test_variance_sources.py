@@ -92,17 +92,6 @@ def test_mean_squares_are_those_of_statsmodels(shape):
     assert table["df"].tolist() == peer["df"].astype(int).tolist()[:-1]
 
 
-def test_components_of_two_sources_by_hand():
-    scores = crossed(np.random.default_rng(5), (0.03, 0.01, 0.01))
-    table = variance_components(scores, ["split", "initialisation"]).set_index("source")
-    residual = table.loc["residual", "mean_square"]
-    for name, n_other in (("split", 5), ("initialisation", 6)):
-        expected = (table.loc[name, "mean_square"] - residual) / n_other
-        assert table.loc[name, "variance"] == pytest.approx(max(expected, 0))
-    assert table.loc["residual", "variance"] == residual
-    assert table["share"].sum() == pytest.approx(1)
-
-
 def estimates(truth, shape, n_sets, seed, **options):
     generator = np.random.default_rng(seed)
     names = ["split", "initialisation", "hyperparameters"][: len(shape)]

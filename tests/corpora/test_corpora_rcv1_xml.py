@@ -1,13 +1,14 @@
 """RCV1's NewsML files, plain and zipped, and files that must be refused."""
 
+import re
 import tarfile
 import zipfile
 from datetime import date
 
 import pytest
+from refusal import refusal
 
 from harness.corpora.rcv1_xml import load_rcv1_xml, parse_newsitem
-from harness.errors import UserError
 
 # the schema of the CDs, from their documentation; the words are ours
 ITEM = """<?xml version="1.0" encoding="{encoding}" ?>
@@ -132,10 +133,8 @@ def test_encodings(encoding):
 # ---- what is refused
 
 
-def refused(match, path, **kwargs):
-    with pytest.raises(UserError, match=match) as caught:
-        load_rcv1_xml(path, **kwargs)
-    assert "\n" not in str(caught.value)
+def refused(match, *arguments, **options):
+    assert re.search(match, refusal(load_rcv1_xml, *arguments, **options))
 
 
 def test_wrong_arguments(tmp_path, files):
@@ -155,29 +154,20 @@ def test_an_itemid_that_occurs_twice(zips):
 
 
 ENTITIES = b'<!DOCTYPE a [<!ENTITY x "y">]><newsitem itemid="1" date="1996-08-20"><text>&x;</text></newsitem>'
-EXTERNAL_DTD = (
-    b'<!DOCTYPE newsitem SYSTEM "http://localhost:1/a.dtd">\n<newsitem itemid="1" date="1996-08-20"/>'
-)
 
 
 @pytest.mark.parametrize(
     ("data", "match"),
     [
         (ENTITIES, "a document type declaration"),
-        (EXTERNAL_DTD, "a document type declaration"),
         (newsml(1, text=("&nbsp;",)), r"line 8: broken or wrongly encoded XML \(undefined entity\)"),
         (b"", "line 1: broken or wrongly encoded XML"),
-        (b"PK\x03\x04 no xml", "line 1: broken or wrongly encoded XML"),
-        (newsml(1)[:400], "broken or wrongly encoded XML"),
         (newsml(1).replace(b"</p>", b""), r"line 9: broken or wrongly encoded XML \(mismatched tag\)"),
         (newsml(1) + b"<again/>", "junk after document element"),
         (newsml(1, headline="S\xe3o").replace(b"iso-8859-1", b"utf-8"), r"line 3: .*\(not well-formed"),
         (newsml(1).replace(b"iso-8859-1", b"klingon"), "encoding"),
-        (newsml(1).replace(b"iso-8859-1", b"shift_jis"), "encoding"),
-        (newsml(1).replace(b"iso-8859-1", b"rot13"), "encoding"),
         (newsml(1).replace(b"newsitem", b"story"), "the root element is <story>, <newsitem> is"),
         (newsml("seven"), "itemid='seven'; a number is needed"),
-        (newsml(12345678901), "itemid='12345678901'; a number is needed"),
         (newsml(1).replace(b'itemid="1"', b""), "itemid=''; a number is needed"),
         (newsml(1, day="20 August"), "date='20 August'; YYYY-MM-DD is needed"),
         (newsml(1, day="1996-02-30"), "date='1996-02-30'; YYYY-MM-DD is needed"),

@@ -1,13 +1,14 @@
 """Reuters-21578: the published numbers on the real files, the format on files written here."""
 
+import re
 import tarfile
 
 import nltk
 import numpy as np
 import pytest
+from refusal import refusal
 
 from harness.corpora.reuters21578 import FILE_NAMES, load_reuters21578, scan_stories
-from harness.errors import UserError
 
 STORY = """<REUTERS TOPICS="{indexed}" LEWISSPLIT="{split}" CGISPLIT="C" OLDID="5" NEWID="{number}">
 <DATE>26-FEB-1987 15:01:01.79</DATE>
@@ -44,12 +45,8 @@ def write_files(folder, *stories, n_files=22):
 # ---- the real collection
 
 
-@pytest.fixture(scope="module")
-def modapte(data_folder):
-    return load_reuters21578(data_folder / "reuters21578.tar.xz")
-
-
-def test_modapte_has_the_published_numbers(modapte):
+def test_modapte_has_the_published_numbers(data_folder):
+    modapte = load_reuters21578(data_folder / "reuters21578.tar.xz")
     # README of the collection, VIII.B: 9,603 + 3,299; the next numbers by
     # grep -h '<REUTERS TOPICS="YES" LEWISSPLIT="T' -A 3 reut2-*.sgm and counting <D>..</D>
     assert modapte.n_documents == 9_603 + 3_299 == 12_902
@@ -60,17 +57,11 @@ def test_modapte_has_the_published_numbers(modapte):
     assert (train[column("earn")], train[column("acq")]) == (2_877, 1_650)  # as in the literature on ModApte
     assert (test[column("earn")], test[column("acq")]) == (1_087, 719)
     assert (modapte.topics.sum(axis=1) == 0).sum() == 1_828 + 280
-
-
-def test_modapte_is_a_chronological_split(modapte):
     numbers = modapte.document_ids.astype(int)
     assert modapte.chronological
     assert (np.diff(numbers) > 0).all()
     # "April 7, 1987 and before to the training set, April 8 and after to the test set"
     assert (numbers[0], numbers[9_602], numbers[9_603]) == (1, 14_818, 14_826)
-
-
-def test_modapte_counts(modapte):
     first = dict(zip(modapte.term_names, modapte.terms[[0]].toarray()[0], strict=True))
     assert first["cocoa"] == 7  # grep -o -i cocoa: 7 in title and body of document 1
     assert first["bahia"] == 5
@@ -136,10 +127,8 @@ def test_all_keeps_what_modapte_leaves_out(tmp_path):
 # ---- wrong input
 
 
-def refused(match, *args, **kwargs):
-    with pytest.raises(UserError, match=match) as caught:
-        load_reuters21578(*args, **kwargs)
-    assert "\n" not in str(caught.value)
+def refused(match, *arguments, **options):
+    assert re.search(match, refusal(load_reuters21578, *arguments, **options))
 
 
 def test_wrong_arguments(tmp_path):
@@ -177,14 +166,12 @@ def test_files_and_documents_that_occur_twice(tmp_path):
         (lambda s: s[: len(s) - 60], "line 15: this <REUTERS> is not closed; is the file truncated"),
         (lambda s: s.replace("</REUTERS>\n", "", 1), "line 2: this <REUTERS> is not closed"),
         (lambda s: s.replace('NEWID="2"', ""), "line 15: <REUTERS> has no attribute NEWID"),
-        (lambda s: s.replace('LEWISSPLIT="TRAIN"', "", 1), "line 2: <REUTERS> has no attribute LEWISSPLIT"),
         (lambda s: s.replace('NEWID="2"', 'NEWID="two"'), "line 15: NEWID='two' is not a number"),
         (lambda s: s.replace('NEWID="2"', f'NEWID="{10**12}"'), "NEWID='1000000000000' is not a number"),
         (lambda s: s.replace("</TOPICS>", "", 1), "line 2: TOPICS is missing or not closed"),
         (lambda s: s.replace("</TEXT>", "", 1), "line 2: TEXT is missing or not closed"),
         (lambda s: s + "</REUTERS>", "a </REUTERS> without its <REUTERS> after line 15"),
         (lambda s: "", "no <REUTERS> in it"),
-        (lambda s: "\x1f\x8b binary", "no <REUTERS> in it"),
     ],
 )
 def test_broken_sgml_names_file_and_line(tmp_path, damage, match):

@@ -4,20 +4,16 @@ import gzip
 
 import numpy as np
 import pytest
+from refusal import refusal
 
 from harness.corpora.svmlight import load_svmlight
-from harness.errors import UserError
 
 TEXT = "# made by hand\n\n1,3 1:2 4:1 # a comment\n3 qid:1 4:5\n# a line of comment\n 1:1 9:3\n7\n\n \n"
 
 
 def refused(path, *words, **options):
-    with pytest.raises(UserError) as caught:
-        load_svmlight(path, **options)
-    message = str(caught.value)
-    for word in words:
-        assert word in message
-    assert "\n" not in message
+    said = refusal(load_svmlight, path, **options)
+    assert all(word in said for word in words), said
 
 
 def write(folder, text, name="a.svm"):
@@ -49,12 +45,28 @@ def test_several_files_and_folder(tmp_path):
     assert folder.terms.toarray().tolist() == [[0, 2], [1, 0]]
 
 
-@pytest.mark.parametrize(("low", "high"), [("-1", "+1"), ("0", "1"), ("-1.0", "1.0")])
-def test_two_classes_are_one_topic(tmp_path, low, high):
-    corpus = load_svmlight(write(tmp_path, f"{low} 1:1\n{high} 2:1\n{low} 2:2\n"))
-    assert corpus.topic_names == ("positive",)
-    assert corpus.topics.toarray().tolist() == [[0], [1], [0]]
-    assert load_svmlight(tmp_path / "a.svm", topic_names=["spam"]).topic_names == ("spam",)
+@pytest.mark.parametrize(
+    ("text", "names", "topics", "terms"),
+    [
+        *((f"{low} 1:1\n{high} 2:1\n{low} 2:2\n", ("positive",), [[0], [1], [0]], [[1, 0], [0, 1], [0, 2]])
+          for low, high in (("-1", "+1"), ("0", "1"), ("-1.0", "1.0"))),
+        # a blank line between documents is a document, and those of two classes leave one topic
+        *((f"\n0,2 0:1 2:2\n{blank}\n# no document\n1 1:3\n{blank}\n\n", ("0", "1", "2"),
+           [[1, 0, 1], [0, 0, 0], [0, 1, 0]], [[1, 0, 2], [0, 0, 0], [0, 3, 0]])
+          for blank in ("", " ", "\t", " \r")),
+        ("1 1:1\n\n0 2:1\n1 3:1\n", ("positive",), [[1], [0], [0], [1]],
+         [[1, 0, 0], [0] * 3, [0, 1, 0], [0, 0, 1]]),
+        ("1 1:1\n 7:1\n0 2:1\n", ("0", "1"), [[0, 1], [0, 0], [1, 0]], [[1, 0, 0], [0, 0, 1], [0, 1, 0]]),
+        ("1,2 1:+3 2:-0.0 2147483647:1\n", ("1", "2"), [[1, 1]], [[3, 0, 1]]),
+        ("\ufeff1,3 1:2\n3 2:1\n", ("1", "3"), [[1, 1], [0, 1]], [[2, 0], [0, 1]]),
+    ],
+)  # fmt: skip
+def test_what_is_read(tmp_path, text, names, topics, terms):
+    corpus = load_svmlight(write(tmp_path, text))
+    assert (corpus.topic_names, corpus.topics.toarray().tolist()) == (names, topics)
+    assert corpus.terms.toarray().tolist() == terms
+    assert corpus.terms.nnz == sum(map(bool, sum(terms, [])))
+    assert corpus.document_ids.tolist() == [str(i + 1) for i in range(len(terms))]
 
 
 def test_topic_names(tmp_path):
@@ -65,6 +77,8 @@ def test_topic_names(tmp_path):
     refused(file, "label 7 has no name", topic_names={1: "x", 3: "y"})
     refused(file, "corpus.topic_names='xyz'", topic_names="xyz")
     refused(file, "topic x occurs more than once", topic_names=["x", "x", "z"])
+    two = write(tmp_path, "0 1:1\n1 2:1\n")
+    assert load_svmlight(two, topic_names=["spam"]).topic_names == ("spam",)
 
 
 def test_number_of_terms(tmp_path):
@@ -79,12 +93,6 @@ def test_number_of_terms(tmp_path):
     refused(file, "corpus.n_terms=8", "index 9", "from 1 to 8", n_terms=8)
     refused(file, "corpus.n_terms=0", n_terms=0)
     refused(file, "corpus.zero_based='maybe'", zero_based="maybe")
-
-
-def test_signs_are_read_and_a_zero_is_no_entry(tmp_path):
-    corpus = load_svmlight(write(tmp_path, "1,2 1:+3 2:-0.0 2147483647:1\n"))
-    assert corpus.terms.toarray().tolist() == [[3, 0, 1]]
-    assert corpus.terms.nnz == 2
 
 
 @pytest.mark.parametrize(
@@ -112,14 +120,10 @@ def test_weights(tmp_path):
     ("line", "words"),
     [
         ("1 2:nan", ["line 4", "2:nan", "finite values >= 0"]),
-        ("1 2:inf", ["line 4", "2:inf"]),
         ("1 2:1e300", ["line 4", "2:1e+300"]),
         ("1 2:-3", ["line 4", "2:-3"]),
         ("1 2:x", ["line 4", "'1 2:x'", "form"]),
-        ("1 2", ["line 4", "'1 2'"]),
         ("1 2:1 1:1", ["line 4", "increase"]),
-        ("1 -2:1", ["line 4"]),
-        ("1 99999999999:1", ["line 4"]),
         ("1 2147483648:1", ["line 4", "too large"]),
         ("x 2:1", ["line 4", "'x 2:1'"]),
         ("-2,3 2:1", ["line 4", "label -2", "whole numbers >= 0"]),
@@ -139,26 +143,6 @@ def test_wrong_paths_are_refused(tmp_path):
     refused(write(tmp_path, "# nothing\n\n"), "holds no document")
     refused(write(tmp_path, "-1 1:1\n-1 2:1\n"), "at least one positive")
     refused(write(tmp_path, "1 0:1\n2 1:1\n"), "line 1", "0:1", "begin at 1", zero_based=False)
-
-
-@pytest.mark.parametrize("blank", ["", " ", "\t", " \r"])
-def test_a_blank_line_between_documents_is_a_document(tmp_path, blank):
-    corpus = load_svmlight(write(tmp_path, f"\n0,2 0:1 2:2\n{blank}\n# no document\n1 1:3\n{blank}\n\n"))
-    assert corpus.topics.toarray().tolist() == [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
-    assert corpus.terms.toarray().tolist() == [[1, 0, 2], [0, 0, 0], [0, 3, 0]]
-    assert corpus.document_ids.tolist() == ["1", "2", "3"]
-
-
-def test_blank_documents_of_two_classes_leave_one_topic(tmp_path):
-    corpus = load_svmlight(write(tmp_path, "1 1:1\n\n0 2:1\n1 3:1\n"))
-    assert corpus.topic_names == ("positive",)
-    assert corpus.topics.toarray().tolist() == [[1], [0], [0], [1]]
-    assert load_svmlight(write(tmp_path, "1 1:1\n 7:1\n0 2:1\n")).topic_names == ("0", "1")
-
-
-def test_a_byte_order_mark_is_passed_over(tmp_path):
-    (tmp_path / "a.svm").write_bytes(b"\xef\xbb\xbf1,3 1:2\n3 2:1\n")
-    assert load_svmlight(tmp_path / "a.svm").topics.toarray().tolist() == [[1, 1], [0, 1]]
 
 
 def test_the_header_of_extreme_classification(tmp_path):

@@ -202,28 +202,25 @@ def is_item(item):
     return 0 <= item.item_id < 10**10 and all(item.topics) and len(set(item.topics)) == len(item.topics)
 
 
-@pytest.mark.parametrize(
-    ("name", "parse", "is_sound"),
-    [
-        (
-            "sgml",
-            lambda data, _: list(scan_stories(data.decode("latin-1"), "f")),
-            lambda x: all(map(is_story, x)),
-        ),
-        ("newsml", lambda data, _: parse_newsitem(data, "f"), is_item),
-        ("hierarchy", lambda data, folder: read_hierarchy(written(folder, data)), all),
-        (
-            "tokens",
-            lambda data, folder: list(read_tokens(written(folder, data))),
-            lambda x: all(i >= 0 for i, _ in x),
-        ),
-    ],
-)
+OTHERS = {
+    "sgml": (
+        lambda path: list(scan_stories(path.read_text("latin-1"), "f")),
+        lambda x: all(map(is_story, x)),
+    ),
+    "newsml": (lambda path: parse_newsitem(path.read_bytes(), "f"), is_item),
+    "hierarchy": (read_hierarchy, all),
+    "tokens": (lambda path: list(read_tokens(path)), lambda x: all(i >= 0 for i, _ in x)),
+}
+"""How a file of another format is read, and what holds of what was read."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
 @fuzz
 @given(data=st.data())
-def test_other_formats(name, parse, is_sound, data, folder):
-    text = data.draw(fed(name))
-    found = outcome(lambda: parse(text, folder))
+def test_other_formats(name, data, folder):
+    read, is_sound = OTHERS[name]
+    path = written(folder, data.draw(fed(name)))
+    found = outcome(lambda: read(path))
     assert found is None or is_sound(found)
 
 

@@ -268,9 +268,7 @@ def test_other_truths_do_not_change_a_byte(outcomes, tmp_path):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("nulls.replicate_tests=[bootstrap_f]", "'bootstrap_f' is not allowed; did you mean bootstrap_f1"),
         ("sets.replacement=false", "sets.replacement=false: truth exact_null, joint_null makes"),
-        ("truth.exact_null._target_=harness.measures.f1", "truth.exact_null._target_: "),
         ("balance=[stratified]", "balance: a null has a prevalence of its own"),
     ],
 )

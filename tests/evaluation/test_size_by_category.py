@@ -237,14 +237,6 @@ def test_the_fewest_of_a_measure_is_that_of_its_first_test():
         assert found["error", 0.05, 2000] == wanted
 
 
-def test_nothing_is_dead_where_sets_without_evidence_are_rejected(small, tmp_path):
-    overrides = [*SMALL[2:], "test=[mcnemar,mcnemar_midp]", "truth=[exact_null]", "degenerate=reject"]
-    folder = write_tables(tmp_path / "out", [small], overrides, Workers("sequential"))
-    table = pd.read_csv(folder / "size_by_category.csv")
-    assert (table["n_live"] == table["n_categories"]).all()
-    assert (pd.read_csv(folder / "size_power.csv")["n_dead"] == 0).all()
-
-
 # --- the worst again -------------------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from harness.models.cross_validation import (
     check_grid,
-    check_tuning,
     choose,
     count_cells,
     partition,
@@ -21,15 +20,6 @@ def test_partition_is_even_seeded_and_complete():
     assert np.bincount(fold).tolist() == [26, 25, 25, 25]
     np.testing.assert_array_equal(fold, partition(101, 4, seed=3))
     assert (fold != partition(101, 4, seed=4)).any()
-
-
-def test_pooled_f1_is_not_the_mean_of_fold_f1s():
-    y = np.array([1, 1, 0, 1, 0, 0], dtype=bool)
-    decided = np.array([1, 0, 1, 1, 0, 0], dtype=bool)
-    fold = np.array([0, 0, 0, 1, 1, 1])
-    cells = sum(count_cells(y[fold == k, None], decided[fold == k, None])[0] for k in (0, 1))
-    assert score(cells, "f1") == 2 * 2 / (2 * 2 + 1 + 1)
-    assert np.mean([0.5, 1.0]) != score(cells, "f1")
 
 
 @settings(max_examples=50, deadline=None)
@@ -76,12 +66,6 @@ def test_rare_categories_use_the_folds_that_can_tell():
 def test_no_document_is_missing_and_no_positive_is_zero():
     assert np.isnan(score(np.zeros(4, dtype=int), "f1"))
     assert score(np.array([0, 0, 0, 9]), "f1") == 0
-
-
-@pytest.mark.parametrize("n_folds", [1, 0, 2.5, True])
-def test_bad_numbers_of_folds(n_folds):
-    with pytest.raises(ValueError, match="n_folds: .*whole numbers from 2"):
-        check_tuning("f1", n_folds)
 
 
 def test_bad_criterion_grid_and_more_folds_than_documents():

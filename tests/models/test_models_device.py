@@ -7,7 +7,7 @@ from scipy import sparse
 
 from harness.errors import UserError
 from harness.models import linear_svm, rbf_svm
-from harness.models.device import kernel_values, linear_values, resolve_device, rows_times
+from harness.models.device import kernel_values, linear_values, resolve_device
 from harness.models.gaussian_kernel import decide, decision_values, prepare
 
 
@@ -22,15 +22,6 @@ def device():
 @pytest.fixture(scope="module")
 def data():
     return draw(400)
-
-
-def test_sparse_rows_times_a_dense_matrix_are_scipys(data, device):
-    import torch
-
-    x, _ = data
-    matrix = np.random.default_rng(0).normal(size=(x.shape[1], 7)).astype(np.float32)
-    found = rows_times(x, torch.from_numpy(matrix).to(device)).cpu().numpy()
-    np.testing.assert_allclose(found, x @ matrix, rtol=1e-5, atol=1e-6)
 
 
 def test_a_document_without_terms_gets_the_intercept(device):

@@ -84,23 +84,19 @@ def test_an_estimator_that_fails_is_one_sentence():
         model.predict(model.fit(x, y, seed=0), x)
 
 
+BAD, ODD = "plugins=[bad.py]", "import harness\n@harness.plugin({})\ndef odd(counts): return 1"
+
+
 @pytest.mark.parametrize(
     ("text", "words", "said"),
     [
         (None, ["plugins=[no.py]"], "plugins: no.py: there is no such file"),
         (None, ["plugins=[no.txt]"], "plugins: no.txt is not allowed; a Python file NAME.py is"),
-        ("1 / 0", ["plugins=[bad.py]"], "plugins: bad.py cannot be run (ZeroDivisionError"),
-        ("", ["plugins=[bad.py]", "test=[nothing]"], "nothing"),
-        (
-            "import harness\n@harness.plugin('test', measure='error')\ndef odd(counts): return 1",
-            ["plugins=[bad.py]", "test=[odd]"],
-            "is not allowed; tests, functions of harness.significance, are",  # it returns no TestResult
-        ),
-        (
-            "import harness\n@harness.plugin('tests')\ndef odd(counts): return 1",
-            ["plugins=[bad.py]"], "choose one of test, truth, corpus, model",
-        ),
-        (None, ["+model.x._target_=os.system"], "classes of harness.models, sklearn and xgboost, are"),
+        ("1 / 0", [BAD], "plugins: bad.py cannot be run (ZeroDivisionError"),
+        ("", [BAD, "test=[nothing]"], "nothing"),
+        # it returns no TestResult
+        (ODD.format("'test', measure='error'"), [BAD, "test=[odd]"], "tests, functions of harness.signif"),
+        (ODD.format("'tests'"), [BAD], "choose one of test, truth, corpus, model"),
         (None, ["+model.x._target_=sklearn.cluster.KMeans"], "KMeans is not allowed; a classifier is"),
         (
             None, ["+model.x._target_=sklearn.tree.DecisionTreeClassifier", "+model.x.grid.y=[1]"],
@@ -111,7 +107,6 @@ def test_an_estimator_that_fails_is_one_sentence():
             "import harness", ["--config-dir=own", "experiment=mine"],
             "plugins: a preset cannot name them, only the command line",
         ),
-        (None, ["hydra.searchpath=[pkg://os]"], "plain folders, is"),
     ],
 )  # fmt: skip
 def test_what_is_no_plugin_and_no_model_is_one_sentence(text, words, said, tmp_path, monkeypatch, capfd):

@@ -3,9 +3,7 @@
 import collections
 import functools
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -194,23 +192,3 @@ def test_the_slice_runs(data_folder, tmp_path):
     found = linear["true_positives"].sum()
     micro = 2 * found / (2 * found + linear["false_negatives"].sum() + linear["false_positives"].sum())
     assert micro > 0.65
-
-
-@pytest.mark.slow
-def test_a_wheel_runs_from_another_folder(tmp_path):
-    """The configuration travels with the wheel; the wheel is used without the checkout."""
-    root = Path(__file__).resolve().parents[2]
-    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path / "dist"), str(root)]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    target = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(target), str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
-    assert (target / "harness" / "conf" / "run.yaml").is_file()
-    here = f"import sys; sys.path.insert(0, {str(target)!r}); "
-    program = here + "import harness, harness.cli; print(harness.__file__); sys.exit(harness.cli.main())"
-    command = [sys.executable, "-c", program, "run", "out=study", "cache=null", *SMALL]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(str(target))
-    assert (tmp_path / "study" / "size_power.csv").is_file()

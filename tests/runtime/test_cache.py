@@ -133,8 +133,3 @@ def test_bad_input_removes_nothing(arguments, said, tmp_path, monkeypatch, capfd
     assert said in err
     assert len(err.splitlines()) == 1
     assert files(tmp_path) == before
-
-
-def test_help_names_every_option(capfd):
-    assert main(["cache", "--help"]) == 0
-    assert "older_than_days" in capfd.readouterr().out

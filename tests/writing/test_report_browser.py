@@ -37,25 +37,6 @@ FILTER = """(() => {
   }
   return found;
 })()"""
-CONTRAST = """(() => {
-  const parse = text => text.match(/[\\d.]+/g).map(Number);
-  const light = text => parse(text).slice(0, 3).map(part => part / 255)
-    .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
-  const paper = one => {
-    const colour = getComputedStyle(one).backgroundColor;
-    return parse(colour)[3] === 0 && one.parentElement ? paper(one.parentElement) : colour;
-  };
-  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const within = walk.currentNode.parentElement;
-    if (!walk.currentNode.data.trim() || !within.checkVisibility()) continue;
-    const [low, high] = [light(getComputedStyle(within).color), light(paper(within))].sort((a, b) => a - b);
-    found.push([(high + 0.05) / (low + 0.05), walk.currentNode.data.slice(0, 40)]);
-  }
-  const lowest = found.sort((a, b) => a[0] - b[0])[0];
-  return [found.length, lowest, getComputedStyle(document.body).backgroundColor];
-})()"""
 FOCUS = """(() => {
   const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
   return [one.tagName, one.textContent.trim(), style.outlineStyle, box.left >= 0 && box.right <= innerWidth];
@@ -110,15 +91,6 @@ def test_long_tables_alone_are_filtered_by_words(opened):
         [[], "0 of 13 rows"],
         [names, ""],
     ]
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_every_text_stands_out_from_its_paper(opened, dark):
-    address, page = opened
-    (n_texts, (ratio, words), paper), _ = browser.look(address, page, 1280, CONTRAST, dark=dark, first=UNFOLD)
-    assert n_texts > 100
-    assert ratio >= 4.5, words
-    assert (paper == "rgb(255, 255, 255)") is not dark
 
 
 def test_the_first_key_skips_to_the_findings_and_heads_sort_by_key(opened):
