@@ -23,6 +23,8 @@ from harness.measures import Bools, Floats, Ints
 from harness.significance.likelihood_ratio import common_log_ratio, derivatives, fitted, multipliers
 from harness.significance.weighted import PSEUDO_COUNT
 
+Single = NDArray[np.float32]
+
 STEPS = np.concatenate([[-40.0, -25, -16], np.linspace(-12, 12, 49), [16, 25, 40]])
 """Where the least sum is looked for: this many standard deviations of log(ratio) from its fit."""
 
@@ -36,7 +38,10 @@ COARSE = 0.8
 """Of counts that vary much every s-th is weighed, s the greatest number so that s times this is at most the
 standard deviation."""
 
-IN_CACHE = 2**15
+WHOLE = 30_000
+"""Units of a statistic: sums of two deviances are compared as small integers, to one part of so many."""
+
+IN_CACHE = 2**18
 """Sums made together, few enough for a processor's cache."""
 
 GAMMA = 1e-4
@@ -48,8 +53,11 @@ N_FIRST, N_NEAR, N_ROUNDS = 256, 64, 6
 N_POSSIBLE = 4096
 """Nulls that say which tables are possible at all."""
 
-AT_ONCE = 64
+AT_ONCE = 65
 """Nulls weighed together."""
+
+LIGHT = 1e-7
+"""Tables that weigh less, in multiples of the heaviest, under all of them count as if they reached."""
 
 
 @lru_cache(maxsize=2**16)
@@ -80,6 +88,7 @@ def _largest_probability(tables: Ints, statistic: float, steps: Floats, measure:
     points = qmc.Sobol(4, scramble=False).random(N_POSSIBLE)
     weigh = _weigher(tables, statistic, steps, measure, *_nulls_at(region, points)[:2])
     points = points[:N_FIRST]
+    points = points[points[:, 0].argsort()]  # those weighed together have much in common
 
     def look(points: Floats) -> Floats:
         found = np.zeros(len(points))
@@ -140,30 +149,47 @@ def _weigher(
     """
     t, n = int(tables[0].sum()), int(tables[1].sum())
     second, thinned = _possible(n, shares[1])
+    second, deviance = _by_least(second, steps)
     sizes, step = np.array([t]), 1
     if measure == "f1":
         sizes, step = _span(n, found * shares[1, 0])
     parts = []
     for size in sizes.tolist():
         first, thin = _possible(size, shares[0])
-        least = _least_sum(*(_profile(kind[..., None], steps)[0] for kind in (first, second)))
         thinned |= thin
-        parts.append((first, (least >= statistic - 1e-5 * max(10, statistic)).astype(np.float32)))
+        first, own = _by_least(first, steps)
+        parts.append((first, _reaches(own, deviance, statistic - 1e-5 * max(10, statistic))))
     thinned |= step > 1
     common, where = np.unique(second[0], return_inverse=True)
 
     def weigh(shares: Floats, found: Floats) -> Floats:
         other = np.exp(_log_weights(second, shares[1]))
-        reached, total = np.zeros((2, len(found)))
+        heaviest = other.max(axis=0)
+        reached, weighed, total = np.zeros((3, len(found)))
         for size, (first, reaches) in zip(sizes.tolist(), parts, strict=True):
             one, two = np.exp(_log_weights(first, shares[0])), other
             if measure == "f1":
                 two = other * np.exp(_log_binomial(np.array(size), common[:, None], found))[where]
-            reached += (one * (reaches @ two.astype(np.float32))).sum(axis=0)
             total += one.sum(axis=0) * two.sum(axis=0)
+            rows, columns = (_heavy(part, most) for part, most in ((one, one.max(axis=0)), (two, heaviest)))
+            one, two = one[rows], two[columns]
+            weighed += one.sum(axis=0) * two.sum(axis=0)
+            reached += (one * (reaches[np.ix_(rows, columns)] @ two.astype(np.float32))).sum(axis=0)
+        reached += total - weighed
         return reached / total if thinned else reached + np.maximum(1 - total, 0)
 
     return weigh
+
+
+def _heavy(weights: Floats, most: Floats) -> Ints:
+    return np.flatnonzero((weights > LIGHT * most).any(axis=1))
+
+
+def _by_least(tables: Ints, steps: Floats) -> tuple[Ints, Single]:
+    """Return tables and their deviances at the steps, ordered by the step of the least."""
+    deviance = _profile(tables[..., None], steps)[0].astype(np.float32)
+    order = np.argsort(deviance.argmin(axis=1), kind="stable")
+    return tables[:, order], deviance[order]
 
 
 def _possible(n: int, shares: Floats) -> tuple[Ints, bool]:
@@ -197,18 +223,37 @@ def _log_binomial(k: Ints, n: Ints, share: Floats) -> Floats:
     return np.asarray(np.where(k <= n, log, -np.inf))
 
 
-def _least_sum(one: Floats, other: Floats) -> NDArray[np.float32]:
-    """Return the least of one[i, k] + other[j, k] over k, in single precision: (n_one, n_other)."""
-    other = other.T.astype(np.float32)
-    least = np.empty((len(one), other.shape[1]), dtype=np.float32)
+def _reaches(one: Single, other: Single, least: float) -> Single:
+    """Return 1 where the least of one[i, k] + other[j, k] over k is at least `least`: (n_one, n_other).
+
+    Both are ordered by the k of their own least. A deviance falls up to there and then rises: the least of a
+    sum lies between those of its terms, and only steps count at which neither term alone reaches.
+    """
+    if least <= 0:
+        return np.ones((len(one), len(other)), dtype=np.float32)
+    n_steps = one.shape[1]
+    places, where = one.argmin(axis=1), other.argmin(axis=1)
+    one, other = (np.rint(np.minimum(table / least, 1) * WHOLE).astype(np.uint16) for table in (one, other))
+    starts = np.searchsorted(where, np.arange(n_steps + 1))  # of the others, by step
+    below = other.T < WHOLE
+    first = np.where(below.any(axis=1), below.argmax(axis=1), below.shape[1])
+    last = np.where(below.any(axis=1), below.shape[1] - below[:, ::-1].argmax(axis=1), 0)
+    other = np.ascontiguousarray(other.T)
+    found = np.empty((len(one), other.shape[1]), dtype=np.float32)
     at_once = max(1, IN_CACHE // other.shape[1])
-    for start in range(0, len(one), at_once):
-        part = least[start : start + at_once]
-        steps = one[start : start + at_once].T.astype(np.float32)[..., None]
-        np.add(steps[0], other[0], out=part)
-        for a, b in zip(steps[1:], other[1:], strict=True):
-            np.minimum(part, a + b, out=part)
-    return least
+    for place in np.unique(places):
+        rows = slice(*np.searchsorted(places, [place, place + 1]))
+        steps = np.flatnonzero((one[rows] < WHOLE).any(axis=0))
+        begin = np.maximum(first[steps], np.where(steps > place, starts[steps], 0))
+        end = np.minimum(last[steps], np.where(steps < place, starts[steps + 1], len(where)))
+        windows = [(k, slice(*ends)) for k, *ends in zip(steps, begin, end, strict=True)]
+        for start in range(rows.start, rows.stop, at_once):
+            part = slice(start, min(start + at_once, rows.stop))
+            sums = np.full((part.stop - start, other.shape[1]), WHOLE, dtype=np.uint16)
+            for k, window in windows:
+                np.minimum(sums[:, window], one[part, k, None] + other[k, window], out=sums[:, window])
+            found[part] = sums >= WHOLE - 2
+    return found
 
 
 def _profile(tables: Ints | Floats, log_ratio: Floats) -> Floats:
