@@ -1,6 +1,6 @@
 """Prove the comparison of many systems: no false claim among all pairs, on simulated populations.
 
-    python scripts/validate.py many FOLDER [--n-populations 100] [--n-sets 400]
+    python scripts/validate.py many FOLDER [--n-populations 100] [--n-sets 250]
 
 A population is 20,000 items on which 5 to 12 systems are right or wrong, decide yes or no, have scores, or
 are right and wrong on clusters of some 5 items; what is hard for one is hard for the others to a degree.
@@ -159,7 +159,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--n-populations", type=int, default=100)
-    parser.add_argument("--n-sets", type=int, default=400)
+    parser.add_argument("--n-sets", type=int, default=250)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     software = describe_software()

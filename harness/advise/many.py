@@ -20,10 +20,10 @@ from harness.advise.documents import Rows
 from harness.advise.documents.battery import names_of
 from harness.advise.files import Said, is_plain, units
 from harness.advise.files.predictions import Outcomes, name_pairs
-from harness.advise.points import ALIKE, LOSSES, MANY, Floats, Ints, Named, Question, StageRun, interval
+from harness.advise.points import ALIKE, LOSSES, MANY, Floats, Ints, Named, Question, interval
 from harness.errors import UserError
 from harness.measures import standard_deviation
-from harness.runtime.store import Arrays
+from harness.runtime.talk import progress
 from harness.seeding import rng
 from harness.significance.ranks import holm
 from harness.significance.result import TestResult, settle_degenerate
@@ -31,7 +31,6 @@ from harness.significance.result import TestResult, settle_degenerate
 N_DRAWS = 10_000
 _ROUNDING = 1e-12
 _AT_ONCE = 2_000_000
-_PAIRS_AT_ONCE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +84,13 @@ class Field:
             raise UserError(f"predictions={self.question.name}: {alike}")
         return [named[order[place]] for place in dict.fromkeys((0, len(order) // 2, len(order) - 1))]
 
-    def verdicts(self, studied: pd.DataFrame, measure: str, run: StageRun) -> pd.DataFrame:
+    def verdicts(self, studied: pd.DataFrame, measure: str) -> pd.DataFrame:
         """Return the verdicts of all pairs: every test of those that were studied, one test of the others.
 
         Holm's p is over the one test of all pairs; a pair that it cannot tell apart counts with p = 1.
         """
         own, result = self.asked, self.result
-        low, high = self._intervals(np.flatnonzero(own), run)
+        low, high = self._intervals(np.flatnonzero(own))
         rows = pd.DataFrame(
             {
                 "pair": [name for *_, name in self.named()], "measure": measure, "test": self.test,
@@ -109,24 +108,17 @@ class Field:
         table = table.iloc[order].reset_index(drop=True)
         return adjust(table, table["test"] == self.test, len(rows))
 
-    def _intervals(self, places: Ints, run: StageRun) -> tuple[Floats, Floats]:
+    def _intervals(self, places: Ints) -> tuple[Floats, Floats]:
         """Return 95 % intervals: of cells as for a single pair, else of the standard error."""
         if self.counts is None:
             half = stdtrit(self.freedom, 0.975) * self.error[places]
             return self.difference[places] - half, self.difference[places] + half
-        names = [name for *_, name in self.named()]
-        question, counts = self.question, self.counts[places]
-        battery = [test for test in question.tests if test.name == self.test]
-        pairs = [
-            CellPair.of(name, own, question.measure, battery, question.costs)
-            for name, own in zip(names, counts, strict=True)
-        ]
-        starts = range(0, len(pairs), _PAIRS_AT_ONCE)
-        parts = [(pairs[start : start + _PAIRS_AT_ONCE], question.seed) for start in starts]
-        keys = [repr([(pair.name, pair.counts.tolist()) for pair in part]) for part, _ in parts]
-        told = run("advice_intervals", question.measure, dict(question.costs), question.seed)
-        found = told(_intervals, parts, keys, threads=False, description="intervals of all pairs")
-        return tuple(np.concatenate([part[end] for part in found]) for end in ("low", "high"))  # type: ignore[return-value]
+        question, named = self.question, zip(self.named(), self.counts[places], strict=True)
+        kind = question.measure, question.tests[:1], question.costs
+        told = progress(named, len(places), "intervals of all pairs")
+        ends = [interval(CellPair.of(name, own, *kind), question.seed) for (*_, name), own in told]
+        low, high = np.transpose(ends)
+        return low, high
 
     def ranks(self) -> pd.DataFrame:
         """Return the systems by value, best first, each with its rank and the set of those it may have."""
@@ -178,8 +170,9 @@ def compare_all(outcomes: Said, question: Question) -> Field:
     test = names_of(question.measure, outcomes.clusters is not None)[0]
     found = [rows.effect(name, question) for name in systems]
     values, psi = np.array([value for value, _ in found]), np.stack([own for _, own in found], axis=1)
-    freedom = np.inf if test == "wald_by_document" else float(n_units - 1)
-    factor = 1.0 if test == "wald_by_document" else n_units / max(n_units - 1, 1)
+    freedom, factor = n_units - 1.0, n_units / max(n_units - 1, 1)
+    if test == "wald_by_document":
+        freedom, factor = np.inf, 1.0
     error = np.sqrt(factor * _squared_distances(psi, first, second))
     d, constant = values[first] - values[second], error == 0
     t = np.where(constant, 0.0, d / np.where(constant, 1.0, error))
@@ -210,11 +203,6 @@ def count_pairs(outcomes: Outcomes, systems: Sequence[str], first: Ints, second:
         a, b = alone[first] - both, alone[second] - both
         halves += [both, b, a, total - both - a - b]
     return np.stack(halves, axis=1).astype(np.int64)
-
-
-def _intervals(pairs: Sequence[CellPair], seed: int) -> Arrays:
-    low, high = np.transpose([interval(pair, seed) for pair in pairs])
-    return {"low": low, "high": high}
 
 
 def find_better(

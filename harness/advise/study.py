@@ -67,7 +67,7 @@ def advise(
         tables["ranks"] = ranks
         if field.many:
             with run.clock.stage("intervals"):
-                tables["verdicts"] = field.verdicts(tables["verdicts"], measure, stage_run)
+                tables["verdicts"] = field.verdicts(tables["verdicts"], measure)
         with run.clock.stage("tables, figures and summary"):
             for name, table in tables.items():
                 write_table(table, out / f"{name}.csv")
