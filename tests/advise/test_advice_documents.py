@@ -13,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_cases import shuffled_run
 from scipy.optimize import minimize
+from scipy.sparse import issparse
 from scipy.stats import binom
 from sklearn.metrics import f1_score, precision_score, recall_score
 
+from harness.advise import documents
 from harness.advise.documents import document_pairs, project_documents
+from harness.advise.documents import tests as document_tests
 from harness.advise.documents.battery import names_of, run_test
 from harness.advise.documents.null import nearest_null
 from harness.advise.documents.tests import (
@@ -27,7 +30,7 @@ from harness.advise.documents.tests import (
 )
 from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
 from harness.advise.needed import needed_items
-from harness.advise.points import Plan, Question, measure_pair
+from harness.advise.points import Plan, Point, Question, measure_pair
 from harness.category_sets.patterns import find_patterns, outcome_codes
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main
@@ -346,6 +349,32 @@ def test_stopping_early_changes_no_verdict(name):
     clear = (whole < 0.02) | (whole > 0.12)
     assert clear.any()
     np.testing.assert_array_equal((whole <= 0.05)[clear], (early <= 0.05)[clear])
+
+
+@pytest.mark.parametrize("name", names_of("f1"))
+def test_sparse_sums_change_no_verdict(name, monkeypatch):
+    found = []
+    for limits in ((0, 1.1), (np.inf, 0)):
+        monkeypatch.setattr(document_tests, "_SPARSE", limits)
+        own = pair_of(draw(60, 5, seed=7), "f1", "macro")
+        sets = np.random.default_rng(0).multinomial(60, own.null, size=40)
+        found.append((own, run_test(name, sets, own.kinds, 199, np.random.default_rng(1))))
+    (sparse, one), (dense, two) = found
+    assert issparse(sparse.kinds.terms().columns)
+    assert isinstance(dense.kinds.terms().columns, np.ndarray)
+    np.testing.assert_allclose(sparse.null, dense.null, rtol=1e-6)
+    np.testing.assert_allclose(one.statistic, two.statistic, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.pvalue, two.pvalue, rtol=1e-9)
+
+
+def test_a_test_that_is_only_shown_sees_fewer_sets_where_it_is_slow(monkeypatch):
+    own = pair_of(draw(60, 5, seed=7), "f1", "macro")
+    point = Point("size", 60, 0.0, 0.0, own.null, 10_000)
+    seen = [own.n_sets(name, point) for name in own.tests]
+    monkeypatch.setattr(documents, "MANY_CELLS", own.kinds.cells.size - 1)
+    assert (seen, [own.n_sets(name, point) for name in own.tests]) == (
+        [10_000, 3_000, 3_000, 10_000], [10_000, 3_000, 3_000, 3_000],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", names_of("f1"))

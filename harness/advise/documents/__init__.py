@@ -49,6 +49,7 @@ MOST_KINDS = {
     "bootstrap_by_document": 500, "randomization_by_document": 2_500, "bootstrap_by_cluster": 500,
     "randomization_by_cluster": 500, "bootstrap_score": 1_000, "randomization_score": 2_500,
 }  # fmt: skip
+MANY_CELLS = 1_000_000  # of a macro average over hundreds of categories
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
 _FARTHEST = 500.0
@@ -106,8 +107,9 @@ class DocumentPair(Pair):
         return run_test(test, self.counts[None], self.kinds, FILE_REPLICATES, generator)
 
     def n_sets(self, test: str, point: Point) -> int:
-        """Return fewer sets for tests that draw replicates."""
-        return min(point.n_sets, MOST_SETS[point.role]) if test in DRAWING else point.n_sets
+        """Return fewer sets for tests that draw replicates, and for one shown beside where it is slow."""
+        slow = test in DRAWING or (test in self.naive and self.kinds.cells.size > MANY_CELLS)
+        return min(point.n_sets, MOST_SETS[point.role]) if slow else point.n_sets
 
     def count(
         self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int
@@ -178,7 +180,7 @@ class Rows(NamedTuple):
         kinds = Kinds(cells, question.measure, tuple(question.costs.items()))
         sums = kinds.sums()[:, : len(kinds.parts())]  # of a category, the same in each
         sums[..., 2:] = 0.0  # a single system: that of A
-        terms = Terms(sums, kinds.weights())
+        terms = Terms.of(sums, kinds.weights())
         totals = (counts @ sums.reshape(8, -1)).reshape(-1, 4)
         slopes = terms.slopes(totals, np.array(1.0)).reshape(len(counts), -1)
         moved = np.broadcast_to(slopes @ sums.reshape(8, -1).T, (codes.shape[1], 8))
@@ -232,7 +234,7 @@ def document_pairs(
             return alike
         kinds, frequencies = rows.kinds(a, b, question)
         _check_room(question.name, kinds)
-        sums = kinds.sums()
+        sums = kinds.terms().sums
         if (sums[..., :2] == sums[..., 2:]).all():
             return alike
         return _with_null(name, kinds, frequencies, replicates)
@@ -328,7 +330,7 @@ def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
     exp(t x_i)`` (Csiszar 1975, Annals of Probability 3, 146-158, theorem 3.1).
     """
     shares = weights / weights.sum(axis=1, keepdims=True)
-    sums = kinds.sums()
+    sums = kinds.terms().sums
     single = sums.shape[1] == 1
     if single and kinds.measure in RATIOS:
         tops, bottoms = (side @ kinds.cells[:, 0].T.astype(float) for side in RATIOS[kinds.measure])

@@ -61,7 +61,7 @@ def _adjusted(counts: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
     sums = (own * h).sum(axis=1, keepdims=True)
     h = np.where(own > 0, np.divide(h, sums, out=np.zeros(h.shape), where=sums > 0), 0.0)
     rest = np.where(h < _ALL, 1 - h, np.inf)
-    psi = terms.slopes(totals, own.sum(axis=-1)) @ terms.sums.reshape(len(terms.sums), -1).T
+    psi = terms.slopes(totals, own.sum(axis=-1)) @ terms.columns.T
     total = np.where((plain > 0) & (h < _ALL).all(axis=1), (own * psi**2 / rest).sum(axis=1), 0.0)
     a = h**2 / rest
     squares = (own * h**2).sum(axis=1) + (own * a).sum(axis=1) ** 2 - (own * a**2).sum(axis=1)

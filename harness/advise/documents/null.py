@@ -67,7 +67,7 @@ def nearest_null(shares: Floats, kinds: Kinds) -> Floats:
     terms, found = kinds.terms(), np.full(shares.shape, np.nan)
     for row, p in zip(found, shares, strict=True):
         there = p > 0
-        nearest = _nearest(_Condition(p[there], terms._replace(sums=terms.sums[there]), 0.0))
+        nearest = _nearest(_Condition(p[there], Terms.of(terms.sums[there], terms.weights), 0.0))
         if nearest is not None:
             row[:] = 0.0
             row[there] = nearest

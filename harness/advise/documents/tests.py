@@ -5,11 +5,14 @@ for micro F1 (twice the true positives over the positives with those that were d
 misses and false alarms, and for macro averages these of every category.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from harness.measures import EXCHANGED, A, B, Y, check_measure
 from harness.significance.mcnemar import mcnemar
@@ -33,21 +36,24 @@ ROUNDING = 1e-12
 FIRST_STAGE = 20
 _AT_ONCE = 2_000_000  # numbers drawn at a time
 _IN_CACHE = 100_000  # numbers of a part that is worked through several times
+_SPARSE = 10_000, 0.05  # numbers of a matrix, and the share that is not 0, from which on sparse is faster
 
 Costs = tuple[tuple[str, float], ...]
 
 
-class Kinds(NamedTuple):
+class _Kinds(NamedTuple):
+    cells: NDArray[Any]
+    measure: str
+    costs: Costs = ()
+
+
+class Kinds(_Kinds):
     """The kinds of documents of two systems.
 
     `cells`, shape (n_kinds, n_groups, 8): in how many categories of a group such a document falls into each
     cell. Micro averages have one group, of all categories; macro averages, the mean over groups, one for
     each.
     """
-
-    cells: NDArray[Any]
-    measure: str
-    costs: Costs = ()
 
     def parts(self) -> dict[str, float]:
         """Return the ratios of :data:`SIDES` that make up the measure, each with its weight above 0."""
@@ -80,7 +86,21 @@ class Kinds(NamedTuple):
 
     def terms(self) -> "Terms":
         """Return the terms of the difference."""
-        return Terms(self.sums(), self.weights())
+        return self._terms
+
+    @cached_property
+    def _terms(self) -> "Terms":
+        return Terms.of(self.sums(), self.weights())
+
+    @cached_property
+    def exchanges(self) -> tuple[Any, Any]:
+        """Half of what an exchange of A and B moves, a row a kind of gap, and which kinds have which gap."""
+        sums = self._terms.sums
+        gaps = ((sums[..., :2] - sums[..., 2:]) / 2).reshape(len(sums), -1)
+        # an exchange changes the sign of a gap: those that differ in sign alone are of one kind
+        first = np.take_along_axis(gaps, (gaps != 0).argmax(axis=1)[:, None], axis=1)
+        steps, groups = _merged(np.where(first < 0, -gaps, gaps))
+        return _light(steps), groups
 
     def difference(self, counts: Ints | Floats) -> Floats:
         """Return the measure of A minus that of B, from documents of each kind or shares, (..., n_kinds)."""
@@ -92,11 +112,16 @@ class Terms(NamedTuple):
 
     sums: Floats
     weights: Floats
+    columns: Any  # the sums, (n_kinds, 4 n_terms), sparse where most are 0
+
+    @classmethod
+    def of(cls, sums: Floats, weights: Floats) -> Self:
+        """Return the terms of sums, shape (n_kinds, n_terms, 4), and weights."""
+        return cls(sums, weights, _light(sums.reshape(len(sums), -1)))
 
     def totals(self, counts: Floats) -> Floats:
         """Return the sums over documents, shape (..., n_terms, 4)."""
-        found = counts @ self.sums.reshape(len(self.sums), -1)
-        return np.asarray(found).reshape(*counts.shape[:-1], *self.sums.shape[1:])
+        return _times(counts, self.columns).reshape(*counts.shape[:-1], *self.sums.shape[1:])
 
     def difference_of(self, totals: Floats) -> Floats:
         """Return ``sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``; 0/0 counts as 0."""
@@ -122,7 +147,19 @@ class Terms(NamedTuple):
         A ratio r with mean top t and mean bottom b has ``psi_i = (t_i - r b_i) / b``.
         """
         slopes = self.slopes(self.totals(shares), shares.sum(axis=-1))
-        return np.asarray(slopes @ self.sums.reshape(len(self.sums), -1).T)
+        return np.asarray(slopes @ self.columns.T)
+
+
+def _light(matrix: Floats) -> Any:
+    """Return a matrix as it is, or sparse."""
+    large, few = matrix.size > _SPARSE[0], np.count_nonzero(matrix) < _SPARSE[1] * matrix.size
+    return sparse.csr_array(matrix) if large and few else matrix
+
+
+def _times(rows: Floats, matrix: Any) -> Floats:
+    """Return rows, shape (..., n), times a matrix, sparse or not."""
+    flat = np.asarray(rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1]) @ matrix)
+    return flat.reshape(*rows.shape[:-1], matrix.shape[1])
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:
@@ -162,13 +199,13 @@ def in_parts(counts: Ints, size: int, work: Callable[[Ints], tuple[Floats, ...]]
 
 def deviations(counts: Ints, terms: Terms) -> tuple[Floats, Floats]:
     """Return d and ``sum_i n_i psi_i^2`` of each set, shape (n_sets,), the latter 0 where it is rounding."""
-    own, columns = counts.astype(float), terms.sums.reshape(len(terms.sums), -1)
+    own, columns = counts.astype(float), terms.columns
     totals = terms.totals(own)
     slopes = terms.slopes(totals, own.sum(axis=-1))
     psi = slopes @ columns.T
     variance = np.einsum("sk,sk,sk->s", own, psi, psi)
     # an influence keeps some 15 digits of its terms' sizes; a bound on them spares most sets the exact sizes
-    bound = own.sum(axis=-1) * (np.abs(slopes) @ columns.max(axis=0)) ** 2
+    bound = own.sum(axis=-1) * (np.abs(slopes) @ terms.sums.max(axis=0).ravel()) ** 2
     for row in np.flatnonzero(variance <= ROUNDING**2 * bound):
         sizes = columns @ np.abs(slopes[row])
         if variance[row] <= ROUNDING**2 * (own[row] @ sizes**2):
@@ -186,8 +223,8 @@ def bootstrap_by_document(
     ``p = 2 (1 + min(k0, k1)) / (R + 1)``, k0 and k1 the numbers of R replicates with a difference of at most
     and of at least 0. A set whose p-value is sure to lie above `stop` is left at what it has then.
     """
-    sums, groups = _merged(kinds.sums().reshape(len(kinds.cells), -1))
-    terms = Terms(sums.reshape(len(sums), -1, 4), kinds.weights())
+    sums, groups = _merged(kinds.terms().sums.reshape(len(kinds.cells), -1))
+    terms = Terms.of(sums.reshape(len(sums), -1, 4), kinds.weights())
     own = (counts @ groups).astype(np.int64)
     n = counts.sum(axis=1)
 
@@ -215,35 +252,30 @@ def randomization_by_document(
     says more than that the measures are equal (Yeh 2000, COLING, 947-953). Exact for it: ``p = (1 + k) / (R +
     1)``, k the number of R draws whose difference is at least as far from 0 as that of the set.
     """
-    terms = kinds.terms()
-    sums = terms.sums
-    gaps = ((sums[..., :2] - sums[..., 2:]) / 2).reshape(len(sums), -1)
-    # an exchange changes the sign of a gap: those that differ in sign alone are of one kind
-    first = np.take_along_axis(gaps, (gaps != 0).argmax(axis=1)[:, None], axis=1)
-    steps, groups = _merged(np.where(first < 0, -gaps, gaps))
+    terms, (steps, groups) = kinds.terms(), kinds.exchanges
     exchanged = (counts @ groups).astype(np.int64)
     totals = terms.totals(counts.astype(float))
     middle, d = (totals[..., :2] + totals[..., 2:]) / 2, terms.difference_of(totals)
 
     def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_]]:
         """Return which exchanges have a difference as far from 0 as the set itself."""
-        heads = rng.binomial(exchanged[sets], 0.5, size=(times, len(sets), len(steps)))
-        move = (2 * heads - exchanged[sets]).astype(float) @ steps
-        move = move.reshape(*move.shape[:-1], -1, 2)
+        heads = rng.binomial(exchanged[sets], 0.5, size=(times, len(sets), steps.shape[0]))
+        move = _times((2 * heads - exchanged[sets]).astype(float), steps)
+        move = move.reshape(times, len(sets), len(terms.weights), 2)
         sides = np.concatenate([middle[sets] + move, middle[sets] - move], axis=-1)
         return (np.abs(terms.difference_of(sides)) >= np.abs(d[sets]) - ROUNDING,)
 
     def pvalue(hits: Ints) -> Floats:
         return np.asarray((1 + hits[0]) / (n_replicates + 1))
 
-    found = staged(len(counts), max(len(steps), len(terms.weights)), draw, pvalue, n_replicates, stop)
+    found = staged(len(counts), max(steps.shape[0], len(terms.weights)), draw, pvalue, n_replicates, stop)
     return settle_degenerate(found, d, undecided(counts, kinds), "accept")
 
 
-def _merged(rows: Floats) -> tuple[Floats, Floats]:
+def _merged(rows: Floats) -> tuple[Floats, Any]:
     """Return the different rows that are not 0, and a matrix that sums counts over kinds with equal rows."""
     different, place = np.unique(rows, axis=0, return_inverse=True)
-    groups = np.equal.outer(place.ravel(), np.arange(len(different))).astype(float)
+    groups = sparse.csc_array((np.ones(len(rows)), (np.arange(len(rows)), place.ravel())))
     used = different.any(axis=1)
     return different[used], groups[:, used]
 
@@ -253,7 +285,9 @@ def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     terms = kinds.terms()
     differ = (terms.sums[..., :2] != terms.sums[..., 2:]).any(axis=(1, 2))
     alike = ~(counts[..., differ] > 0).any(axis=-1)
-    return np.asarray(alike | _undefined(terms.totals(counts.astype(float))))
+    return np.asarray(
+        alike if len(terms.weights) > 1 else alike | _undefined(terms.totals(counts.astype(float)))
+    )
 
 
 def _undefined(totals: Floats) -> NDArray[np.bool_]:
