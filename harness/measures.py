@@ -206,6 +206,9 @@ DIFFERENCES: dict[str, Callable[..., Floats]] = {
     "dcf": dcf_difference,
     "balanced_error": balanced_error_difference,
 }
+GAINS = ("f1", "precision", "recall")
+"""Measures that a perfect system has at 1; the others are costs, which it has at 0."""
+
 COSTS = {"cost_fn": 1.0, "cost_fp": 1.0, "prior": 0.5}
 """Defaults of ``"dcf"``, and what ``"balanced_error"`` always has."""
 

@@ -20,7 +20,9 @@ from harness.advise.documents import Rows
 from harness.advise.documents.battery import names_of
 from harness.advise.files import Said, is_plain, units
 from harness.advise.files.predictions import Outcomes, name_pairs
-from harness.advise.points import ALIKE, LOSSES, MANY, Floats, Ints, Named, Question, interval
+from harness.advise.files.runs import Runs
+from harness.advise.points import ALIKE, LOSSES, MANY, Floats, Ints, Named, Question
+from harness.advise.runs import BY_RUN, run_pair
 from harness.errors import UserError
 from harness.measures import standard_deviation
 from harness.runtime.talk import progress
@@ -51,7 +53,7 @@ class Field:
     result: TestResult
     counts: Ints | None
     question: Question
-    freedom: float = np.inf
+    freedom: float | Floats = np.inf
 
     @property
     def asked(self) -> NDArray[np.bool_]:
@@ -111,12 +113,12 @@ class Field:
     def _intervals(self, places: Ints) -> tuple[Floats, Floats]:
         """Return 95 % intervals: of cells as for a single pair, else of the standard error."""
         if self.counts is None:
-            half = stdtrit(self.freedom, 0.975) * self.error[places]
+            half = (stdtrit(self.freedom, 0.975) * self.error)[places]
             return self.difference[places] - half, self.difference[places] + half
         question, named = self.question, zip(self.named(), self.counts[places], strict=True)
         kind = question.measure, question.tests[:1], question.costs
         told = progress(named, len(places), "intervals of all pairs")
-        ends = [interval(CellPair.of(name, own, *kind), question.seed) for (*_, name), own in told]
+        ends = [CellPair.of(name, own, *kind).interval(question.seed) for (*_, name), own in told]
         low, high = np.transpose(ends)
         return low, high
 
@@ -155,6 +157,8 @@ def compare_all(outcomes: Said, question: Question) -> Field:
     base = question.baseline
     systems = [name for name in outcomes.systems if name != base] + ([base] if base is not None else [])
     first, second = np.triu_indices(len(systems), 1)
+    if isinstance(outcomes, Runs):
+        return _compare_runs(outcomes, question, systems, first, second)
     rows, n_units = Rows.of(outcomes), units(outcomes)[0]
     if is_plain(outcomes):
         tests, _ = chosen_tests(outcomes, question)
@@ -178,6 +182,22 @@ def compare_all(outcomes: Said, question: Question) -> Field:
     t = np.where(constant, 0.0, d / np.where(constant, 1.0, error))
     result = settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
     return Field(systems, values, test, first, second, d, error, result, None, question, freedom)
+
+
+def _compare_runs(outcomes: Runs, question: Question, systems: list[str], first: Ints, second: Ints) -> Field:
+    found = [
+        run_pair(outcomes, question, systems[i], systems[j], "") for i, j in zip(first, second, strict=True)
+    ]
+    parts = [pair.squares(pair.counts[None]) for pair in found]
+    d = np.array([part.difference[0] for part in parts])
+    variance, freedom = np.array([part.variance() for part in parts])[..., 0].T
+    results = [np.ravel(pair.judge(BY_RUN, rng(question.seed))) for pair in found]
+    pvalue, statistic, degenerate = np.transpose(results)
+    result = TestResult(pvalue, statistic, degenerate.astype(bool))
+    values = np.array([found[0].means()[0], *(pair.means()[1] for pair in found[: len(systems) - 1])])
+    return Field(
+        systems, values, BY_RUN, first, second, d, np.sqrt(variance), result, None, question, freedom
+    )
 
 
 def _squared_distances(psi: Floats, first: Ints, second: Ints) -> Floats:

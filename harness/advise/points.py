@@ -155,6 +155,15 @@ class Pair(ABC):
     ) -> Arrays:
         """Return :data:`COUNTED`, each of shape (n_tests,); `key` names the point in the generators."""
 
+    def interval(self, seed: int, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the central part of the differences of populations drawn from Dirichlet(weights)."""
+        posterior, tail = rng(seed, "advice", self.name, "posterior"), round((1 - confidence) / 2, 12)
+        starts = range(0, N_POSTERIOR, self.at_once)
+        sizes = [min(self.at_once, N_POSTERIOR - start) for start in starts]
+        drawn = [self.difference(posterior.dirichlet(self.weights, size=n)) for n in sizes]
+        low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail]).tolist()
+        return low, high
+
     def n_sets(self, test: str, point: Point) -> int:
         """Return how many of the point's sets a test sees."""
         return point.n_sets
@@ -241,19 +250,9 @@ def _count_point(pair: Pair, point: Point, alpha: float, seed: int) -> Arrays:
     return pair.count(point, (point.value,), pair.tests, alpha, seed)
 
 
-def interval(pair: Pair, seed: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the ends of the central part of the differences of populations drawn from Dirichlet(weights)."""
-    posterior, tail = rng(seed, "advice", pair.name, "posterior"), round((1 - confidence) / 2, 12)
-    starts = range(0, N_POSTERIOR, pair.at_once)
-    sizes = [min(pair.at_once, N_POSTERIOR - start) for start in starts]
-    drawn = [pair.difference(posterior.dirichlet(pair.weights, size=n)) for n in sizes]
-    low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail])
-    return float(low), float(high)
-
-
 def judge_pair(pair: Pair, seed: int, confidence: float = 0.95) -> pd.DataFrame:
-    """Return every test's p-value on the file, and the difference with its :func:`interval`."""
-    low, high = interval(pair, seed, confidence)
+    """Return every test's p-value on the file, and the difference with its interval."""
+    low, high = pair.interval(seed, confidence)
     rows = []
     for test in pair.tests:
         result = pair.judge(test, rng(seed, "advice", pair.name, "file", test))

@@ -16,6 +16,7 @@ from harness.advise.files.predictions import name_pairs
 from harness.advise.points import LOSSES, MANY, Question, plan_at
 from harness.advise.recommend import EQUAL_POWER, digits_for
 from harness.advise.recommend import TOLERANCE as LIMIT
+from harness.advise.runs import BOOTSTRAP, NAIVE
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets, table, warnings_section
 
@@ -37,7 +38,7 @@ def describe(question: Question, outcomes: Said, measure: str, tests: Iterable[s
     """Return what was run, a sentence each."""
     plan, alpha = plan_at(question.plan, question.alpha), question.alpha
     few = plan.n_sets * alpha < FEW_ON_SIZE or plan.n_range_sets * alpha < FEW_ON_RANGE
-    drawn = [name for name in tests if name in DRAWING]
+    drawn = [name for name in tests if name in (*DRAWING, BOOTSTRAP)]
     fewer = plan._replace(
         n_sets=min(plan.n_sets, MOST_SETS["size"]),
         n_range_sets=min(plan.n_range_sets, MOST_SETS["range"]),
@@ -94,6 +95,7 @@ def findings(
                 for worst in _rows(tables["worst_case"], pair=pair)
             ),
             *(_naive(naive) for naive in _rows(tables["sizes"], **place) if unit == CLUSTERS),
+            *_of_runs(tables, pair),
             _seen(seen, n_items, unit),
             *_needed(tables["needed"], pair, difference, unit),
             *_at_other_numbers(tables, row, alpha, unit),
@@ -109,6 +111,30 @@ def _naive(row: Row) -> str:
         return ""
     size, low, high = row["size"], row["mc_low"], row["mc_high"]
     return f"With items taken as independent {row['test']} has a size of {size:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _of_runs(tables: Tables, pair: str) -> list[str]:
+    """Return how often tests reject that take the runs as fixed, what varies, and what more would buy."""
+    if "components" not in tables:
+        return []
+    sizes = {row["test"]: row["size"] for row in _rows(tables["sizes"], pair=pair)}
+    naive = [f"{name} has a size of {sizes[name]:.3f}" for name in NAIVE]
+    parts = pd.DataFrame(_rows(tables["components"], pair=pair)).set_index("source")["share"]
+    of_both = parts[parts.index.str.contains(" x ")].sum()
+    of_runs = parts[parts.index.str.startswith("runs")].sum()
+    own, *_ = rows = _rows(tables["designs"], pair=pair, power_wanted=0.8)
+    items, runs = (
+        1 - (rows[place]["standard_error"] / own["standard_error"]) ** 2 if own["standard_error"] else 0.0
+        for place in (1, 2)
+    )
+    shares = [f"{100 * part:.0f} %" for part in (of_runs, parts["items"], of_both, runs, items)]
+    return [
+        f"Without other runs in mind {', '.join(naive)}",
+        "Of the difference's variance {} is from runs, {} from items, {} from both".format(*shares[:3]),
+        "More {} buy more power: twice the runs take {} off the variance, twice the items {}".format(
+            "runs" if runs > items else "items", *shares[3:]
+        ),
+    ]
 
 
 def _at_other_numbers(tables: Tables, own: Row, alpha: float, unit: str) -> list[str]:
@@ -194,7 +220,7 @@ def _seen(rows: Sequence[Row], n_items: int, unit: str) -> str:
 
 def _needed(needed: pd.DataFrame, pair: str, difference: float, unit: str) -> list[str]:
     rows = _rows(needed, pair=pair)
-    if all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
+    if rows and all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
         return [f"No population like this one differs by as much as {difference:g}"]
     return [
         f"To find a true difference of {difference:g} with a power of {power:.0f} % takes "
@@ -245,10 +271,14 @@ def make_report(
     }
     if len(tables["worst_case"]):
         shown["Worst case near the file"] = tables["worst_case"][list(SHOWN_OF_WORST)]
-    read = paragraphs("advise", "how_to_read", by_document=by_document, unit=unit, scores=scores)
+    runs = "components" in tables
+    if runs:
+        del shown[f"{unit.capitalize()} needed"]
+        shown["What varies"], shown["More items or more runs"] = tables["components"], tables["designs"]
+    read = paragraphs("advise", "how_to_read", by_document=by_document, unit=unit, scores=scores, runs=runs)
     if len(ranks) > 2:
         read += paragraphs("advise", "how_to_read_many", many=len(ranks) >= MANY, by_document=by_document)
-    files = paragraphs("advise", "files")
+    files = paragraphs("advise", "files", runs=runs)
     files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
     sections = [
         Section("Findings", [bullets(list(map(sentence, found)))]),

@@ -13,11 +13,13 @@ from harness.advise.documents import document_pairs
 from harness.advise.figures import draw_advice
 from harness.advise.files import Said, is_plain, units
 from harness.advise.files.categories import Decisions
+from harness.advise.files.runs import Runs
 from harness.advise.many import adjust, compare_all
 from harness.advise.needed import deviations, tabulate_needs
 from harness.advise.points import Named, Pair, Question, StageRun, judge_pair, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
 from harness.advise.recommend import Recommendation, choose_tests
+from harness.advise.runs import RunPair, run_pairs, tabulate_runs
 from harness.advise.standing import findings_of_many
 from harness.advise.worst import tabulate_worst
 from harness.evaluation.rates import write_table
@@ -90,6 +92,8 @@ def make_pairs(
     outcomes: Said, question: Question, named: Sequence[Named] | None = None
 ) -> tuple[list[Pair], list[str]]:
     """Return the pairs, all or those named, that can be tested, and notes; what is drawn is drawn whole."""
+    if isinstance(outcomes, Runs):
+        return run_pairs(outcomes, question, named)
     if is_plain(outcomes):
         return cell_pairs(outcomes, question, named)
     return document_pairs(outcomes, question, named)
@@ -107,7 +111,8 @@ def measure_tables(
     chosen = choose_tests(sizes, power, pairs[0].recommendable, alpha, n_items)
     tests = [chosen[pair.name, n_items].test for pair in pairs]
     with clock.stage("items needed"):
-        needs = tabulate_needs(pairs, tests, POWERS, question, run)
+        powers = () if isinstance(pairs[0], RunPair) else POWERS  # no number of items makes up for few runs
+        needs = tabulate_needs(pairs, tests, powers, question, run)
     with clock.stage("worst case near the file"):
         worst = tabulate_worst(pairs, tests, question, run)
     around = {pair.name: deviations(pair, 0.0) for pair in pairs}
@@ -122,6 +127,7 @@ def measure_tables(
         ),
         "needed": needs,
         "worst_case": worst,
+        **tabulate_runs(pairs, alpha, POWERS),
     }
     return tables, [*(note for _, notes in found for note in notes), *_notes_on_intervals(tables["verdicts"])]
 

@@ -127,6 +127,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.advise.study.advise`, the predictions read."""
     from harness.advise.files import fingerprint, read_outcomes
     from harness.advise.files.predictions import Outcomes
+    from harness.advise.files.runs import Runs
     from harness.advise.points import Plan, Question
 
     checked, plain = check("advise", cfg)
@@ -140,6 +141,8 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
         raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
     plan = checked.plan.given()
     factors = tuple(sorted({1.0, *(float(factor) for factor in plan["factors"])}))
+    if isinstance(outcomes, Runs):  # what more items or more runs do is told by the variance
+        factors = (1.0,)
     shell["config"] |= {"counted": fingerprint(outcomes)}
     question = Question(
         name=path.resolve().name, measure=measure, average=checked.average, costs=_costs(tests), tests=tests,

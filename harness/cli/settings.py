@@ -79,6 +79,11 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
+def _are_runs(value: object) -> bool:
+    lists = value.values() if isinstance(value, dict) else [None]
+    return all(isinstance(own, list) and own and all(map(_is_name, own)) for own in lists)
+
+
 def named(what: str) -> PlainValidator:
     """Return the check of a text that is not blank; numbers are text too, as in ``positive=1``."""
     return that(_is_name, f"{what} is", str)
@@ -353,6 +358,11 @@ class Advise(Kept):
     separator: Annotated[Any, that(lambda v: type(v) in (str, int) and str(v) != "", "a text is", str)]
     category: Name | None
     cluster: Name | None
+    run: Name | None
+    runs: (
+        Annotated[Any, that(_are_runs, "columns of each system are, as {rf:[rf_0,rf_1],svm:[svm_0]}")] | None
+    )
+    paired_runs: Flag
     average: Annotated[str, one_of("micro", "macro")]
     baseline: Name | None
     missing: Annotated[list[Name], ANY_NUMBER] = []

@@ -12,27 +12,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
-from harness.advise.documents import document_pairs
 from harness.advise.documents.battery import names_of
 from harness.advise.files import units
 from harness.advise.files.predictions import Outcomes
+from harness.advise.files.runs import Runs
 from harness.advise.files.scores import Scores
 from harness.advise.points import Pair, Plan, Question, judge_pair
+from harness.advise.runs import TESTS, RunPair, tabulate_components
+from harness.advise.study import make_pairs
 from harness.errors import UserError
-from harness.measures import EXCHANGED, check_measure, difference
-from harness.two_systems.labels import read_two, read_two_scores
+from harness.measures import EXCHANGED, GAINS, check_measure, difference
+from harness.two_systems.labels import read_runs, read_two, read_two_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from harness.evaluation.rejections import Test
 
+Given = Outcomes | Scores | Runs
+
 LABELS = {
     "f1": "F1", "error": "error rate", "precision": "precision", "recall": "recall", "dcf": "detection cost",
     "balanced_error": "balanced error rate", "score": "mean score",
 }  # fmt: skip
-GAINS = ("f1", "precision", "recall")
-"""Measures that a perfect system has at 1; the others are costs, which it has at 0."""
 
 
 class Printed(ABC):
@@ -64,7 +66,7 @@ class Comparison(Printed):
         Of A and of B.
     measure : str
     counts : int array, shape (8,)
-        Joint outcomes e1..e8, see :func:`harness.outcomes.count_outcomes`; None of scores.
+        Joint outcomes e1..e8, see :func:`harness.outcomes.count_outcomes`; None of scores and of runs.
     score_a, score_b : float
         The measure of either.
     difference : float
@@ -82,6 +84,9 @@ class Comparison(Printed):
     n_clusters : int or None
         How many clusters were drawn; None where items were, one by one.
     n_items : int
+    components : DataFrame or None
+        Of runs: the variance between items, between the runs of each system, and of their interaction, and
+        what each adds to the variance of the difference (``of_difference``, ``share``).
     """
 
     names: tuple[str, str]
@@ -97,6 +102,7 @@ class Comparison(Printed):
     warnings: tuple[str, ...] = ()
     n_clusters: int | None = None
     n_items: int = 0
+    components: DataFrame | None = None
 
     def shown(self) -> DataFrame:
         """Return statistic, p-value and degeneracy of each test."""
@@ -106,6 +112,7 @@ class Comparison(Printed):
         """Return what stands above the table."""
         a, b = self.names
         where = f"{self.n_items:,} items" + (f" in {self.n_clusters:,} clusters" if self.n_clusters else "")
+        where += "" if self.components is None else ", mean over the runs"
         return [
             *(f"Note: {warning}." for warning in self.warnings),
             f"{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
@@ -123,6 +130,7 @@ def compare_predictions(
     *,
     positive: object = None,
     clusters: ArrayLike | None = None,
+    runs: str | None = None,
     names: tuple[str, str] = ("A", "B"),
     confidence: float = 0.95,
     n_replicates: int | None = None,
@@ -164,6 +172,13 @@ def compare_predictions(
         degrees of freedom), ``wald_by_cluster_cr2``, ``bootstrap_by_cluster`` and
         ``randomization_by_cluster``, beside a pooled one that takes items as independent. The measure still
         weighs every item alike.
+    runs : {"nested", "paired"}, optional
+        `a` and `b` have a row for each run (seed, trial), shape (n_runs, n_items), and the expected measures
+        over items and runs are compared: by ``t_by_item_and_run``, which takes both as drawn; beside it stand
+        the ``pigeonhole`` bootstrap, ``mean_of_runs`` (the runs at hand are all there are), ``one_run``, and
+        ``pooled_runs`` (every run on every item is another item). ``"nested"``: runs of A have nothing to do
+        with those of B, and their numbers may differ; ``"paired"``: run j of A belongs to run j of B. With
+        one run of each system the seed is part of the result, and nothing says how much another would differ.
     names : tuple of str
         How A and B are called in what is printed.
     confidence : float
@@ -210,7 +225,7 @@ def compare_predictions(
     {'mcnemar_midp': 0.1796}
     """
     names = check_names(names)
-    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters)
+    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters, runs)
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
     asked = Question(
@@ -227,18 +242,24 @@ def read_given(
     positive: object,
     names: tuple[str, str],
     clusters: ArrayLike | None,
-) -> tuple[Outcomes | Scores, str]:
+    runs: str | None,
+) -> tuple[Given, str]:
     """Return what the systems did, by labels or scores, and the measure."""
-    if measure == "score":
-        if y is not None or positive is not None:
-            raise ValueError("y, positive: measure='score' compares numbers without a truth; leave them None")
-        return read_two_scores(a, b, names, clusters), measure
-    if y is None:
+    if measure == "score" and (y is not None or positive is not None):
+        raise ValueError("y, positive: measure='score' compares numbers without a truth; leave them None")
+    if y is None and measure != "score":
         raise ValueError("y: None is allowed with measure='score' only; the label of each item is needed")
+    if runs is not None:
+        if clusters is not None:
+            raise ValueError("clusters: they cannot be had together with runs; items are drawn one by one")
+        return read_runs(y, a, b, measure, positive, names, runs)
+    if measure == "score":
+        return read_two_scores(a, b, names, clusters), measure
+    assert y is not None
     return read_two(y, a, b, measure, positive, names, clusters)
 
 
-def make_pair(outcomes: Outcomes | Scores, question: Question, test: str | Sequence[str] | None) -> Pair:
+def make_pair(outcomes: Given, question: Question, test: str | Sequence[str] | None) -> Pair:
     """Return the two systems with the tests that are named, or all, without a population of cells."""
     measure, costs, n_items = question.measure, question.costs, outcomes.n_total
     if isinstance(outcomes, Outcomes) and outcomes.clusters is None:
@@ -247,35 +268,38 @@ def make_pair(outcomes: Outcomes | Scores, question: Question, test: str | Seque
         return CellPair.of(name, counts, measure, tests, costs)
     if measure != "score":
         check_measure(measure, **costs)
-    allowed = names_of(measure, outcomes.clusters is not None)
+    of_runs = isinstance(outcomes, Runs)
+    allowed = list(TESTS) if of_runs else names_of(measure, outcomes.clusters is not None)
     chosen = allowed if test is None else [test] if isinstance(test, str) else list(test)
     for one in chosen:
         if one not in allowed:
-            what = "scores" if outcomes.clusters is None else "clusters"
+            what = "runs" if of_runs else "scores" if outcomes.clusters is None else "clusters"
             raise ValueError(f"test: {one!r} is not allowed; of {what} {', '.join(allowed)} are")
     try:
-        (pair,), _ = document_pairs(outcomes, question)
+        (pair,), _ = make_pairs(outcomes, question)
     except UserError as error:
         raise ValueError(str(error)) from error
     return replace(pair, tests=tuple(name for name in pair.tests if name in chosen))
 
 
-def judge(
-    pair: Pair, question: Question, outcomes: Outcomes | Scores, confidence: float = 0.95
-) -> Comparison:
+def judge(pair: Pair, question: Question, outcomes: Given, confidence: float = 0.95) -> Comparison:
     """Return the Comparison of what was read, by the tests of a pair."""
     a, b = outcomes.systems
     table = judge_pair(pair, question.seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
-    if isinstance(outcomes, Scores):
-        counts, (one, other) = None, (float(outcomes.scores[name].mean()) for name in (a, b))
-    else:
+    counts = None
+    if isinstance(pair, RunPair):
+        one, other = pair.means()
+    elif isinstance(outcomes, Scores):
+        one, other = (float(outcomes.scores[name].mean()) for name in (a, b))
+    elif isinstance(outcomes, Outcomes):
         counts = outcomes.cells(a, b)
         orders = slice(None), EXCHANGED
         one, other = (_score(counts[order], question.measure, **question.costs) for order in orders)
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
     n_clusters = None if outcomes.clusters is None else units(outcomes)[0]
-    more = outcomes.warnings, n_clusters, outcomes.n_total
+    components = tabulate_components(pair).drop(columns="pair") if isinstance(pair, RunPair) else None
+    more = outcomes.warnings, n_clusters, outcomes.n_total, components
     return Comparison((a, b), question.measure, counts, one, other, d, low, high, confidence, table, *more)
 
 

@@ -64,7 +64,7 @@ class Advice(Printed):
         One row: the largest `size` found of the recommended test over the populations of equal systems that
         these predictions allow (a 95 % likelihood region), measured again on new sets, with its interval
         ``mc_low``, ``mc_high``, and the items that are expected there in each cell, ``e1`` to ``e8``; empty
-        where no item tells the two apart. It is no bound. No row where clusters are drawn.
+        where no item tells the two apart. It is no bound. No row of clusters or runs.
     notes : tuple of str
         What else to know.
     """
@@ -107,6 +107,7 @@ def advise_predictions(
     alpha: float = 0.05,
     positive: object = None,
     clusters: ArrayLike | None = None,
+    runs: str | None = None,
     names: tuple[str, str] = ("A", "B"),
     n_replicates: int | None = None,
     n_jobs: int = 1,
@@ -122,7 +123,7 @@ def advise_predictions(
 
     Parameters
     ----------
-    y, a, b, measure, test, positive, clusters, names, n_replicates, **costs
+    y, a, b, measure, test, positive, clusters, runs, names, n_replicates, **costs
         As :func:`harness.two_systems.compare_predictions` takes them.
     alpha : float
         Level of the tests, in (0, 1).
@@ -156,7 +157,7 @@ def advise_predictions(
     check_share("alpha", alpha)
     check_whole("seed", seed, 0)
     names = check_names(names)
-    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters)
+    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters, runs)
     costs, plan = check_measure(measure, **costs) if measure == "dcf" else costs, plan or Plan(factors=(1.0,))
     question = Question(
         "y", measure, costs=costs, n_replicates=n_replicates, alpha=alpha, plan=plan, seed=int(seed)

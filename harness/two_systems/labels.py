@@ -1,5 +1,6 @@
 """Labels and decisions of two systems, from Python, as what a file of predictions says."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.advise.files.predictions import (
     check_predictions,
     count_rows,
 )
+from harness.advise.files.runs import Runs, check_runs
 from harness.advise.files.scores import Scores
 from harness.errors import UserError
 from harness.measures import DIFFERENCES, check_measure
@@ -47,12 +49,28 @@ def read_two(
     >>> found.cells("a", "b").tolist()
     [2, 1, 1, 0, 0, 0, 0, 0]
     """
+    called = dict(zip("ab", names, strict=True))
+    outcomes, measure = _read_systems(y, {"a": a, "b": b}, measure, positive, called, clusters)
+    if not outcomes.cells(*names)[[1, 2, 5, 6]].any():
+        raise ValueError("a, b: they are right and wrong on the same items; there is nothing to test")
+    return outcomes, measure
+
+
+def _read_systems(
+    y: ArrayLike,
+    systems: Mapping[str, ArrayLike],
+    measure: str,
+    positive: object,
+    names: Mapping[str, str],
+    clusters: ArrayLike | None = None,
+) -> tuple[Outcomes, str]:
+    """Return the outcomes of systems, or their runs, by the names of the arguments, under other names."""
     if not isinstance(measure, str):
         raise ValueError(f"measure: {measure!r} is not allowed; one of {', '.join(DIFFERENCES)} is")
     more = (ACCURACY,) if measure == "accuracy" else ()
     measure = "error" if more else measure
     check_measure(measure)
-    said = {name: _labels(name, values) for name, values in (("y", y), ("a", a), ("b", b))}
+    said = {name: _labels(name, values) for name, values in {"y": y, **systems}.items()}
     n = len(said["y"].places)
     if clusters is not None:
         said["clusters"] = _labels("clusters", clusters)
@@ -66,35 +84,71 @@ def read_two(
         raise ValueError(f"y: every item's label is {said['y'].labels[0]!r}; items of two classes are needed")
     first, n_items = count_rows([column.places for column in said.values()])
     same = same_as_truth(said["y"].labels)
-    truth, by_a, by_b = (_rows(said[name], first, same) for name in ("y", "a", "b"))
+    truth, *decided = (_rows(said[name], first, same) for name in ("y", *systems))
+    by_argument = dict(zip(systems, decided, strict=True))
     repeated, numbers = tuple(tell_repeated(n_items)), None
     try:
         if clusters is not None:
             own = _rows(said["clusters"], first, {})
             numbers = number_clusters("clusters: it", own, n)
-        check_predictions(
-            Predictions("y", truth, {"a": by_a, "b": by_b}, n_items),
-            "y: it",
-            "{}: it".format,
-            True,
-            PYTHON_REMEDY,
-        )
-        table = Predictions("y", truth, {names[0]: by_a, names[1]: by_b}, n_items, repeated, clusters=numbers)
-        called = dict(zip(names, ("a", "b"), strict=True))
+        given = Predictions("y", truth, by_argument, n_items, repeated, clusters=numbers)
+        check_predictions(given, "y: it", "{}: it".format, True, PYTHON_REMEDY)
+        called = {names[argument]: argument for argument in systems}
+        table = given._replace(systems={names[argument]: own for argument, own in by_argument.items()})
         outcomes = as_outcomes(table, measure, positive, lambda name: f"{called[name]}: it", PYTHON_REMEDY)
     except UserError as error:
         raise ValueError(str(error)) from error
-    if not outcomes.cells(*names)[[1, 2, 5, 6]].any():
-        raise ValueError("a, b: they are right and wrong on the same items; there is nothing to test")
     return outcomes._replace(warnings=(*more, *outcomes.warnings)), measure
+
+
+def read_runs(
+    y: ArrayLike | None,
+    a: ArrayLike,
+    b: ArrayLike,
+    measure: str,
+    positive: object,
+    names: tuple[str, str],
+    runs: object,
+) -> tuple[Runs, str]:
+    """Return what the runs of two systems did, a row of `a` and `b` for each, and the measure."""
+    if runs not in ("nested", "paired"):
+        raise ValueError(
+            f"runs: {runs!r} is not allowed; 'nested' or 'paired' is, a and b with a row for each run"
+        )
+    systems, columns = dict[str, ArrayLike](), {}
+    for argument, name, values in zip("ab", names, (a, b), strict=True):
+        rows = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+        if rows.ndim != 2 or not rows.size:
+            raise ValueError(f"{argument}: shape {rows.shape} is not allowed with runs; (n_runs, n_items) is")
+        own = {f"{argument}[{run}]": row for run, row in enumerate(rows)}
+        systems |= own
+        columns[name] = [f"{name} {run + 1}" for run in range(len(rows))]
+    called = dict(zip(systems, [one for own in columns.values() for one in own], strict=True))
+    try:
+        check_runs(columns, runs == "paired", "a, b")
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    if y is None:
+        return Runs(_read_scores(systems, called), columns, runs == "paired"), measure
+    found, measure = _read_systems(y, systems, measure, positive, called)
+    return Runs(found, columns, runs == "paired"), measure
 
 
 def read_two_scores(
     a: ArrayLike, b: ArrayLike, names: tuple[str, str] = ("a", "b"), clusters: ArrayLike | None = None
 ) -> Scores:
     """Return the scores of two systems on the same items; ValueError where they are no finite numbers."""
+    scores = _read_scores({"a": a, "b": b}, dict(zip("ab", names, strict=True)), clusters)
+    if (scores.scores[names[0]] == scores.scores[names[1]]).all():
+        raise ValueError("a, b: their scores are the same on every item; there is nothing to test")
+    return scores
+
+
+def _read_scores(
+    systems: Mapping[str, ArrayLike], names: Mapping[str, str], clusters: ArrayLike | None = None
+) -> Scores:
     found = {}
-    for name, values in (("a", a), ("b", b)):
+    for name, values in systems.items():
         try:
             found[name] = np.asarray(values, dtype=float)
         except (TypeError, ValueError) as error:
@@ -102,18 +156,18 @@ def read_two_scores(
         if found[name].ndim != 1 or not len(found[name]) or not np.isfinite(found[name]).all():
             raise ValueError(f"{name}: a finite score of each item is needed, shape (n_items,)")
     groups = None if clusters is None else _labels("clusters", clusters).text()
-    n, lengths = len(found["a"]), {"b": len(found["b"])}
+    first, *others = found
+    lengths = {name: len(found[name]) for name in others}
     lengths |= {} if groups is None else {"clusters": len(groups)}
+    n = len(found[first])
     for name, length in lengths.items():
         if length != n:
-            raise ValueError(f"{name}: {length} items are not allowed where a has {n}")
+            raise ValueError(f"{name}: {length} items are not allowed where {first} has {n}")
     try:
         numbers = None if groups is None else number_clusters("clusters: it", groups, n)
     except UserError as error:
         raise ValueError(str(error)) from error
-    if (found["a"] == found["b"]).all():
-        raise ValueError("a, b: their scores are the same on every item; there is nothing to test")
-    return Scores("scores", dict(zip(names, found.values(), strict=True)), numbers)
+    return Scores("scores", {names[name]: own for name, own in found.items()}, numbers)
 
 
 def _labels(name: str, values: ArrayLike) -> Column:

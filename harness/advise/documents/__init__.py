@@ -25,7 +25,7 @@ from harness.advise.documents.battery import (
 from harness.advise.documents.null import nearest_null
 from harness.advise.documents.scores import score_kinds
 from harness.advise.documents.tests import MACRO, Kinds, Terms
-from harness.advise.files import Said
+from harness.advise.files import OneRun
 from harness.advise.files.categories import Decisions
 from harness.advise.files.scores import Scores
 from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Named, Pair, Point, Question, find_pairs, tilt_to
@@ -48,6 +48,7 @@ MOST_ITEMS_DRAWN = 5_000
 MOST_KINDS = {
     "bootstrap_by_document": 500, "randomization_by_document": 2_500, "bootstrap_by_cluster": 500,
     "randomization_by_cluster": 500, "bootstrap_score": 1_000, "randomization_score": 2_500,
+    "pigeonhole": 500,
 }  # fmt: skip
 MANY_CELLS = 1_000_000  # of a macro average over hundreds of categories
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
@@ -147,7 +148,7 @@ class Rows(NamedTuple):
     clusters: Ints | None
 
     @classmethod
-    def of(cls, found: Said) -> Rows:
+    def of(cls, found: OneRun) -> Rows:
         """Return what was read as rows."""
         if isinstance(found, Scores):
             return cls(np.zeros((0, 1), dtype=bool), found.scores, np.ones(found.n_total), found.clusters)
@@ -213,7 +214,7 @@ class Rows(NamedTuple):
 
 
 def document_pairs(
-    decisions: Said, question: Question, named: Sequence[Named] | None = None
+    decisions: OneRun, question: Question, named: Sequence[Named] | None = None
 ) -> tuple[list[Pair], list[str]]:
     """Return the pairs of a file that can be tested, and notes; UserError where there is none.
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 from harness.advise.files.categories import (
     Decisions,
@@ -12,7 +12,7 @@ from harness.advise.files.categories import (
     one_category,
     read_decisions,
 )
-from harness.advise.files.columns import CATEGORY, Reading
+from harness.advise.files.columns import CATEGORY, Reading, find_roles
 from harness.advise.files.inspect_logs import has_inspect, read_inspect
 from harness.advise.files.lm_eval import read_lm_eval
 from harness.advise.files.logs import as_right, as_scores
@@ -24,17 +24,19 @@ from harness.advise.files.predictions import (
     default_measure,
     read_predictions,
 )
-from harness.advise.files.scores import Scores, read_scores
+from harness.advise.files.runs import Runs, as_wide, check_runs
+from harness.advise.files.scores import Scores, find_scores, read_scores
 from harness.errors import UserError, instead
 from harness.runtime.store import digest
 from harness.tables.files import Table, open_table
 from harness.tables.labels import plain_label
 
 OF_LOGS = ("task", "metric", "filter")
-OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "category", "cluster")
+OF_TABLES = ("truth_column", "positive", "threshold", "category_column", "category", "cluster", "run", "runs")
 
 
-Said = Outcomes | Decisions | Scores
+OneRun = Outcomes | Decisions | Scores
+Said = OneRun | Runs
 
 
 def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Said, str]:
@@ -52,6 +54,12 @@ def read_outcomes(path: Path, given: Mapping[str, Any]) -> tuple[Said, str]:
         return _read_logs(path, {**given, "category_column": given["category_column"] or None})
     for key in OF_LOGS:
         _refuse(given, key, "is for a folder of logs")
+    if given["run"] is not None or given["runs"] is not None:
+        return _read_runs(open_table(path, "predictions"), given)
+    if given["paired_runs"]:
+        raise UserError(
+            "paired_runs: it needs run=COLUMN or runs={NAME:[COLUMN,...],...}, which name the runs"
+        )
     if given["measure"] == "score":
         return _read_scores(open_table(path, "predictions"), given), "score"
     return _read_table(open_table(path, "predictions"), given)
@@ -62,6 +70,38 @@ def _read_scores(table: Table, given: Mapping[str, Any]) -> Scores:
     for key in ("truth_column", "positive", "threshold", "category_column", "category"):
         _refuse(given, key, "has no meaning for measure=score, a column of numbers for each system")
     return read_scores(table, Reading(**{key: given[key] for key in ("systems", "missing", "cluster")}))
+
+
+def _read_runs(table: Table, given: Mapping[str, Any]) -> tuple[Runs, str]:
+    setting, measure = "run" if given["runs"] is None else "runs", given["measure"]
+    _refuse_macro(given, f"{setting} is for one measure over all items")
+    for key in ("cluster", "category", "category_column" if given["category_column"] else "category"):
+        _refuse(given, key, f"cannot be had with {setting}: items are drawn one by one, on one category")
+    if given["runs"] is not None:
+        for key in ("run", "systems"):
+            _refuse(given, key, "says what runs says already, which names the columns of each system")
+        columns = {str(name): list(map(str, own)) for name, own in given["runs"].items()}
+    else:
+        rest = [name for name in table.names if name != given["run"]]
+        if CATEGORY in rest and given["category_column"] is None:
+            raise UserError(
+                f"run: {table.path} has a column `category`, and runs on several categories are not had; "
+                "category_column=false where it is no column of categories"
+            )
+        reading = Reading(given["truth_column"], given["systems"])
+        if measure == "score":
+            table, columns = as_wide(table, given["run"], find_scores(table.where, rest, reading), None)
+        else:
+            roles = find_roles(table.where, rest, reading, graded=given["threshold"] is None)
+            table, columns = as_wide(table, given["run"], roles.systems, roles.truth)
+            table.notes.extend(roles.notes)
+    check_runs(columns, given["paired_runs"], setting)
+    flat = {**given, "systems": [name for own in columns.values() for name in own], "category_column": False}
+    if measure == "score":
+        scores = _read_scores(table, flat | {"category_column": None})
+        return Runs(scores, columns, given["paired_runs"], scores.notes), measure
+    found, measure = _read_table(table, flat)
+    return Runs(cast(Outcomes, found), columns, given["paired_runs"], found.notes), measure
 
 
 def _read_logs(path: Path, given: Mapping[str, Any]) -> tuple[Outcomes | Scores, str]:
@@ -157,6 +197,9 @@ def units(outcomes: Said) -> tuple[int, str]:
 
 def fingerprint(outcomes: Said) -> str:
     """Return a hash of what was read."""
+    if isinstance(outcomes, Runs):
+        named = [[name, *own] for name, own in outcomes.columns.items()]
+        return digest(named, outcomes.paired, fingerprint(outcomes.found))
     clusters = [] if outcomes.clusters is None else [outcomes.clusters.tolist()]
     if isinstance(outcomes, Scores):
         return digest(outcomes.systems, [own.tolist() for own in outcomes.scores.values()], *clusters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,9 +58,8 @@ class Scores(NamedTuple):
         return f"a score of each system; {tell_size(self.clusters, np.ones_like(self.clusters))}"
 
 
-def read_scores(table: Table, reading: Reading) -> Scores:
-    """Read a table with a column of numbers for each system; UserError if one holds something else."""
-    where, columns = table.where, table.names
+def find_scores(where: str, columns: Sequence[str], reading: Reading) -> list[str]:
+    """Return the columns of the systems."""
     no_system = (*ITEM_NAMES, *TRUTH_NAMES, CATEGORY, reading.cluster)
     check_holds_items(where, columns)
     chosen = [name for name in columns if name not in no_system]
@@ -70,6 +69,13 @@ def read_scores(table: Table, reading: Reading) -> Scores:
         if name not in columns:
             raise UserError(f"{where}: there is no column {name!r}; it has {', '.join(columns[:20])}")
     check_systems(where, chosen)
+    return chosen
+
+
+def read_scores(table: Table, reading: Reading) -> Scores:
+    """Read a table with a column of numbers for each system; UserError if one holds something else."""
+    where, columns = table.where, table.names
+    chosen = find_scores(where, columns, reading)
     if reading.cluster is not None:
         check_column(reading.cluster, columns, chosen)
     aside = (reading.cluster,) if reading.cluster else ()
