@@ -13,9 +13,9 @@ QUICK = [
 ]  # fmt: skip
 UNSET = (
     "measure", "truth_column", "systems", "positive", "threshold", "category_column", "category", "task",
-    "metric", "filter", "cluster", "baseline",
+    "metric", "filter", "cluster", "baseline", "run", "runs",
 )  # fmt: skip
-SETTINGS = dict.fromkeys(UNSET) | {"average": "micro", "missing": [], "separator": "."}
+SETTINGS = dict.fromkeys(UNSET) | {"average": "micro", "missing": [], "separator": ".", "paired_runs": False}
 
 
 def written(folder, frame, name="p.csv"):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtrit
 
 from harness.advise.documents import FILE_REPLICATES, MOST_KINDS, MOST_SETS
@@ -39,6 +38,9 @@ from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
 from harness.writing.prose import paragraphs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BOOTSTRAP = "pigeonhole"
 BY_RUN, *NAIVE = PLAIN_OF_RUNS
@@ -231,9 +233,11 @@ def tabulate_runs(pairs: Sequence[Pair], alpha: float, powers: Sequence[float]) 
     own = [pair for pair in pairs if isinstance(pair, RunPair)]
     if not own:
         return {}
+    from pandas import concat
+
     return {
-        "components": pd.concat([tabulate_components(pair) for pair in own], ignore_index=True),
-        "designs": pd.concat([tabulate_designs(pair, alpha, powers) for pair in own], ignore_index=True),
+        "components": concat([tabulate_components(pair) for pair in own], ignore_index=True),
+        "designs": concat([tabulate_designs(pair, alpha, powers) for pair in own], ignore_index=True),
     }
 
 
@@ -252,7 +256,9 @@ def tabulate_components(pair: RunPair) -> pd.DataFrame:
     told += [(f"items x runs{end}", own, own / r / n) for end, own, r in both]
     total = sum(part for *_, part in told) or 1.0
     rows = [(pair.name, source, *map(float, (own, part, part / total))) for source, own, part in told]
-    return pd.DataFrame(rows, columns=list(COMPONENTS))
+    from pandas import DataFrame
+
+    return DataFrame(rows, columns=list(COMPONENTS))
 
 
 def tabulate_designs(pair: RunPair, alpha: float, powers: Sequence[float]) -> pd.DataFrame:
@@ -275,4 +281,6 @@ def tabulate_designs(pair: RunPair, alpha: float, powers: Sequence[float]) -> pd
             seen = (stdtrit(freedom, 1 - alpha / 2) + stdtrit(freedom, power)) * np.sqrt(variance)
             told = float(np.sqrt(variance)), freedom, power, float(seen)
             rows.append((pair.name, int(n[0]), times[0], times[-1], *told))
-    return pd.DataFrame(rows, columns=list(DESIGNS))
+    from pandas import DataFrame
+
+    return DataFrame(rows, columns=list(DESIGNS))

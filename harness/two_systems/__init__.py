@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
+from harness.advise.documents import document_pairs
 from harness.advise.documents.battery import names_of
 from harness.advise.files import units
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.runs import Runs
 from harness.advise.files.scores import Scores
 from harness.advise.points import Pair, Plan, Question, judge_pair
-from harness.advise.runs import TESTS, RunPair, tabulate_components
-from harness.advise.study import make_pairs
+from harness.advise.runs import TESTS, RunPair, run_pairs, tabulate_components
 from harness.errors import UserError
 from harness.measures import EXCHANGED, GAINS, check_measure, difference
 from harness.two_systems.labels import read_runs, read_two, read_two_scores
@@ -276,7 +276,10 @@ def make_pair(outcomes: Given, question: Question, test: str | Sequence[str] | N
             what = "runs" if of_runs else "scores" if outcomes.clusters is None else "clusters"
             raise ValueError(f"test: {one!r} is not allowed; of {what} {', '.join(allowed)} are")
     try:
-        (pair,), _ = make_pairs(outcomes, question)
+        if isinstance(outcomes, Runs):
+            (pair,), _ = run_pairs(outcomes, question)
+        else:
+            (pair,), _ = document_pairs(outcomes, question)
     except UserError as error:
         raise ValueError(str(error)) from error
     return replace(pair, tests=tuple(name for name in pair.tests if name in chosen))
