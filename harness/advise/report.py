@@ -118,7 +118,7 @@ def _of_runs(tables: Tables, pair: str) -> list[str]:
     if "components" not in tables:
         return []
     sizes = {row["test"]: row["size"] for row in _rows(tables["sizes"], pair=pair)}
-    naive = [f"{name} has a size of {sizes[name]:.3f}" for name in NAIVE]
+    naive = [f"{name} {sizes[name]:.3f}" for name in NAIVE]
     parts = pd.DataFrame(_rows(tables["components"], pair=pair)).set_index("source")["share"]
     of_both = parts[parts.index.str.contains(" x ")].sum()
     of_runs = parts[parts.index.str.startswith("runs")].sum()
@@ -129,7 +129,7 @@ def _of_runs(tables: Tables, pair: str) -> list[str]:
     )
     shares = [f"{100 * part:.0f} %" for part in (of_runs, parts["items"], of_both, runs, items)]
     return [
-        f"Without other runs in mind {', '.join(naive)}",
+        f"Sizes of tests that know of no other runs: {', '.join(naive)}",
         "Of the difference's variance {} is from runs, {} from items, {} from both".format(*shares[:3]),
         "More {} buy more power: twice the runs take {} off the variance, twice the items {}".format(
             "runs" if runs > items else "items", *shares[3:]

@@ -294,7 +294,7 @@ def test_the_advice_on_runs(tmp_path, capsys):
     told = capsys.readouterr().out
     for words in (
         "Note: b has one run: how much another would differ is not counted", "Use t_by_item_and_run",
-        "Without other runs in mind mean_of_runs has a size of", "Of the difference's variance",
+        "Sizes of tests that know of no other runs: mean_of_runs", "Of the difference's variance",
         "buy more power: twice the runs take",
     ):  # fmt: skip
         assert words in told
@@ -325,7 +325,7 @@ def test_every_two_of_several_systems_with_runs(tmp_path):
     )
     field = compare_all(outcomes, Question("x", "error"))
     assert field.result.pvalue == pytest.approx([pair.judge(TESTS[0], None).pvalue[0] for pair in pairs])
-    assert field.difference == pytest.approx([pair.difference(pair.counts) for pair in pairs])
+    assert field.difference == pytest.approx([float(pair.difference(pair.counts)) for pair in pairs])
     ranks = field.ranks().set_index("system")
     errors = {"a": (a != y).mean(), "b": (b != y).mean(), "c": (c[:2] != other).mean()}
     assert ranks["value"].to_dict() == pytest.approx(errors)
