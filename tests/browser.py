@@ -43,15 +43,15 @@ def _wait_for(file, process, patience=30):
     raise AssertionError("Chromium did not open its port")
 
 
-def look(address, path, width, script="null", *, dark=False, first="null", keys=()):
+def look(address, path, width, script="null", *, first="null", keys=()):
     """Load a file `width` pixels wide and return (what `script` gives, what Chromium complained of).
 
     Before that runs the script `first`, and `keys` are pressed.
     """
-    return asyncio.run(_look(address, Path(path).resolve().as_uri(), width, script, dark, first, keys))
+    return asyncio.run(_look(address, Path(path).resolve().as_uri(), width, script, first, keys))
 
 
-async def _look(address, url, width, script, dark, first, keys):
+async def _look(address, url, width, script, first, keys):
     from tornado.websocket import websocket_connect
 
     socket = await websocket_connect(address, max_message_size=1 << 28)
@@ -74,8 +74,6 @@ async def _look(address, url, width, script, dark, first, keys):
     await ask("Network.emulateNetworkConditions", offline=True, **offline)
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     await ask("Emulation.setDeviceMetricsOverride", **size)
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    await ask("Emulation.setEmulatedMedia", features=[scheme])
     del events[:]
     await ask("Page.navigate", url=url)
     while not any(event["method"] == "Page.loadEventFired" for event in events):

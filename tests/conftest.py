@@ -42,6 +42,13 @@ def data_folder():
     return Path(folder).resolve()
 
 
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A new folder, in which the test stands."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _unsynced():
     with unsynced():

@@ -47,10 +47,11 @@ def documents(counts):
     return np.repeat(OUTCOMES, counts, axis=0).T
 
 
-def within_binomial(hits, n, probability):
-    """Whether a count is in the central 1 - FALSE_ALARM of its binomial."""
-    low, high = binom.interval(1 - FALSE_ALARM, n, probability)
-    return low <= hits <= high
+def within_binomial(hits, n, probability, highest=None):
+    """Whether counts are in the central 1 - FALSE_ALARM of their binomials, of chances up to `highest`."""
+    low = binom.ppf(FALSE_ALARM / 2, n, np.clip(probability, 0, 1))
+    high = binom.isf(FALSE_ALARM / 2, n, np.clip(probability if highest is None else highest, 0, 1))
+    return np.all((low <= hits) & (hits <= high))
 
 
 def evaluation_sets(n_sets, seed, sizes=(100, 300, 1000, 6000)):

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from harness.balance import (
-    Balance,
-    label_documents,
-    natural_categories,
-    union_categories,
-    unite_decisions,
-)
+from harness.balance import Balance, label_documents, natural_categories, union_categories, unite_decisions
 from harness.errors import UserError
 
 

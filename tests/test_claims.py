@@ -98,15 +98,15 @@ ROWS = pd.DataFrame(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("cell", "printed"),
-    [
-        ("{min rate}", "<.001"), ("{min rate:4}", ".0004"), ("{max rate}", "1.000"),
-        ("{median rate}", ".175"), ("{sum n_sets}", "2,000"), ("{count word=x}", "3"),
-        ("{count rate>=0.1} of {count}", "3 of 4"), ("{micro_f1}", ".667"),
-        ("{mean n_sets:0}", "500"), ("{verdict above_a_fifth}", "differ (2 yes, 2 no)"),
-    ],
-)  # fmt: skip
+PRINTED = [
+    ("{min rate}", "<.001"), ("{min rate:4}", ".0004"), ("{max rate}", "1.000"),
+    ("{median rate}", ".175"), ("{sum n_sets}", "2,000"), ("{count word=x}", "3"),
+    ("{count rate>=0.1} of {count}", "3 of 4"), ("{micro_f1}", ".667"),
+    ("{mean n_sets:0}", "500"), ("{verdict above_a_fifth}", "differ (2 yes, 2 no)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "printed"), PRINTED)
 def test_what_a_cell_prints(claims, cell, printed, monkeypatch):
     above = {"above_a_fifth": lambda rows: claims._single(rows["rate"] > 0.2, rows["rate"] <= 0.2)}
     monkeypatch.setattr(claims, "CONDITIONS", above)
@@ -129,26 +129,26 @@ def test_a_cell_of_one_row_has_one_row(claims):
     assert claims.fill("{rate} [{rate}]", empty) == "-"
 
 
-@pytest.mark.parametrize(
-    ("met", "failed", "looks", "verdict"),
-    [
-        ([5, 5], [0, 0], [5, 5], "agree"), ([5, 3], [0, 0], [5, 5], "agree"),
-        ([5, 2], [0, 0], [5, 5], "cannot tell"), ([5, 4], [0, 1], [5, 5], "cannot tell"),
-        ([5, 0], [0, 5], [5, 5], "differ"), ([1, 0], [0, 1], [1, 1], "differ"),
-        ([1, 0], [0, 0], [1, 1], "cannot tell"),
-    ],
-)  # fmt: skip
+RULE = [
+    ([5, 5], [0, 0], [5, 5], "agree"), ([5, 3], [0, 0], [5, 5], "agree"),
+    ([5, 2], [0, 0], [5, 5], "cannot tell"), ([5, 4], [0, 1], [5, 5], "cannot tell"),
+    ([5, 0], [0, 5], [5, 5], "differ"), ([1, 0], [0, 1], [1, 1], "differ"),
+    ([1, 0], [0, 0], [1, 1], "cannot tell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("met", "failed", "looks", "verdict"), RULE)
 def test_the_rule_of_the_verdicts(claims, met, failed, looks, verdict):
     assert claims.Looks(pd.Series(met), pd.Series(failed), pd.Series(looks)).verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("median", "n_liberal_holm", "verdict"),
-    [
-        (0.05, 0, "agree"), (0.061, 0, "differ"), (0.039, 0, "differ"), (0.05, 1, "differ"),
-        (None, None, "cannot tell"),
-    ],
-)  # fmt: skip
+BY_CATEGORY = [
+    (0.05, 0, "agree"), (0.061, 0, "differ"), (0.039, 0, "differ"), (0.05, 1, "differ"),
+    (None, None, "cannot tell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("median", "n_liberal_holm", "verdict"), BY_CATEGORY)
 def test_a_test_holds_by_category(claims, median, n_liberal_holm, verdict):
     rows = pd.DataFrame(
         {"median": [median], "n_liberal_holm": [n_liberal_holm], "alpha": [0.05]}, dtype=float

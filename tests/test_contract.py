@@ -147,7 +147,7 @@ class TestOfTests:
 
     @pytest.mark.parametrize("shape", [(), (0,), (0, 3)])
     def test_any_shape_of_sets(self, significance_test, shape):
-        counts = np.broadcast_to([20, 2, 9, 3, 4, 6, 5, 151], (*shape, 8))
+        counts = np.broadcast_to([5, 1, 2, 0, 1, 1, 0, 9], (*shape, 8))
         assert pvalues(significance_test, counts).pvalue.shape == shape
         with pytest.raises(
             ValueError, match="degenerate: 'ignore' is not allowed; choose one of accept, reje"

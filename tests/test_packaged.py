@@ -22,8 +22,7 @@ def test_every_name_has_a_table():
         assert sum(len(population.categories) for population in load_population(name)) > 100
 
 
-def test_a_run_from_a_name_takes_that_population(tmp_path, monkeypatch, undrawn):
-    monkeypatch.chdir(tmp_path)
+def test_a_run_from_a_name_takes_that_population(tmp_path, here, undrawn):
     few = [*FEW, "pairs=[linear_svm-rbf_svm]", "truth=[exact_zero]", "figure.formats=[png]"]
     assert main(["run", "population=rcv1-slice", "out=study", *few]) == 0
     (ran,) = load_population(tmp_path / "study" / "outcomes.csv")
@@ -33,8 +32,7 @@ def test_a_run_from_a_name_takes_that_population(tmp_path, monkeypatch, undrawn)
     assert (ran.counts == known.counts).all()
 
 
-def test_an_unknown_name_is_told_with_those_there_are(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_an_unknown_name_is_told_with_those_there_are(capsys, tmp_path, here):
     assert main(["run", "population=rcv2", "out=run", *FEW]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert "population=rcv2: there is no such file, and no packaged population" in line
@@ -42,8 +40,7 @@ def test_an_unknown_name_is_told_with_those_there_are(capsys, tmp_path, monkeypa
     assert not (tmp_path / "run").exists()
 
 
-def test_a_file_without_an_ending_is_a_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_without_an_ending_is_a_file(tmp_path, here):
     (tmp_path / "mine").write_text("x")
     assert population_file("mine") == Path("mine")
     assert population_file("no/such/file") == Path("no/such/file")

@@ -28,21 +28,21 @@ def test_split_in_order_of_time_needs_an_order():
         split_documents(9, n_train=4, order="chronological")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"n_train": 10}, "at most 9"),
-        ({"n_train": 5, "n_test": 5}, "leave nothing of 10"),
-        ({"n_train": 1}, "n_train must be at least 2"),
-        ({"n_train": 5, "n_test": -1}, "n_test at least 0"),
-        ({"n_train": 5, "order": "alphabetical"}, "choose random or chronological"),
-        ({"n_train": 4, "n_draws": 3}, "split: n_draws=3 times n_train=4 and n_test=0 leave nothing of 10"),
-        ({"n_train": 4, "n_draws": 2, "draw": 2}, "split.draw: 2 is not allowed; 0 to 1"),
-        ({"n_train": 4, "n_draws": 2, "order": "chronological"}, "split.order=random is allowed"),
-        ({"n_train": 4, "before": "2010-01-01"}, "this corpus tells no dates"),
-        ({"n_train": 4, "before": "2010-01-01", "days": np.arange(10)}, "10 documents lie before"),
-    ],
-)
+SPLIT_REFUSES = [
+    ({"n_train": 10}, "at most 9"),
+    ({"n_train": 5, "n_test": 5}, "leave nothing of 10"),
+    ({"n_train": 1}, "n_train must be at least 2"),
+    ({"n_train": 5, "n_test": -1}, "n_test at least 0"),
+    ({"n_train": 5, "order": "alphabetical"}, "choose random or chronological"),
+    ({"n_train": 4, "n_draws": 3}, "split: n_draws=3 times n_train=4 and n_test=0 leave nothing of 10"),
+    ({"n_train": 4, "n_draws": 2, "draw": 2}, "split.draw: 2 is not allowed; 0 to 1"),
+    ({"n_train": 4, "n_draws": 2, "order": "chronological"}, "split.order=random is allowed"),
+    ({"n_train": 4, "before": "2010-01-01"}, "this corpus tells no dates"),
+    ({"n_train": 4, "before": "2010-01-01", "days": np.arange(10)}, "10 documents lie before"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), SPLIT_REFUSES)
 def test_split_refuses(arguments, said):
     with pytest.raises(UserError, match=said):
         split_documents(10, **arguments)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from count_cases import FALSE_ALARM, within_binomial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -30,7 +31,6 @@ from harness.runtime.parallel import run_here
 from harness.significance.dcf import dcf
 
 COSTS = {"cost_fn": 1.0, "cost_fp": 1.0, "prior": 0.5}
-FALSE_ALARM = 1e-6
 
 
 def decisions(seed, n_documents, n_categories, prevalence=0.2):
@@ -159,8 +159,7 @@ def test_events_follow_the_enumerated_distribution():
         for e3 in range(7 - e2):
             expected[e2 - e3] += stats.multinomial.pmf([e2, e3, 6 - e2 - e3], 6, [0.2, 0.3, 0.5])
     for value, probability in expected.items():
-        low, high = stats.binom.interval(1 - FALSE_ALARM, n_draws, min(probability, 1.0))
-        assert low <= (difference == value).sum() <= high
+        assert within_binomial((difference == value).sum(), n_draws, probability)
 
 
 def test_replicates_by_document_are_those_of_documents_drawn_one_by_one(codes):

@@ -75,16 +75,16 @@ def test_too_few_categories_make_smaller_sets():
     assert warn({"n_test": 10, "n_true": 1000}, disjoint_sets(30, 10, seed=0), options, 30) == []
 
 
-@pytest.mark.parametrize(
-    ("override", "words"),
-    [
-        ("category_sets.size=1000", "category_sets.size: 1000 is not allowed"),
-        ("population=outcomes.csv", "population: a stored outcomes table does not hold single documents"),
-        ("pairs=[linear_svm-rbf_svm,rbf_svm-linear_svm]", "pairs: 2 pairs are not allowed"),
-        ("balance=[natural,meta]", "balance: natural, meta is not allowed"),
-        ("n_replicates=null", "n_replicates: None is not allowed"),
-    ],
-)
+WRONG_INPUT = [
+    ("category_sets.size=1000", "category_sets.size: 1000 is not allowed"),
+    ("population=outcomes.csv", "population: a stored outcomes table does not hold single documents"),
+    ("pairs=[linear_svm-rbf_svm,rbf_svm-linear_svm]", "pairs: 2 pairs are not allowed"),
+    ("balance=[natural,meta]", "balance: natural, meta is not allowed"),
+    ("n_replicates=null", "n_replicates: None is not allowed"),
+]
+
+
+@pytest.mark.parametrize(("override", "words"), WRONG_INPUT)
 def test_wrong_input_is_one_sentence(tmp_path, capfd, override, words):
     assert run(tmp_path / "out", "cache=null", "parallel=sequential", override) == 2
     err = capfd.readouterr().err

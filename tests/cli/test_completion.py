@@ -116,23 +116,23 @@ def test_every_group_setting_and_member_is_offered(command):
         assert offered(f"harness {command} {group}=") == [f"{group}={name} " for name in members]
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("harness run experiment=nips", ["experiment=nips2005 ", "experiment=nips2005_dissimilar "]),
-        ("harness compare experiment=nips", []),
-        ("harness run se", ["seed=", "sets."]),
-        ("harness run corpus=lyrl corpus.p", ["corpus.path="]),
-        ("harness cache prune=", ["prune=true ", "prune=false "]),
-        ("harness run experiment=rr0434 category_sets.co", ["category_sets.costs."]),
-        ("harness run ~tru", ["~truth", "~truth."]),
-        ("harness run -m hydra/launcher=jo", ["hydra/launcher=joblib "]),
-        ("harness run --cfg j", ["job "]),
-        ("harness completion b", ["bash "]),
-        ("harness advise predictions=di", ["predictions=digits "]),
-        ("harness run sets.n_sets.", []),
-    ],
-)
+OFFERED = [
+    ("harness run experiment=nips", ["experiment=nips2005 ", "experiment=nips2005_dissimilar "]),
+    ("harness compare experiment=nips", []),
+    ("harness run se", ["seed=", "sets."]),
+    ("harness run corpus=lyrl corpus.p", ["corpus.path="]),
+    ("harness cache prune=", ["prune=true ", "prune=false "]),
+    ("harness run experiment=rr0434 category_sets.co", ["category_sets.costs."]),
+    ("harness run ~tru", ["~truth", "~truth."]),
+    ("harness run -m hydra/launcher=jo", ["hydra/launcher=joblib "]),
+    ("harness run --cfg j", ["job "]),
+    ("harness completion b", ["bash "]),
+    ("harness advise predictions=di", ["predictions=digits "]),
+    ("harness run sets.n_sets.", []),
+]
+
+
+@pytest.mark.parametrize(("line", "found"), OFFERED)
 def test_what_is_offered(line, found):
     assert offered(line) == found
 

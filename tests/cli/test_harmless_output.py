@@ -70,10 +70,7 @@ def test_control_characters_are_written_out():
     assert "\x1b" not in escape_markdown(hostile)
 
 
-def test_no_control_character_of_a_column_reaches_terminal_summary_or_page(
-    tmp_path, monkeypatch, capfd, unpainted
-):
-    monkeypatch.chdir(tmp_path)
+def test_no_control_character_of_a_column_reaches_terminal_summary_or_page(tmp_path, here, capfd, unpainted):
     rows = "1,1,0\n0,0,1\n1,0,1\n0,0,0\n" * 10
     (tmp_path / "p.csv").write_text("y_true,a\x1b[31m\x07,=b\n" + rows)
     few = ["plan.n_sets=100", "plan.n_draws=2", "plan.n_range_sets=100", "plan.n_power_sets=100"]

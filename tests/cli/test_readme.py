@@ -65,17 +65,15 @@ GROUPED = grouped([*SHOWN, *OF_HELP])
 
 
 @pytest.mark.parametrize("chosen", GROUPED, ids=lambda chosen: " ".join([chosen[0], *chosen[1]]))
-def test_shown_commands_compose(chosen, capfd, tmp_path, monkeypatch):
+def test_shown_commands_compose(chosen, capfd, here):
     """`--cfg job` composes the whole configuration, and refuses any name that does not exist."""
-    monkeypatch.chdir(tmp_path)
     command, choices = chosen
     assert main([command, *choices, *GROUPED[chosen], "--cfg", "job"]) == 0
     assert "command:" in capfd.readouterr().out
 
 
 @pytest.mark.slow
-def test_the_sweep_that_is_shown_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_sweep_that_is_shown_runs(tmp_path, here):
     sweep = next(command for command in SHOWN if " -m experiment=smoke" in command)
     assert main(shlex.split(sweep)[1:]) == 0
     assert len(list(tmp_path.glob("runs/*/*/size_power.csv"))) == 3

@@ -235,24 +235,24 @@ def test_refused(name, key, allowed, values):
         assert shown == repr(value) or repr(innermost(value)) in shown
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "value", "said"),
-    [
-        ("run", "sets.sizes", [100, 100], "sets.sizes: [100, 100] names one twice; each is allowed once"),
-        ("run", "alphas", [0.05, 0.05], "names one twice"),
-        ("run", "truth.margin.margin", math.nan, "truth.margin.margin: nan is not allowed; a finite"),
-        ("run", "command", 5, "command: 5 is not allowed"),
-        ("run", "command", "figures", "preset is one of `harness figures`, not of `harness run`"),
-        ("advise", "figure.formats", ["pdf", "pdf"], "names one twice; each is allowed once"),
-        ("advise", "figure.x", 1, "figure.x: there is no such key; width, height, font_size, font, "),
-        ("advise", "systems", ["a", "a"], "names one twice"),
-        ("advise", "predictions", "???", "predictions: it is missing; give it, as in predictions=..."),
-        ("dietterich1998", "n_trials", REMOVED, "experiment=dietterich_rcv1 sets it"),
-        ("dietterich1998", "simulated_null.errors", REMOVED, "simulated_null.errors: it is missing"),
-        ("rr0434", "category_sets.costs", REMOVED, "category_sets.costs: it is missing"),
-        ("collect", "spread_to", "x", "spread_to: without spread=SETTING"),
-    ],
-)  # fmt: skip
+REFUSED_IN_OTHER_WORDS = [
+    ("run", "sets.sizes", [100, 100], "sets.sizes: [100, 100] names one twice; each is allowed once"),
+    ("run", "alphas", [0.05, 0.05], "names one twice"),
+    ("run", "truth.margin.margin", math.nan, "truth.margin.margin: nan is not allowed; a finite"),
+    ("run", "command", 5, "command: 5 is not allowed"),
+    ("run", "command", "figures", "preset is one of `harness figures`, not of `harness run`"),
+    ("advise", "figure.formats", ["pdf", "pdf"], "names one twice; each is allowed once"),
+    ("advise", "figure.x", 1, "figure.x: there is no such key; width, height, font_size, font, "),
+    ("advise", "systems", ["a", "a"], "names one twice"),
+    ("advise", "predictions", "???", "predictions: it is missing; give it, as in predictions=..."),
+    ("dietterich1998", "n_trials", REMOVED, "experiment=dietterich_rcv1 sets it"),
+    ("dietterich1998", "simulated_null.errors", REMOVED, "simulated_null.errors: it is missing"),
+    ("rr0434", "category_sets.costs", REMOVED, "category_sets.costs: it is missing"),
+    ("collect", "spread_to", "x", "spread_to: without spread=SETTING"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "key", "value", "said"), REFUSED_IN_OTHER_WORDS)
 def test_refused_in_other_words(name, key, value, said):
     assert said in said_of(name, key, value)
 
@@ -338,16 +338,16 @@ def test_targets_of_their_own_group(plain):
     check_targets(plain)
 
 
-@pytest.mark.parametrize(
-    ("group", "allowed"),
-    [
-        ("balance", "harness.balance.Balance is"),
-        ("model", "models, classes of harness.models, sklearn and xgboost, are"),
-        ("truth", "rules and nulls, functions of harness.nulls, are"),
-        ("corpus", "loaders, functions of harness.corpora that return a Corpus, are"),
-        ("estimator", "estimators, classes of sklearn and xgboost, are"),
-    ],
-)
+OF_A_GROUP = [
+    ("balance", "harness.balance.Balance is"),
+    ("model", "models, classes of harness.models, sklearn and xgboost, are"),
+    ("truth", "rules and nulls, functions of harness.nulls, are"),
+    ("corpus", "loaders, functions of harness.corpora that return a Corpus, are"),
+    ("estimator", "estimators, classes of sklearn and xgboost, are"),
+]
+
+
+@pytest.mark.parametrize(("group", "allowed"), OF_A_GROUP)
 def test_what_a_group_allows_is_said(group, allowed):
     with pytest.raises(UserError, match=f"'harness.seeding.rng' is not allowed; {allowed}$"):
         check_targets({group: {"x": {"_target_": "harness.seeding.rng"}}})

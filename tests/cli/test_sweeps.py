@@ -34,12 +34,6 @@ OVERRIDES = st.lists(st.tuples(NAMES, VALUES).map("=".join), max_size=6)
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def study(monkeypatch):
     """Stand in for `harness compare`: finishes at once, or fails as its seed says."""
 
@@ -123,16 +117,16 @@ def test_without_out_more_values_go_to_the_same_folder(capfd, here, study):
     assert len(list((here / "runs").iterdir())) == 2
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "seed=range(0,100000000)",
-        "nonsense=1,2",
-        "data=[iris],[nowhere]",
-        "experiment=wine,smoke",
-        "figure.x=1",
-    ],
-)
+WRONG_SWEEPS = [
+    "seed=range(0,100000000)",
+    "nonsense=1,2",
+    "data=[iris],[nowhere]",
+    "experiment=wine,smoke",
+    "figure.x=1",
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_SWEEPS)
 def test_a_wrong_sweep_fails_before_any_job(wrong, capfd, here, study):
     code, out, err = sweep(capfd, "out=s", "alpha=0.1,0.2", wrong)
     assert code == 2
@@ -141,17 +135,17 @@ def test_a_wrong_sweep_fails_before_any_job(wrong, capfd, here, study):
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("swept", "said"),
-    [
-        ("seed=range(0,100000000)", "a sweep of 100,000,000 jobs is not allowed; from 1 to 100,000 are"),
-        ("seed=range(0,1,1e-9)", "a sweep of 1,000,000,000 jobs is not allowed"),
-        ("seed=range(0,1000) alpha=range(0.1,0.9,0.001)", "a sweep of 800,000 jobs is not allowed"),
-        ("seed=range(5,5)", "a sweep of 0 jobs is not allowed"),
-        ("seed=range(0,10,0)", "not by 0"),
-        ("seed=interval(0,1)", "it is no list of values; a list of them is needed"),
-    ],
-)
+HOW_MANY_JOBS = [
+    ("seed=range(0,100000000)", "a sweep of 100,000,000 jobs is not allowed; from 1 to 100,000 are"),
+    ("seed=range(0,1,1e-9)", "a sweep of 1,000,000,000 jobs is not allowed"),
+    ("seed=range(0,1000) alpha=range(0.1,0.9,0.001)", "a sweep of 800,000 jobs is not allowed"),
+    ("seed=range(5,5)", "a sweep of 0 jobs is not allowed"),
+    ("seed=range(0,10,0)", "not by 0"),
+    ("seed=interval(0,1)", "it is no list of values; a list of them is needed"),
+]
+
+
+@pytest.mark.parametrize(("swept", "said"), HOW_MANY_JOBS)
 def test_how_many_jobs_is_told_before_any_is_made(swept, said):
     with pytest.raises(UserError, match=said):
         count_jobs(OverridesParser.create().parse_overrides(swept.split()))

@@ -5,15 +5,12 @@ import json
 import random
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from bad_input import LEARNERS
 
 from harness.cli import main
 from harness.collect import join
 from harness.collect.join import collect
 from harness.errors import UserError
-from harness.runtime.jobs import folder_name
 
 
 def make_run(folder, overrides=(), config=None, table="rate\n0.5\n", finished=True, **others):
@@ -131,8 +128,7 @@ def refused(arguments, said, capfd):
     assert said in err
 
 
-def test_refusals(sweep, tmp_path, capfd, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_refusals(sweep, tmp_path, capfd, here):
     (tmp_path / "empty").mkdir()
     make_run(tmp_path / "begun" / "a", finished=False)
     (tmp_path / "thesis.csv").write_text("run,chapter\n1,2\n")
@@ -171,8 +167,7 @@ def test_one_run_alone_goes_elsewhere(sweep, tmp_path, capfd):
 
 
 @pytest.mark.parametrize("name", ["a b (c)", "it's", "x=1,y=[2]", "back\\slash"])
-def test_any_path_may_stand_first(name, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
+def test_any_path_may_stand_first(name, here, capfd):
     make_run(Path(name) / "a")
     assert main(["collect", name]) == 0, capfd.readouterr().err
     assert (Path(name) / "collected_size_power.csv").is_file()
@@ -203,33 +198,3 @@ def test_memory_does_not_grow_with_the_tables(tmp_path, monkeypatch):
         make_run(tmp_path / f"{i}", [f"seed={i}"], {"seed": i}, f"test,rate\n{rows}")
     assert collect(tmp_path).n_rows == 2_000
     assert 2 <= most <= 20
-
-
-def test_real_sweeps(tmp_path, monkeypatch, capfd, undrawn):
-    """Of `harness compare`, collected with pandas' own reading as the reference."""
-    monkeypatch.chdir(tmp_path)
-    options = [*LEARNERS, "data=[iris]", "parallel=sequential", "cache=null"]
-    sweep = ["compare", "-m", "out=s", *options, "seed=0,1,-1"]
-    assert main(sweep) == 1
-    assert "0 finished before, 2 run, 1 failed" in capfd.readouterr().out
-    assert main(["collect", "s", "table=verdicts"]) == 0
-    assert "seed: -1 is not allowed" in capfd.readouterr().err
-    joined = pd.read_csv("s/collected_verdicts.csv")
-    names = {seed: folder_name([*options, f"seed={seed}"], [f"seed={seed}"]) for seed in (0, 1)}
-    for seed, part in joined.groupby("setting_seed"):  # the table has a column `seed` of its own
-        assert set(part["run"]) == {names[seed]}
-        alone = pd.read_csv(f"s/{names[seed]}/verdicts.csv")
-        pd.testing.assert_frame_equal(
-            part.drop(columns=["run", "setting_seed"]).reset_index(drop=True), alone
-        )
-    provenance = Path(f"s/{names[0]}/provenance.json")
-    facts = json.loads(provenance.read_text())
-    assert "seed=0" in facts["overrides"]
-    provenance.write_text(json.dumps(facts | {"identity": "another"}))
-    kept = Path(f"s/{names[0]}/verdicts.csv").read_bytes()
-    assert main(sweep) == 1
-    out, err = capfd.readouterr()
-    assert "job 1 (seed=0): out=" in err
-    assert "it holds the run of another configuration" in err
-    assert "1 finished before, 0 run, 2 failed" in out
-    assert Path(f"s/{names[0]}/verdicts.csv").read_bytes() == kept

@@ -141,16 +141,16 @@ def make_runs(folder, settings, rows=None):
     return runs
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ([{"seed": 0}, {"seed": 0}], "do not differ in it"),
-        ([{"seed": 0}], "do not differ in it"),
-        ([{"seed": 0, "x": 1}, {"seed": 1, "x": 2}], "the runs differ in x too"),
-        ([{"seed": 0}, {"seed": 1}, {"seed": 1}], "several runs have seed=1"),
-        ([{"seed": 0, "sets.n_sets": 9}, {"seed": 1}], "the runs differ in sets.n_sets too"),
-    ],
-)
+NO_REPETITIONS = [
+    ([{"seed": 0}, {"seed": 0}], "do not differ in it"),
+    ([{"seed": 0}], "do not differ in it"),
+    ([{"seed": 0, "x": 1}, {"seed": 1, "x": 2}], "the runs differ in x too"),
+    ([{"seed": 0}, {"seed": 1}, {"seed": 1}], "several runs have seed=1"),
+    ([{"seed": 0, "sets.n_sets": 9}, {"seed": 1}], "the runs differ in sets.n_sets too"),
+]
+
+
+@pytest.mark.parametrize(("settings", "said"), NO_REPETITIONS)
 def test_runs_that_are_no_repetition_are_refused(tmp_path, settings, said):
     with pytest.raises(UserError, match=said):
         read_runs(make_runs(tmp_path, settings), "seed")
@@ -226,8 +226,7 @@ def test_again_it_gives_the_same_table_and_takes_its_own_folder_for_no_run(sweep
         ("spread=seed spread_to=FILE", "it is a file"),
     ],
 )
-def test_what_it_refuses_in_one_sentence(sweep, tmp_path, capsys, monkeypatch, given, said):
-    monkeypatch.chdir(tmp_path)
+def test_what_it_refuses_in_one_sentence(sweep, tmp_path, capsys, here, given, said):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine").write_text("mine")
     given = given.replace("FOLDER", "folder").replace("FILE", "folder/mine")

@@ -127,26 +127,25 @@ def test_the_exact_null_one_level_and_one_n_are_usual(table):
     assert set(ruled["alpha"]) == {0.01, 0.05}
 
 
-@pytest.mark.parametrize(
-    ("sweep", "words"),
-    [
-        (Sweep("nope", over=["seed"]), "x: 'nope' is not allowed; choose one of n_replicates, seed"),
-        (Sweep("n_replicate", over=["seed"]), "x: 'n_replicate' is not allowed; did you mean n_replicates"),
-        (Sweep("seed", hue="rate"), "hue: 'rate' is not allowed"),
-        (Sweep("seed", panel="seed"), "x, hue, panel and over: each may name a setting once"),
-        (Sweep("seed", over=["kind"]), "over: 'kind' is not allowed; the runs differ in n_replicates, seed"),
-        (Sweep("seed", over=["split.order"]), "x: the runs differ in n_replicates too; over=n_replicates"),
-    ],
-)  # fmt: skip
+NOT_DRAWN = [
+    (Sweep("nope", over=["seed"]), "x: 'nope' is not allowed; choose one of n_replicates, seed"),
+    (Sweep("n_replicate", over=["seed"]), "x: 'n_replicate' is not allowed; did you mean n_replicates"),
+    (Sweep("seed", hue="rate"), "hue: 'rate' is not allowed"),
+    (Sweep("seed", panel="seed"), "x, hue, panel and over: each may name a setting once"),
+    (Sweep("seed", over=["kind"]), "over: 'kind' is not allowed; the runs differ in n_replicates, seed"),
+    (Sweep("seed", over=["split.order"]), "x: the runs differ in n_replicates too; over=n_replicates"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sweep", "words"), NOT_DRAWN)
 def test_what_cannot_be_drawn_is_told(sweep, words):
     with pytest.raises(UserError, match=words):
         check_sweep(SETTINGS, sweep)
 
 
 @pytest.fixture
-def sweep(tmp_path, monkeypatch):
+def sweep(tmp_path, here):
     """Two finished runs that differ in their seed."""
-    monkeypatch.chdir(tmp_path)
     for seed in (0, 1):
         out = fake_run.write(tmp_path / "sweep" / f"seed-{seed}", **FEW)
         facts = {"finished": True, "overrides": [f"seed={seed}"], "config": {"seed": seed}}

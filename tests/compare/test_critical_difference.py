@@ -82,10 +82,7 @@ def test_the_caption_says_what_was_tested():
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.integers(0, 60), min_size=2, max_size=12),
-    st.floats(0.05, 6),
-)
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=12), st.floats(0.05, 6))
 def test_bars_join_exactly_the_pairs_that_do_not_differ(steps, critical):
     k = len(steps)
     places = [1 + step / 60 * (k - 1) for step in steps]
@@ -124,17 +121,17 @@ def test_names_stay_on_the_page_and_apart(n_algorithms, tmp_path):
         assert wide <= 0.5 or high <= 0.5
 
 
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda: rank_tables(TABLE, baseline="svm"), "baseline: 'svm' is not allowed; choose one of C4.5"),
-        (lambda: rank_tables(TABLE.set_axis(["a", "a", "b", "c"], axis=1)), "'a' is there twice"),
-        (lambda: rank_tables(TABLE.where(TABLE < 1)), r"scores: nan at index \(9, 0\)"),
-        (lambda: rank_tables(TABLE.iloc[:1]), "scores: shape"),
-        (lambda: rank_tables(TABLE, alpha=2), "alphas: 2"),
-        (lambda: rank_tables(TABLE, degenerate="nan"), "degenerate: 'nan'"),
-    ],
-)
+BAD_INPUT = [
+    (lambda: rank_tables(TABLE, baseline="svm"), "baseline: 'svm' is not allowed; choose one of C4.5"),
+    (lambda: rank_tables(TABLE.set_axis(["a", "a", "b", "c"], axis=1)), "'a' is there twice"),
+    (lambda: rank_tables(TABLE.where(TABLE < 1)), r"scores: nan at index \(9, 0\)"),
+    (lambda: rank_tables(TABLE.iloc[:1]), "scores: shape"),
+    (lambda: rank_tables(TABLE, alpha=2), "alphas: 2"),
+    (lambda: rank_tables(TABLE, degenerate="nan"), "degenerate: 'nan'"),
+]
+
+
+@pytest.mark.parametrize(("call", "word"), BAD_INPUT)
 def test_bad_input_is_refused_by_name(call, word):
     with pytest.raises(ValueError, match=word):
         call()

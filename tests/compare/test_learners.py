@@ -39,15 +39,7 @@ from harness.compare.learner_tables import (
     tabulate_verdicts,
 )
 from harness.compare.learners import fewest_discordant
-from harness.compare.trials import (
-    Scoring,
-    attempt,
-    halves,
-    hold_out,
-    run_trial,
-    run_trials,
-    trial_splits,
-)
+from harness.compare.trials import Scoring, attempt, halves, hold_out, run_trial, run_trials, trial_splits
 from harness.errors import UserError
 from harness.models.estimators import fresh
 from harness.runtime.parallel import run_here
@@ -247,22 +239,22 @@ def test_names_that_file_names_cannot_tell_apart():
         check_names([WINE._replace(name="t.csv")] * 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a,b,y\n1,2,u\n1,,v\n", r"row 3 has no value in column 'b' \(1 value is missing in all\)"),
-        ("a,b,y\n1,2,u\n1,nan,v\n", "column 'b' holds 'nan' in row 3; features must be finite numbers"),
-        ("a,b,y\n1,2,u\n1,red,v\n", "column 'b' holds 'red' in row 3"),
-        ("a,b,y\n1,2,u\n1,3,u\n", "one class only"),
-        ("a,b,y\n", "a header and no row"),
-        ("a,b,y\n" + "1,2,u\n" * 9 + "1,3,v\n", r"class 'v' of t\.csv has 1 sample"),
-        ("a,b,y\n1,2,u\n1,2,u\n1,3,v\n1,3,v\n", "leaves 1 in the test set"),
-        ("a,b,z\n1,2,u\n", r"'y' is no column of .*t\.csv; it has a, b, z"),
-        ("y\nu\nv\n", "at least one feature"),
-        ("", "it is empty"),
-        (None, r"t\.csv: there is no such file"),
-    ],
-)
+WRONG_TABLES = [
+    ("a,b,y\n1,2,u\n1,,v\n", r"row 3 has no value in column 'b' \(1 value is missing in all\)"),
+    ("a,b,y\n1,2,u\n1,nan,v\n", "column 'b' holds 'nan' in row 3; features must be finite numbers"),
+    ("a,b,y\n1,2,u\n1,red,v\n", "column 'b' holds 'red' in row 3"),
+    ("a,b,y\n1,2,u\n1,3,u\n", "one class only"),
+    ("a,b,y\n", "a header and no row"),
+    ("a,b,y\n" + "1,2,u\n" * 9 + "1,3,v\n", r"class 'v' of t\.csv has 1 sample"),
+    ("a,b,y\n1,2,u\n1,2,u\n1,3,v\n1,3,v\n", "leaves 1 in the test set"),
+    ("a,b,z\n1,2,u\n", r"'y' is no column of .*t\.csv; it has a, b, z"),
+    ("y\nu\nv\n", "at least one feature"),
+    ("", "it is empty"),
+    (None, r"t\.csv: there is no such file"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG_TABLES)
 def test_wrong_tables(text, said, tmp_path):
     if text is not None:
         (tmp_path / "t.csv").write_text(text)

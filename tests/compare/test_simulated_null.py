@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from count_cases import within_binomial
 from scipy.stats import binom, hypergeom
 
 from harness.compare.learner_tests import HOLD_OUT, TESTS, Experiment, fold_sizes, held_out
@@ -19,8 +20,6 @@ from harness.compare.simulated_null import (
     region_errors,
     simulate_block,
 )
-
-FALSE_ALARM = 1e-6
 
 
 def simulate(point, tests, alpha, seed, start, stop):
@@ -69,9 +68,7 @@ def test_type_i_errors_near_the_references(halves):
     expected = REFERENCES[halves] | dict(zip(HOLD_OUT, exact, strict=True))
     for test, count in zip(tests, counts, strict=True):
         slack = 0.0 if test in HOLD_OUT else 4 * np.sqrt(expected[test] * (1 - expected[test]) / 20_000)
-        low = binom.ppf(FALSE_ALARM / 2, n_trials, expected[test] - slack)
-        high = binom.isf(FALSE_ALARM / 2, n_trials, expected[test] + slack)
-        assert low <= count <= high, test
+        assert within_binomial(count, n_trials, expected[test] - slack, expected[test] + slack), test
 
 
 def test_power_of_the_hold_out_is_the_enumerated_one():
@@ -79,9 +76,7 @@ def test_power_of_the_hold_out_is_the_enumerated_one():
     counts = simulate(point, HOLD_OUT, 0.05, 3, 0, 1000)
     exact = enumerate_hold_out(point, HOLD_OUT, [0.05])
     for name in ("rejected", "for_a"):
-        for count, chance in zip(counts[name][:, 0], exact[name][:, 0], strict=True):
-            low, high = binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 1000, chance)
-            assert low <= count <= high
+        assert within_binomial(counts[name][:, 0], 1000, exact[name][:, 0])
     assert (exact["for_a"] > 0.9 * exact["rejected"]).all()
 
 

@@ -231,27 +231,27 @@ GRID = as_table(np.array([[0.1, 0.2], [0.3, 0.5]]))
 RUNS = pd.DataFrame({"source": ["a"] * 3, "seed": [0, 1, 2], "score": [0.1, 0.2, 0.3]})
 
 
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda: variance_by_source(RUNS.drop(columns="seed")), "scores: no column 'seed'"),
-        (lambda: variance_by_source(RUNS.assign(score=[0.1, np.nan, 0.2])), "nan at source a, seed 1"),
-        (lambda: variance_by_source(RUNS.assign(seed=[0, 0, 1])), "source a, seed 0 is there twice"),
-        (lambda: variance_by_source(RUNS.assign(source=["a", "a", None])), "name all"),
-        (lambda: variance_by_source(RUNS.iloc[:1]), "source 'a' has a setting with one seed"),
-        (lambda: variance_by_source(RUNS, confidence=0), "confidence: 0"),
-        (lambda: variance_components(GRID, ["split"]), r"sources: \['split'\]"),
-        (lambda: variance_components(GRID, ["split", "split"]), "two different columns"),
-        (lambda: variance_components(GRID, ["split", "fold"]), "no column 'fold'"),
-        (lambda: variance_components(GRID.iloc[:-1], ["split", "initialisation"]), "3 of 4 combinations"),
-        (lambda: variance_components(GRID.iloc[:2], ["split", "initialisation"]), "'split' has one level"),
-        (
-            lambda: variance_components(pd.concat([GRID] * 2), ["split", "initialisation"]),
-            "split 0.*initialisation 0.* is there twice",
-        ),
-        (lambda: variance_components(GRID, ["split", "initialisation"], n_draws=1), "n_draws: 1"),
-    ],
-)
+BAD_INPUT = [
+    (lambda: variance_by_source(RUNS.drop(columns="seed")), "scores: no column 'seed'"),
+    (lambda: variance_by_source(RUNS.assign(score=[0.1, np.nan, 0.2])), "nan at source a, seed 1"),
+    (lambda: variance_by_source(RUNS.assign(seed=[0, 0, 1])), "source a, seed 0 is there twice"),
+    (lambda: variance_by_source(RUNS.assign(source=["a", "a", None])), "name all"),
+    (lambda: variance_by_source(RUNS.iloc[:1]), "source 'a' has a setting with one seed"),
+    (lambda: variance_by_source(RUNS, confidence=0), "confidence: 0"),
+    (lambda: variance_components(GRID, ["split"]), r"sources: \['split'\]"),
+    (lambda: variance_components(GRID, ["split", "split"]), "two different columns"),
+    (lambda: variance_components(GRID, ["split", "fold"]), "no column 'fold'"),
+    (lambda: variance_components(GRID.iloc[:-1], ["split", "initialisation"]), "3 of 4 combinations"),
+    (lambda: variance_components(GRID.iloc[:2], ["split", "initialisation"]), "'split' has one level"),
+    (
+        lambda: variance_components(pd.concat([GRID] * 2), ["split", "initialisation"]),
+        "split 0.*initialisation 0.* is there twice",
+    ),
+    (lambda: variance_components(GRID, ["split", "initialisation"], n_draws=1), "n_draws: 1"),
+]
+
+
+@pytest.mark.parametrize(("call", "word"), BAD_INPUT)
 def test_bad_input_is_refused_by_name(call, word):
     with pytest.raises(ValueError, match=word):
         call()

@@ -92,22 +92,22 @@ def test_the_date_is_that_of_the_first_version_else_of_the_update():
         assert parse_paper(record(0, **none), "").day == datetime.date(2009, 1, 31).toordinal()
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (lines(RECORDS[:2])[:-30], "line 2: '.*is not JSON; is the file truncated?"),
-        (b"[1, 2]\n", "line 1: .* is no JSON object"),
-        (b'{"name": "x"}\n', "line 1: the paper has no id"),
-        (lines([record(0, abstract=None)]), "line 1: the paper has no abstract"),
-        (lines([record(0, abstract="  ")]), "line 1: the paper has no abstract"),
-        (lines([record(0, categories="")]), "line 1: the paper has no categories"),
-        (lines([record(0, categories="cs.LG ../x")]), "line 1: '../x' is no category, such as cs.LG"),
-        (lines([record(0, versions=[{"created": "long ago"}])]), "line 1: 'long ago' is no date"),
-        (lines([record(0, versions=None, update_date=None)]), "line 1: 'None' is no date"),
-        (lines([record(0), record(1), record(0)]), "line 3: document 0804.00000 occurs a second time"),
-        (b"\n", "no paper in it"),
-    ],
-)
+NO_SNAPSHOT = [
+    (lines(RECORDS[:2])[:-30], "line 2: '.*is not JSON; is the file truncated?"),
+    (b"[1, 2]\n", "line 1: .* is no JSON object"),
+    (b'{"name": "x"}\n', "line 1: the paper has no id"),
+    (lines([record(0, abstract=None)]), "line 1: the paper has no abstract"),
+    (lines([record(0, abstract="  ")]), "line 1: the paper has no abstract"),
+    (lines([record(0, categories="")]), "line 1: the paper has no categories"),
+    (lines([record(0, categories="cs.LG ../x")]), "line 1: '../x' is no category, such as cs.LG"),
+    (lines([record(0, versions=[{"created": "long ago"}])]), "line 1: 'long ago' is no date"),
+    (lines([record(0, versions=None, update_date=None)]), "line 1: 'None' is no date"),
+    (lines([record(0), record(1), record(0)]), "line 3: document 0804.00000 occurs a second time"),
+    (b"\n", "no paper in it"),
+]
+
+
+@pytest.mark.parametrize(("data", "words"), NO_SNAPSHOT)
 def test_what_is_no_snapshot_is_told_with_its_line(tmp_path, data, words):
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)

@@ -117,46 +117,43 @@ def test_source_is_chosen(tmp_path):
     refused(tmp_path, "corpus.source='words'", "auto, tokens, vectors", source="words")
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"qrels": QRELS + "GCAT 77 1\n"}, ["rcv1-v2.topics.qrels, line 6", "document 77", "test part"]),
-        ({"qrels": "\n" + QRELS + "XCAT 3 1\n"}, ["line 7", "topic XCAT", "hierarchy"]),
-        ({"qrels": "GCAT 2 1\nGCAT 3\n"}, ["qrels, line 2", "'GCAT 3'", "topic id 1"]),
-        ({"qrels": ""}, ["0 topics"]),
-        ({"qrels": None}, ["neither rcv1-v2.topics.qrels nor"]),
-        ({"hier": None}, ["neither rcv1.topics.hier.orig nor"]),
-        ({"hier": "parent: None child: Root\n"}, ["orig, line 1", "child-description"]),
-        ({"hier": HIERARCHY + "parent: Root child: GCAT child-description:\n"}, ["line 6", "line 3"]),
-        (
-            {"hier": HIERARCHY + "parent: X child: G1 child-description:\n"},
-            ["line 6", "parent X of topic G1"],
-        ),
-        ({"tokens": None}, ["lyrl2004_tokens_train.dat"]),
-        ({"tokens_train": "bank\n"}, ["tokens_train.dat, line 1", ".I id"]),
-        ({"tokens_train": ".I 1\n.W\na\n\n.I x\n.W\nb\n"}, ["line 5", "'.I x'", ".I id"]),
-        ({"tokens_train": "\n.I 1\n.W\na\n\n.I 2\nb\n"}, ["line 7", "'b'", ".W"]),
-        ({"tokens_train": ".I 1\n.W\na\n.T\nb\n"}, ["line 4", "'.T'"]),
-        ({"tokens_train": ".I 1\n"}, ["line 1", ".W"]),
-        ({"tokens_test": ".I 2\n.W\na\n.I 5\n.W\n"}, ["document id 2", "more than once"]),
-    ],
-)
+WRONG_FILES = [
+    ({"qrels": QRELS + "GCAT 77 1\n"}, ["rcv1-v2.topics.qrels, line 6", "document 77", "test part"]),
+    ({"qrels": "\n" + QRELS + "XCAT 3 1\n"}, ["line 7", "topic XCAT", "hierarchy"]),
+    ({"qrels": "GCAT 2 1\nGCAT 3\n"}, ["qrels, line 2", "'GCAT 3'", "topic id 1"]),
+    ({"qrels": ""}, ["0 topics"]),
+    ({"qrels": None}, ["neither rcv1-v2.topics.qrels nor"]),
+    ({"hier": None}, ["neither rcv1.topics.hier.orig nor"]),
+    ({"hier": "parent: None child: Root\n"}, ["orig, line 1", "child-description"]),
+    ({"hier": HIERARCHY + "parent: Root child: GCAT child-description:\n"}, ["line 6", "line 3"]),
+    ({"hier": HIERARCHY + "parent: X child: G1 child-description:\n"}, ["line 6", "parent X of topic G1"]),
+    ({"tokens": None}, ["lyrl2004_tokens_train.dat"]),
+    ({"tokens_train": "bank\n"}, ["tokens_train.dat, line 1", ".I id"]),
+    ({"tokens_train": ".I 1\n.W\na\n\n.I x\n.W\nb\n"}, ["line 5", "'.I x'", ".I id"]),
+    ({"tokens_train": "\n.I 1\n.W\na\n\n.I 2\nb\n"}, ["line 7", "'b'", ".W"]),
+    ({"tokens_train": ".I 1\n.W\na\n.T\nb\n"}, ["line 4", "'.T'"]),
+    ({"tokens_train": ".I 1\n"}, ["line 1", ".W"]),
+    ({"tokens_test": ".I 2\n.W\na\n.I 5\n.W\n"}, ["document id 2", "more than once"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "words"), WRONG_FILES)
 def test_wrong_files_are_refused(tmp_path, changes, words):
     refused(write(tmp_path, **changes), *words)
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("7  1:0.5 x", ["line 3", "'7  1:0.5 x'"]),
-        ("7  1:0.5 2:-0.1", ["line 3", "weights >= 0"]),
-        ("7  2:0.5 1:0.5", ["line 3", "term 1 stands after term 2"]),
-        ("7  2:0.5 2:0.5", ["line 3", "increase"]),
-        ("7  1:1e300", ["too large"]),
-        ("1  1:0.5", ["document id 1", "more than once"]),
-        (f"{10**20} 1:1", ["line 3"]),
-    ],
-)
+BROKEN_VECTOR_LINES = [
+    ("7  1:0.5 x", ["line 3", "'7  1:0.5 x'"]),
+    ("7  1:0.5 2:-0.1", ["line 3", "weights >= 0"]),
+    ("7  2:0.5 1:0.5", ["line 3", "term 1 stands after term 2"]),
+    ("7  2:0.5 2:0.5", ["line 3", "increase"]),
+    ("7  1:1e300", ["too large"]),
+    ("1  1:0.5", ["document id 1", "more than once"]),
+    (f"{10**20} 1:1", ["line 3"]),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), BROKEN_VECTOR_LINES)
 def test_broken_vector_lines_are_refused(tmp_path, line, words):
     write(tmp_path, tokens=None, qrels="GCAT 1 1\n")
     file = tmp_path / "lyrl2004_vectors_train.dat"

@@ -156,24 +156,24 @@ def test_an_itemid_that_occurs_twice(zips):
 ENTITIES = b'<!DOCTYPE a [<!ENTITY x "y">]><newsitem itemid="1" date="1996-08-20"><text>&x;</text></newsitem>'
 
 
-@pytest.mark.parametrize(
-    ("data", "match"),
-    [
-        (ENTITIES, "a document type declaration"),
-        (newsml(1, text=("&nbsp;",)), r"line 8: broken or wrongly encoded XML \(undefined entity\)"),
-        (b"", "line 1: broken or wrongly encoded XML"),
-        (newsml(1).replace(b"</p>", b""), r"line 9: broken or wrongly encoded XML \(mismatched tag\)"),
-        (newsml(1) + b"<again/>", "junk after document element"),
-        (newsml(1, headline="S\xe3o").replace(b"iso-8859-1", b"utf-8"), r"line 3: .*\(not well-formed"),
-        (newsml(1).replace(b"iso-8859-1", b"klingon"), "encoding"),
-        (newsml(1).replace(b"newsitem", b"story"), "the root element is <story>, <newsitem> is"),
-        (newsml("seven"), "itemid='seven'; a number is needed"),
-        (newsml(1).replace(b'itemid="1"', b""), "itemid=''; a number is needed"),
-        (newsml(1, day="20 August"), "date='20 August'; YYYY-MM-DD is needed"),
-        (newsml(1, day="1996-02-30"), "date='1996-02-30'; YYYY-MM-DD is needed"),
-        (newsml(1, topics=("",)), "a topic <code> without its attribute code"),
-    ],
-)
+BAD_FILES = [
+    (ENTITIES, "a document type declaration"),
+    (newsml(1, text=("&nbsp;",)), r"line 8: broken or wrongly encoded XML \(undefined entity\)"),
+    (b"", "line 1: broken or wrongly encoded XML"),
+    (newsml(1).replace(b"</p>", b""), r"line 9: broken or wrongly encoded XML \(mismatched tag\)"),
+    (newsml(1) + b"<again/>", "junk after document element"),
+    (newsml(1, headline="S\xe3o").replace(b"iso-8859-1", b"utf-8"), r"line 3: .*\(not well-formed"),
+    (newsml(1).replace(b"iso-8859-1", b"klingon"), "encoding"),
+    (newsml(1).replace(b"newsitem", b"story"), "the root element is <story>, <newsitem> is"),
+    (newsml("seven"), "itemid='seven'; a number is needed"),
+    (newsml(1).replace(b'itemid="1"', b""), "itemid=''; a number is needed"),
+    (newsml(1, day="20 August"), "date='20 August'; YYYY-MM-DD is needed"),
+    (newsml(1, day="1996-02-30"), "date='1996-02-30'; YYYY-MM-DD is needed"),
+    (newsml(1, topics=("",)), "a topic <code> without its attribute code"),
+]
+
+
+@pytest.mark.parametrize(("data", "match"), BAD_FILES)
 def test_bad_files_are_named(tmp_path, data, match):
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "7newsML.xml").write_bytes(data)

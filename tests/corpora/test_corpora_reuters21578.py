@@ -160,20 +160,20 @@ def test_files_and_documents_that_occur_twice(tmp_path):
     refused(r"a second reut2-000\.sgm", folder, complete=False)
 
 
-@pytest.mark.parametrize(
-    ("damage", "match"),
-    [
-        (lambda s: s[: len(s) - 60], "line 15: this <REUTERS> is not closed; is the file truncated"),
-        (lambda s: s.replace("</REUTERS>\n", "", 1), "line 2: this <REUTERS> is not closed"),
-        (lambda s: s.replace('NEWID="2"', ""), "line 15: <REUTERS> has no attribute NEWID"),
-        (lambda s: s.replace('NEWID="2"', 'NEWID="two"'), "line 15: NEWID='two' is not a number"),
-        (lambda s: s.replace('NEWID="2"', f'NEWID="{10**12}"'), "NEWID='1000000000000' is not a number"),
-        (lambda s: s.replace("</TOPICS>", "", 1), "line 2: TOPICS is missing or not closed"),
-        (lambda s: s.replace("</TEXT>", "", 1), "line 2: TEXT is missing or not closed"),
-        (lambda s: s + "</REUTERS>", "a </REUTERS> without its <REUTERS> after line 15"),
-        (lambda s: "", "no <REUTERS> in it"),
-    ],
-)
+BROKEN_SGML = [
+    (lambda s: s[: len(s) - 60], "line 15: this <REUTERS> is not closed; is the file truncated"),
+    (lambda s: s.replace("</REUTERS>\n", "", 1), "line 2: this <REUTERS> is not closed"),
+    (lambda s: s.replace('NEWID="2"', ""), "line 15: <REUTERS> has no attribute NEWID"),
+    (lambda s: s.replace('NEWID="2"', 'NEWID="two"'), "line 15: NEWID='two' is not a number"),
+    (lambda s: s.replace('NEWID="2"', f'NEWID="{10**12}"'), "NEWID='1000000000000' is not a number"),
+    (lambda s: s.replace("</TOPICS>", "", 1), "line 2: TOPICS is missing or not closed"),
+    (lambda s: s.replace("</TEXT>", "", 1), "line 2: TEXT is missing or not closed"),
+    (lambda s: s + "</REUTERS>", "a </REUTERS> without its <REUTERS> after line 15"),
+    (lambda s: "", "no <REUTERS> in it"),
+]
+
+
+@pytest.mark.parametrize(("damage", "match"), BROKEN_SGML)
 def test_broken_sgml_names_file_and_line(tmp_path, damage, match):
     folder = write_files(tmp_path / "r", damage(story(1) + story(2)), n_files=1)
     refused(rf"reut2-000\.sgm.*{match}", folder, complete=False)

@@ -45,22 +45,22 @@ def test_several_files_and_folder(tmp_path):
     assert folder.terms.toarray().tolist() == [[0, 2], [1, 0]]
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "topics", "terms"),
-    [
-        *((f"{low} 1:1\n{high} 2:1\n{low} 2:2\n", ("positive",), [[0], [1], [0]], [[1, 0], [0, 1], [0, 2]])
-          for low, high in (("-1", "+1"), ("0", "1"), ("-1.0", "1.0"))),
-        # a blank line between documents is a document, and those of two classes leave one topic
-        *((f"\n0,2 0:1 2:2\n{blank}\n# no document\n1 1:3\n{blank}\n\n", ("0", "1", "2"),
-           [[1, 0, 1], [0, 0, 0], [0, 1, 0]], [[1, 0, 2], [0, 0, 0], [0, 3, 0]])
-          for blank in ("", " ", "\t", " \r")),
-        ("1 1:1\n\n0 2:1\n1 3:1\n", ("positive",), [[1], [0], [0], [1]],
-         [[1, 0, 0], [0] * 3, [0, 1, 0], [0, 0, 1]]),
-        ("1 1:1\n 7:1\n0 2:1\n", ("0", "1"), [[0, 1], [0, 0], [1, 0]], [[1, 0, 0], [0, 0, 1], [0, 1, 0]]),
-        ("1,2 1:+3 2:-0.0 2147483647:1\n", ("1", "2"), [[1, 1]], [[3, 0, 1]]),
-        ("\ufeff1,3 1:2\n3 2:1\n", ("1", "3"), [[1, 1], [0, 1]], [[2, 0], [0, 1]]),
-    ],
-)  # fmt: skip
+READ = [
+    *((f"{low} 1:1\n{high} 2:1\n{low} 2:2\n", ("positive",), [[0], [1], [0]], [[1, 0], [0, 1], [0, 2]])
+      for low, high in (("-1", "+1"), ("0", "1"), ("-1.0", "1.0"))),
+    # a blank line between documents is a document, and those of two classes leave one topic
+    *((f"\n0,2 0:1 2:2\n{blank}\n# no document\n1 1:3\n{blank}\n\n", ("0", "1", "2"),
+       [[1, 0, 1], [0, 0, 0], [0, 1, 0]], [[1, 0, 2], [0, 0, 0], [0, 3, 0]])
+      for blank in ("", " ", "\t", " \r")),
+    ("1 1:1\n\n0 2:1\n1 3:1\n", ("positive",), [[1], [0], [0], [1]],
+     [[1, 0, 0], [0] * 3, [0, 1, 0], [0, 0, 1]]),
+    ("1 1:1\n 7:1\n0 2:1\n", ("0", "1"), [[0, 1], [0, 0], [1, 0]], [[1, 0, 0], [0, 0, 1], [0, 1, 0]]),
+    ("1,2 1:+3 2:-0.0 2147483647:1\n", ("1", "2"), [[1, 1]], [[3, 0, 1]]),
+    ("\ufeff1,3 1:2\n3 2:1\n", ("1", "3"), [[1, 1], [0, 1]], [[2, 0], [0, 1]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "names", "topics", "terms"), READ)
 def test_what_is_read(tmp_path, text, names, topics, terms):
     corpus = load_svmlight(write(tmp_path, text))
     assert (corpus.topic_names, corpus.topics.toarray().tolist()) == (names, topics)
@@ -115,22 +115,22 @@ def test_weights(tmp_path):
     refused(file, "corpus.values='tfidf'", values="tfidf")
 
 
+BROKEN_LINES = [
+    ("1 2:nan", ["line 4", "2:nan", "finite values >= 0"]),
+    ("1 2:1e300", ["line 4", "2:1e+300"]),
+    ("1 2:-3", ["line 4", "2:-3"]),
+    ("1 2:x", ["line 4", "'1 2:x'", "form"]),
+    ("1 2:1 1:1", ["line 4", "increase"]),
+    ("1 2147483648:1", ["line 4", "too large"]),
+    ("x 2:1", ["line 4", "'x 2:1'"]),
+    ("-2,3 2:1", ["line 4", "label -2", "whole numbers >= 0"]),
+    ("1.5 2:1", ["line 4", "label 1.5"]),
+    ("nan 2:1", ["line 4", "label nan"]),
+]
+
+
 @pytest.mark.parametrize("values", ["counts", "weights"])
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("1 2:nan", ["line 4", "2:nan", "finite values >= 0"]),
-        ("1 2:1e300", ["line 4", "2:1e+300"]),
-        ("1 2:-3", ["line 4", "2:-3"]),
-        ("1 2:x", ["line 4", "'1 2:x'", "form"]),
-        ("1 2:1 1:1", ["line 4", "increase"]),
-        ("1 2147483648:1", ["line 4", "too large"]),
-        ("x 2:1", ["line 4", "'x 2:1'"]),
-        ("-2,3 2:1", ["line 4", "label -2", "whole numbers >= 0"]),
-        ("1.5 2:1", ["line 4", "label 1.5"]),
-        ("nan 2:1", ["line 4", "label nan"]),
-    ],
-)
+@pytest.mark.parametrize(("line", "words"), BROKEN_LINES)
 def test_broken_lines_are_refused(tmp_path, line, words, values):
     file = write(tmp_path, f"1,4 1:1\n# comment\n\n{line}\n4 3:1\n")
     refused(file, "a.svm", *words, values=values)

@@ -54,19 +54,19 @@ def test_the_fingerprint_tells_any_change():
     assert tiny.fingerprint() == corpus().fingerprint()
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"topic_names": ("A", "B", "C")}, "the topics have shape"),
-        ({"topic_names": ("A", "B", "C", "A")}, "topic A occurs more than once"),
-        ({"document_ids": np.array(["1"] * 40)}, "document id 1 occurs more than once"),
-        ({"document_ids": np.array(["1"])}, "do not match the matrix"),
-        ({"topics": sparse.csr_array((40, 4), dtype=np.uint8)}, "no document carries a topic"),
-        ({"terms": sparse.csr_array((0, 20), dtype=np.float32)}, "0 documents"),
-        ({"terms": sparse.csr_array(np.full((40, 20), np.nan, dtype=np.float32))}, "not finite"),
-        ({"terms": sparse.csr_array(np.full((40, 20), -1, dtype=np.float32))}, "negative"),
-    ],
-)
+UNSOUND_CORPUS = [
+    ({"topic_names": ("A", "B", "C")}, "the topics have shape"),
+    ({"topic_names": ("A", "B", "C", "A")}, "topic A occurs more than once"),
+    ({"document_ids": np.array(["1"] * 40)}, "document id 1 occurs more than once"),
+    ({"document_ids": np.array(["1"])}, "do not match the matrix"),
+    ({"topics": sparse.csr_array((40, 4), dtype=np.uint8)}, "no document carries a topic"),
+    ({"terms": sparse.csr_array((0, 20), dtype=np.float32)}, "0 documents"),
+    ({"terms": sparse.csr_array(np.full((40, 20), np.nan, dtype=np.float32))}, "not finite"),
+    ({"terms": sparse.csr_array(np.full((40, 20), -1, dtype=np.float32))}, "negative"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), UNSOUND_CORPUS)
 def test_an_unsound_corpus_is_refused(changes, said):
     with pytest.raises(UserError, match=said):
         corpus(**changes)

@@ -1,17 +1,12 @@
 import numpy as np
 import pytest
+from count_cases import within_binomial
 from scipy import stats
 
 from harness.errors import UserError
 from harness.evaluation.sets import check_sizes, draw_sets, draw_stratified, reweight
 
 POPULATION = np.array([300, 20, 40, 140, 100, 60, 90, 9250])
-
-
-def accept(values, n_trials, share, level=1e-6):
-    """Assert that a binomial count lies where it would with probability 1 - level."""
-    low, high = stats.binom.ppf(level / 2, n_trials, share), stats.binom.isf(level / 2, n_trials, share)
-    assert ((values >= low) & (values <= high)).all()
 
 
 def assert_chi_square(observed, expected):
@@ -54,11 +49,13 @@ def test_stratified_sets_fix_the_positives(replacement, n_documents):
     assert (sets[:, :4].sum(axis=1) == n_documents // 2).all()
     assert (sets[:, 4:].sum(axis=1) == n_documents - n_documents // 2).all()
     if replacement:
-        accept(sets[:, :4].sum(axis=0), 5000 * (n_documents // 2), POPULATION[:4] / 500)
-        accept(sets[:, 4:].sum(axis=0), 5000 * (n_documents - n_documents // 2), POPULATION[4:] / 9500)
+        assert within_binomial(sets[:, :4].sum(axis=0), 5000 * (n_documents // 2), POPULATION[:4] / 500)
+        assert within_binomial(
+            sets[:, 4:].sum(axis=0), 5000 * (n_documents - n_documents // 2), POPULATION[4:] / 9500
+        )
     else:
         # sampling without replacement varies less, so that the binomial bounds hold all the more
-        accept(sets[:, :4].sum(axis=0), 5000 * (n_documents // 2), POPULATION[:4] / 500)
+        assert within_binomial(sets[:, :4].sum(axis=0), 5000 * (n_documents // 2), POPULATION[:4] / 500)
 
 
 def test_reweighting_keeps_the_rates_within_each_class():
@@ -91,20 +88,20 @@ def test_check_sizes():
         check_sizes([1001], 1000, replacement=False)
 
 
-@pytest.mark.parametrize(
-    ("population", "n_documents", "n_sets", "replacement", "message"),
-    [
-        (POPULATION, 0, 1, True, "n_documents: 0"),
-        (POPULATION, 1.5, 1, True, "n_documents: 1.5"),
-        (POPULATION, 10, 0, True, "n_sets: 0"),
-        (POPULATION[:7], 10, 1, True, "shape"),
-        (POPULATION * 0, 10, 1, True, "at least one above 0"),
-        (-POPULATION, 10, 1, True, "cell e1 is -300"),
-        (POPULATION, 10_001, 1, False, "10001 of 10000"),
-        (POPULATION / 7, 10, 1, False, "shares"),
-        (POPULATION * 10**6, 10, 1, False, "10\\*\\*9"),
-    ],
-)
+BAD_ARGUMENTS = [
+    (POPULATION, 0, 1, True, "n_documents: 0"),
+    (POPULATION, 1.5, 1, True, "n_documents: 1.5"),
+    (POPULATION, 10, 0, True, "n_sets: 0"),
+    (POPULATION[:7], 10, 1, True, "shape"),
+    (POPULATION * 0, 10, 1, True, "at least one above 0"),
+    (-POPULATION, 10, 1, True, "cell e1 is -300"),
+    (POPULATION, 10_001, 1, False, "10001 of 10000"),
+    (POPULATION / 7, 10, 1, False, "shares"),
+    (POPULATION * 10**6, 10, 1, False, "10\\*\\*9"),
+]
+
+
+@pytest.mark.parametrize(("population", "n_documents", "n_sets", "replacement", "message"), BAD_ARGUMENTS)
 def test_bad_arguments_are_named(population, n_documents, n_sets, replacement, message):
     with pytest.raises(ValueError, match=message):
         draw_sets(population, n_documents, n_sets, np.random.default_rng(0), replacement=replacement)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from composing import configured, tabulated
+from count_cases import within_binomial
 from scipy import stats
 
 from harness import nulls
@@ -37,7 +38,6 @@ ANALYTIC = (
 )
 ALPHAS = (0.002, 0.05, 0.2)
 N = 9
-FALSE_ALARM = 1e-6
 
 
 def arguments(*overrides):
@@ -80,11 +80,6 @@ def every_set():
     return np.diff(edges, axis=1) - 1
 
 
-def within(k, n, probability):
-    low, high = stats.binom.interval(1 - FALSE_ALARM, n, np.clip(probability, 0, 1))
-    return low <= k <= high
-
-
 # --- rates -----------------------------------------------------------------------------------------
 
 
@@ -105,8 +100,8 @@ def test_sizes_and_powers_are_those_of_all_sets_weighed(found, analytic, every_s
         for row in rows.itertuples():
             rejected = pvalue <= row.alpha
             assert row.n_sets == 4000
-            assert within(row.n_rejected, 4000, weights[rejected].sum())
-            assert within(row.n_wrong_direction, 4000, weights[rejected & wrong].sum())
+            assert within_binomial(row.n_rejected, 4000, weights[rejected].sum())
+            assert within_binomial(row.n_wrong_direction, 4000, weights[rejected & wrong].sum())
             counted = row.n_rejected - (row.n_wrong_direction if kind == "power" else 0)
             assert row.rate == counted / 4000
             n_checked += 1

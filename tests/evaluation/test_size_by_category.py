@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from composing import configured
+from count_cases import FALSE_ALARM, within_binomial
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -20,7 +21,6 @@ from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock
 from harness.runtime.store import Store
 
-FALSE_ALARM = 1e-6
 TOLD = list(SIZES[SIZES.index("median") : SIZES.index("n_categories")])
 KEY = ["truth", "measure", "test", "alpha", "n_documents"]
 TESTS = "mcnemar,mcnemar_midp,bootstrap_error,wald_f1,bootstrap_f1,bootstrap_f1_symmetric,dirichlet_f1"
@@ -260,8 +260,7 @@ def test_the_worst_is_measured_again_on_new_sets(out):
     for row in rows[rows["n_documents"] == 100].itertuples():
         null = shares.loc[(row.truth, "error", row.worst_category)]
         size = true_size(row.test, null[["e2", "e3", "e6", "e7"]].sum(), 100, row.alpha)
-        low, high = stats.binom.interval(1 - FALSE_ALARM, row.n_sets, size)
-        assert low <= round(row.worst_again * row.n_sets) <= high
+        assert within_binomial(round(row.worst_again * row.n_sets), row.n_sets, size)
     told = table[table["worst"] > 0.01]
     assert (told["worst_again"] != told["worst"]).mean() > 0.8
     spread = np.sqrt(2 * told["worst"] * (1 - told["worst"]) / told["n_sets"])

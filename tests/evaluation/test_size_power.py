@@ -192,20 +192,20 @@ def test_the_band_over_categories_against_a_plain_bootstrap():
     assert row.category_high == pytest.approx(high, abs=0.3 * sd)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "alpha", "said"),
-    [
-        (0.04, 0.06, 0.05, "holds"),
-        (0.008, 0.012, 0.01, "holds"),
-        (0.0399, 0.06, 0.05, "undecided"),
-        (0.04, 0.0601, 0.05, "undecided"),
-        (0.0601, 0.2, 0.05, "liberal"),
-        (0.06, 0.2, 0.05, "undecided"),
-        (0.0, 0.0399, 0.05, "conservative"),
-        (0.0, 0.04, 0.05, "undecided"),
-        (np.nan, np.nan, 0.05, "undecided"),
-    ],
-)
+VERDICTS = [
+    (0.04, 0.06, 0.05, "holds"),
+    (0.008, 0.012, 0.01, "holds"),
+    (0.0399, 0.06, 0.05, "undecided"),
+    (0.04, 0.0601, 0.05, "undecided"),
+    (0.0601, 0.2, 0.05, "liberal"),
+    (0.06, 0.2, 0.05, "undecided"),
+    (0.0, 0.0399, 0.05, "conservative"),
+    (0.0, 0.04, 0.05, "undecided"),
+    (np.nan, np.nan, 0.05, "undecided"),
+]
+
+
+@pytest.mark.parametrize(("low", "high", "alpha", "said"), VERDICTS)
 def test_verdict(low, high, alpha, said):
     assert verdict(low, high, alpha) == said
 
@@ -215,20 +215,20 @@ def bootstrap_in_the_limit(counts):
     return 2 * (1 - (counts[:, 1] + counts[:, 6]) / counts.sum(axis=1)) ** counts.sum(axis=1)
 
 
+FEWEST_DISCORDANCES = [
+    (partial(mcnemar, variant="uncorrected"), 0.05, 4),
+    (partial(mcnemar, variant="corrected"), 0.05, 6),
+    (partial(mcnemar, variant="exact"), 0.05, 6),
+    (partial(mcnemar, variant="midp"), 0.05, 5),
+    (partial(mcnemar, variant="corrected"), 0.01, 9),  # (9 - 1)^2 / 9 = 7.1 > 6.63
+    (proportion, 0.05, 4),
+    (partial(randomization, measure="f1"), 0.05, 6),
+    (bootstrap_in_the_limit, 0.05, 4),
+]
+
+
 @pytest.mark.parametrize("n_documents", [100, 101, 6000])
-@pytest.mark.parametrize(
-    ("pvalue", "alpha", "fewest"),
-    [
-        (partial(mcnemar, variant="uncorrected"), 0.05, 4),
-        (partial(mcnemar, variant="corrected"), 0.05, 6),
-        (partial(mcnemar, variant="exact"), 0.05, 6),
-        (partial(mcnemar, variant="midp"), 0.05, 5),
-        (partial(mcnemar, variant="corrected"), 0.01, 9),  # (9 - 1)^2 / 9 = 7.1 > 6.63
-        (proportion, 0.05, 4),
-        (partial(randomization, measure="f1"), 0.05, 6),
-        (bootstrap_in_the_limit, 0.05, 4),
-    ],
-)
+@pytest.mark.parametrize(("pvalue", "alpha", "fewest"), FEWEST_DISCORDANCES)
 def test_fewest_discordances(pvalue, alpha, fewest, n_documents):
     assert fewest_discordances(pvalue, alpha, n_documents) == fewest
 

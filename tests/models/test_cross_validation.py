@@ -5,14 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.models.cross_validation import (
-    check_grid,
-    choose,
-    count_cells,
-    partition,
-    score,
-    usable_folds,
-)
+from harness.models.cross_validation import check_grid, choose, count_cells, partition, score, usable_folds
 
 
 def test_partition_is_even_seeded_and_complete():

@@ -87,30 +87,29 @@ def test_an_estimator_that_fails_is_one_sentence():
 BAD, ODD = "plugins=[bad.py]", "import harness\n@harness.plugin({})\ndef odd(counts): return 1"
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "said"),
-    [
-        (None, ["plugins=[no.py]"], "plugins: no.py: there is no such file"),
-        (None, ["plugins=[no.txt]"], "plugins: no.txt is not allowed; a Python file NAME.py is"),
-        ("1 / 0", [BAD], "plugins: bad.py cannot be run (ZeroDivisionError"),
-        ("", [BAD, "test=[nothing]"], "nothing"),
-        # it returns no TestResult
-        (ODD.format("'test', measure='error'"), [BAD, "test=[odd]"], "tests, functions of harness.signif"),
-        (ODD.format("'tests'"), [BAD], "choose one of test, truth, corpus, model"),
-        (None, ["+model.x._target_=sklearn.cluster.KMeans"], "KMeans is not allowed; a classifier is"),
-        (
-            None, ["+model.x._target_=sklearn.tree.DecisionTreeClassifier", "+model.x.grid.y=[1]"],
-            "model.x.grid.y: there is no such parameter",
-        ),
-        (None, ["+model.linear_svm.grid.C=[1]"], "model.linear_svm.grid: it is for classifiers"),
-        (
-            "import harness", ["--config-dir=own", "experiment=mine"],
-            "plugins: a preset cannot name them, only the command line",
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_no_plugin_and_no_model_is_one_sentence(text, words, said, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
+NO_PLUGINS = [
+    (None, ["plugins=[no.py]"], "plugins: no.py: there is no such file"),
+    (None, ["plugins=[no.txt]"], "plugins: no.txt is not allowed; a Python file NAME.py is"),
+    ("1 / 0", [BAD], "plugins: bad.py cannot be run (ZeroDivisionError"),
+    ("", [BAD, "test=[nothing]"], "nothing"),
+    # it returns no TestResult
+    (ODD.format("'test', measure='error'"), [BAD, "test=[odd]"], "tests, functions of harness.signif"),
+    (ODD.format("'tests'"), [BAD], "choose one of test, truth, corpus, model"),
+    (None, ["+model.x._target_=sklearn.cluster.KMeans"], "KMeans is not allowed; a classifier is"),
+    (
+        None, ["+model.x._target_=sklearn.tree.DecisionTreeClassifier", "+model.x.grid.y=[1]"],
+        "model.x.grid.y: there is no such parameter",
+    ),
+    (None, ["+model.linear_svm.grid.C=[1]"], "model.linear_svm.grid: it is for classifiers"),
+    (
+        "import harness", ["--config-dir=own", "experiment=mine"],
+        "plugins: a preset cannot name them, only the command line",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words", "said"), NO_PLUGINS)
+def test_what_is_no_plugin_and_no_model_is_one_sentence(text, words, said, tmp_path, here, capfd):
     if text is not None:
         (tmp_path / "bad.py").write_text(text)
     (tmp_path / "own" / "experiment").mkdir(parents=True)
@@ -122,8 +121,7 @@ def test_what_is_no_plugin_and_no_model_is_one_sentence(text, words, said, tmp_p
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_of_presets_is_found(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_of_presets_is_found(tmp_path, here, capfd):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nseed: 41\n")
     for place in (f"hydra.searchpath=[file://{tmp_path}]", f"--config-dir={tmp_path}"):
@@ -144,9 +142,8 @@ POPULATION = ["population=rcv1-slice", "balance=[natural]", "pairs=[linear_svm-m
               "cache=kept"]  # fmt: skip
 
 
-def test_a_plugin_that_changes_is_run_again(tmp_path, monkeypatch):
+def test_a_plugin_that_changes_is_run_again(tmp_path, monkeypatch, here):
     """What is kept of its first text does not stand in for the second."""
-    monkeypatch.chdir(tmp_path)
     for name in ("draw_figures", "write_summary"):
         monkeypatch.setattr(f"harness.run.study.{name}", lambda *arguments, **options: [])
     rates = []

@@ -156,20 +156,20 @@ def test_projection_of_a_null_is_itself():
         assert_array_equal(project(equal, measure), equal / equal.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize(
-    ("cells", "measure", "sentence"),
-    [
-        ([5, 0, 0, 2, 0, 0, 3, 90], "error", "no document favours A in error"),
-        ([5, 0, 3, 2, 0, 0, 0, 90], "f1", "no document favours B in f1"),
-        ([0, 0, 0, 2, 0, 3, 2, 90], "f1", None),  # no true positive at all: both F1 are 0 already
-        ([0, 0, 3, 0, 0, 0, 4, 90], "f1", "no document favours B in f1"),
-        ([5, 3, 0, 2, 0, 3, 4, 90], "recall", "no document favours A in recall"),
-        ([5, 3, 0, 2, 0, 0, 4, 90], "dcf", "no document favours A in dcf"),
-        ([0, 3, 0, 2, 0, 1, 0, 90], "precision", "A decides for no document"),
-        # A finds all positives, B none: only with no negative right could A be as bad
-        ([0, 0, 3, 0, 0, 5, 1, 90], "balanced_error", "no population with the same cells was found"),
-    ],
-)
+NO_PROJECTION = [
+    ([5, 0, 0, 2, 0, 0, 3, 90], "error", "no document favours A in error"),
+    ([5, 0, 3, 2, 0, 0, 0, 90], "f1", "no document favours B in f1"),
+    ([0, 0, 0, 2, 0, 3, 2, 90], "f1", None),  # no true positive at all: both F1 are 0 already
+    ([0, 0, 3, 0, 0, 0, 4, 90], "f1", "no document favours B in f1"),
+    ([5, 3, 0, 2, 0, 3, 4, 90], "recall", "no document favours A in recall"),
+    ([5, 3, 0, 2, 0, 0, 4, 90], "dcf", "no document favours A in dcf"),
+    ([0, 3, 0, 2, 0, 1, 0, 90], "precision", "A decides for no document"),
+    # A finds all positives, B none: only with no negative right could A be as bad
+    ([0, 0, 3, 0, 0, 5, 1, 90], "balanced_error", "no population with the same cells was found"),
+]
+
+
+@pytest.mark.parametrize(("cells", "measure", "sentence"), NO_PROJECTION)
 def test_where_there_is_no_projection_the_reason_names_the_side(cells, measure, sentence):
     if sentence is None:
         assert abs(difference(measure)(project(cells, measure))) < 1e-12
@@ -308,23 +308,23 @@ def test_patterns_of_several_categories():
     assert divergence(q, p) < 0.2
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: project([1, 2], "f1"), "counts: shape"),
-        (lambda: project(np.zeros(8), "f1"), "counts: a population without a document"),
-        (lambda: project(np.ones(8), "accuracy"), "measure: 'accuracy'"),
-        (lambda: exact_null(["a"], np.ones((1, 8)), "f1", prior=0.5), "prior: measure 'f1'"),
-        (lambda: joint_null_of(["a"], np.ones((1, 8)), "f2"), "measure: 'f2'"),
-        (lambda: exact_null(["a"], np.ones((2, 8)), "f1"), "names: 1"),
-        (lambda: path(np.ones(8), np.ones(8), np.nan), "t: nan"),
-        (lambda: path(np.eye(8)[0], np.eye(8)[1], 0.5), "null: no cell"),
-        (lambda: distance(np.ones(8), 0, "f1"), "n_documents: 0"),
-        (lambda: alternative(np.ones(8), np.ones(8), -1, 10, "f1"), "h: -1"),
-        (lambda: project_patterns([1, 2], np.ones((3, 8), dtype=int)), r"frequencies: shape \(2,\)"),
-        (lambda: project_patterns([1, -2], np.ones((2, 8), dtype=int)), "frequencies: finite"),
-    ],
-)
+BAD_INPUT = [
+    (lambda: project([1, 2], "f1"), "counts: shape"),
+    (lambda: project(np.zeros(8), "f1"), "counts: a population without a document"),
+    (lambda: project(np.ones(8), "accuracy"), "measure: 'accuracy'"),
+    (lambda: exact_null(["a"], np.ones((1, 8)), "f1", prior=0.5), "prior: measure 'f1'"),
+    (lambda: joint_null_of(["a"], np.ones((1, 8)), "f2"), "measure: 'f2'"),
+    (lambda: exact_null(["a"], np.ones((2, 8)), "f1"), "names: 1"),
+    (lambda: path(np.ones(8), np.ones(8), np.nan), "t: nan"),
+    (lambda: path(np.eye(8)[0], np.eye(8)[1], 0.5), "null: no cell"),
+    (lambda: distance(np.ones(8), 0, "f1"), "n_documents: 0"),
+    (lambda: alternative(np.ones(8), np.ones(8), -1, 10, "f1"), "h: -1"),
+    (lambda: project_patterns([1, 2], np.ones((3, 8), dtype=int)), r"frequencies: shape \(2,\)"),
+    (lambda: project_patterns([1, -2], np.ones((2, 8), dtype=int)), "frequencies: finite"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_INPUT)
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -113,26 +113,26 @@ OF_ERROR = {"measure": "error", "tests": {"error": mcnemar}}
 NAN_TEST = {"error": lambda counts: SimpleNamespace(pvalue=[np.nan])}
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "message"),
-    [
-        ("margin", {"margin": -1}, "margin"),
-        ("margin", {"counts": GOOD[0]}, "counts"),
-        ("margin", {"counts": -GOOD}, "counts"),
-        ("margin", {"difference": lambda c: np.full(len(c), np.nan)}, "NaN"),
-        ("half_document", {"n_documents": 0}, "n_documents"),
-        ("sampling_interval", {"draws": GOOD[:, None], "alpha": 0}, "alpha"),
-        ("sampling_interval", {"draws": GOOD, "alpha": 0.1}, "draws"),
-        ("sampling_interval", {"draws": GOOD[:, :0, None], "alpha": 0.1}, "draws"),
-        ("sampling_interval", {"draws": np.array([[[1] * 8, [2] * 8]]), "alpha": 0.1}, "draws"),
-        ("scaled_sd", {"draws": GOOD[:, None], "c": -1}, "c:"),
-        ("scaled_sd", {"draws": GOOD[:, None]}, "needs 2"),
-        ("population_test", OF_ERROR | {"measure": "f1"}, "'f1'"),
-        ("population_test", OF_ERROR | {"level": 1}, "level"),
-        ("population_test", OF_ERROR | {"counts": GOOD / 1000}, "shares"),
-        ("population_test", OF_ERROR | {"tests": NAN_TEST}, "NaN"),
-    ],
-)
+BAD_ARGUMENTS = [
+    ("margin", {"margin": -1}, "margin"),
+    ("margin", {"counts": GOOD[0]}, "counts"),
+    ("margin", {"counts": -GOOD}, "counts"),
+    ("margin", {"difference": lambda c: np.full(len(c), np.nan)}, "NaN"),
+    ("half_document", {"n_documents": 0}, "n_documents"),
+    ("sampling_interval", {"draws": GOOD[:, None], "alpha": 0}, "alpha"),
+    ("sampling_interval", {"draws": GOOD, "alpha": 0.1}, "draws"),
+    ("sampling_interval", {"draws": GOOD[:, :0, None], "alpha": 0.1}, "draws"),
+    ("sampling_interval", {"draws": np.array([[[1] * 8, [2] * 8]]), "alpha": 0.1}, "draws"),
+    ("scaled_sd", {"draws": GOOD[:, None], "c": -1}, "c:"),
+    ("scaled_sd", {"draws": GOOD[:, None]}, "needs 2"),
+    ("population_test", OF_ERROR | {"measure": "f1"}, "'f1'"),
+    ("population_test", OF_ERROR | {"level": 1}, "level"),
+    ("population_test", OF_ERROR | {"counts": GOOD / 1000}, "shares"),
+    ("population_test", OF_ERROR | {"tests": NAN_TEST}, "NaN"),
+]
+
+
+@pytest.mark.parametrize(("rule", "options", "message"), BAD_ARGUMENTS)
 def test_bad_arguments_are_named(rule, options, message):
     with pytest.raises(ValueError, match=message):
         getattr(nulls, rule)(**{"counts": GOOD, "difference": error_difference} | options)

@@ -75,16 +75,16 @@ def test_tests_that_hold_by_category_come_first_then_those_that_are_never_libera
     assert ranked["size"].tolist() == [0.05] * 7  # the mean stands beside
 
 
-@pytest.mark.parametrize(
-    ("points", "used", "least_liberal"),
-    [
-        (POINTS, "holds_strong", None),
-        ({name: POINTS[name] for name in ("liberal_in_two", "holds_weak")}, "holds_weak", None),
-        ({name: POINTS[name] for name in ("conservative", "undecided")}, None, "undecided"),
-        ({"weak": (0.02, 0, 0.1), "strong": (0.01, 0, 0.2), "two": (0.05, 2, 0.9)}, None, "strong"),
-        ({name: POINTS[name] for name in POINTS if "liberal" in name}, None, "liberal_in_one"),
-    ],
-)
+RECOMMENDED = [
+    (POINTS, "holds_strong", None),
+    ({name: POINTS[name] for name in ("liberal_in_two", "holds_weak")}, "holds_weak", None),
+    ({name: POINTS[name] for name in ("conservative", "undecided")}, None, "undecided"),
+    ({"weak": (0.02, 0, 0.1), "strong": (0.01, 0, 0.2), "two": (0.05, 2, 0.9)}, None, "strong"),
+    ({name: POINTS[name] for name in POINTS if "liberal" in name}, None, "liberal_in_one"),
+]
+
+
+@pytest.mark.parametrize(("points", "used", "least_liberal"), RECOMMENDED)
 def test_only_a_test_that_holds_by_category_is_recommended(points, used, least_liberal):
     ranked = rank_tests(small(points))
     best = recommend(ranked)
@@ -149,13 +149,13 @@ def test_the_words_of_a_recommendation_are_the_numbers_of_its_row():
     assert "from 2,000 sets a category" in recommendation(rank_tests(both))
 
 
-@pytest.mark.parametrize(
-    ("median", "n_liberal", "word"),
-    [
-        (0.04, 0, "holds"), (0.06, 0, "holds"), (0.0399, 0, "conservative"), (0.0601, 0, "undecided"),
-        (0.05, 1, "liberal"), (0.001, 1, "liberal"),
-    ],
-)  # fmt: skip
+VERDICTS = [
+    (0.04, 0, "holds"), (0.06, 0, "holds"), (0.0399, 0, "conservative"), (0.0601, 0, "undecided"),
+    (0.05, 1, "liberal"), (0.001, 1, "liberal"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("median", "n_liberal", "word"), VERDICTS)
 def test_the_verdict_by_category(median, n_liberal, word):
     assert rank_tests(small({"a": (median, n_liberal, 0.5)}))["verdict"].tolist() == [word]
 

@@ -268,16 +268,16 @@ def test_what_is_chosen_is_all_that_is_shown(tmp_path):
     assert "Not run" not in caption
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"truth": "margin"}, "figure.truth: margin was not run"),
-        ({"tests": ["wald_f1"]}, "figure.tests: wald_f1 was not run; choose one of bootstrap_f1_symmetric"),
-        ({"alphas": [0.2]}, "figure.alphas: 0.2 was not run; choose one of 0.05"),
-        ({"sizes": [50]}, "figure.sizes: 50 was not run; choose one of 100"),
-        ({"panels": ["e"]}, "figure.panels: e was not run; choose one of a, b, c, d, linear_svm-mlp/meta"),
-    ],
-)
+WRONG_OPTIONS = [
+    ({"truth": "margin"}, "figure.truth: margin was not run"),
+    ({"tests": ["wald_f1"]}, "figure.tests: wald_f1 was not run; choose one of bootstrap_f1_symmetric"),
+    ({"alphas": [0.2]}, "figure.alphas: 0.2 was not run; choose one of 0.05"),
+    ({"sizes": [50]}, "figure.sizes: 50 was not run; choose one of 100"),
+    ({"panels": ["e"]}, "figure.panels: e was not run; choose one of a, b, c, d, linear_svm-mlp/meta"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), WRONG_OPTIONS)
 def test_an_option_that_is_not_allowed_is_named(tmp_path, change, words):
     out = fake_run.write(tmp_path, **SMALL)
     with pytest.raises(UserError, match=words):

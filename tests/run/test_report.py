@@ -108,15 +108,15 @@ def test_sizes_are_told_under_the_exact_null_first_where_it_was_run():
     assert any(line.startswith("Rule R3") for line in told)
 
 
-@pytest.mark.parametrize(
-    ("truth", "rate", "expected"),
-    [
-        ("margin", 0.05, "agree"), ("margin", 0.02, "agree"), ("margin", 0.09, "differ"),
-        ("sampling_interval", 0.09, "cannot tell"),  # a perfect test looks so under R3
-        ("sampling_interval", 0.3, "cannot tell"),  # a perfect test at the limit rejects half the sets
-        ("sampling_interval", 0.6, "differ"),
-    ],
-)  # fmt: skip
+RELIABLE = [
+    ("margin", 0.05, "agree"), ("margin", 0.02, "agree"), ("margin", 0.09, "differ"),
+    ("sampling_interval", 0.09, "cannot tell"),  # a perfect test looks so under R3
+    ("sampling_interval", 0.3, "cannot tell"),  # a perfect test at the limit rejects half the sets
+    ("sampling_interval", 0.6, "differ"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("truth", "rate", "expected"), RELIABLE)
 def test_reliable_with_large_sets(truth, rate, expected):
     assert conclusion(narrow(rate, truths=[truth]), "relatively reliable") == expected
 

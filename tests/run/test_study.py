@@ -89,12 +89,6 @@ def test_kept_stages_and_fewer_balances_give_the_same_bytes(finished, tmp_path):
         pd.testing.assert_frame_equal(kept, part)
 
 
-def test_another_seed_gives_other_outcomes(finished, tmp_path):
-    other = study(tmp_path / "seed", "balance=[natural]", "test=[mcnemar]", "truth=[margin]", "seed=1")
-    cells = [pd.read_csv(out / "outcomes.csv").query("balance == 'natural'") for out in (finished, other)]
-    assert not cells[0].equals(cells[1])
-
-
 def test_every_balance_has_its_points_and_every_category_counts_for_size_or_for_power(finished):
     table = pd.read_csv(finished / "size_power.csv")
     assert set(table["balance"]) == {"natural", "meta", "meta_or", "stratified", "reweighted"}

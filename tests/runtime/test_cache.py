@@ -112,18 +112,17 @@ def test_without_a_check_damage_is_not_looked_for(cache, capfd):
     assert say(capfd, f"cache={cache}", "check=false")[-1].split()[-3:] == ["0", "1", "1"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["cache=absent"], "cache=absent: there is no such folder"),
-        (["cache=other", "prune=true", "older_than_days=0"], "none of them is a cache's"),
-        (["cache=kept", "stage=fitt"], "'fitt' is not in kept; it holds fit"),
-        (["cache=kept", "prune=true", "older_than_days=-1"], "older_than_days: -1"),
-        (["cache=kept", "+colour=red"], "colour: there is no such key"),
-    ],
-)
-def test_bad_input_removes_nothing(arguments, said, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
+BAD_INPUT = [
+    (["cache=absent"], "cache=absent: there is no such folder"),
+    (["cache=other", "prune=true", "older_than_days=0"], "none of them is a cache's"),
+    (["cache=kept", "stage=fitt"], "'fitt' is not in kept; it holds fit"),
+    (["cache=kept", "prune=true", "older_than_days=-1"], "older_than_days: -1"),
+    (["cache=kept", "+colour=red"], "colour: there is no such key"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD_INPUT)
+def test_bad_input_removes_nothing(arguments, said, tmp_path, here, capfd):
     Store(tmp_path / "kept").save("fit", digest(1), {"x": np.arange(3)})
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("text")

@@ -171,8 +171,7 @@ def test_a_scheduler_without_workers_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("listens", [False, True])
-def test_no_scheduler_answers(listens, monkeypatch, capfd, tmp_path):
-    monkeypatch.chdir(tmp_path)
+def test_no_scheduler_answers(listens, monkeypatch, capfd, tmp_path, here):
     monkeypatch.setattr(parallel_dask, "SECONDS", 0.2)
     with socket.socket() as other:  # bound: nobody answers; listening: somebody who says nothing
         other.bind(("127.0.0.1", 0))

@@ -25,9 +25,8 @@ ROOM = "once there is room, the same command goes on where it was"
 
 
 @pytest.fixture
-def arguments(tmp_path, monkeypatch):
+def arguments(tmp_path, here):
     """What a run from a stored table is given, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
     table = write_table(tmp_path / "outcomes.csv")
     return [table, *SHORT, "parallel=sequential", "out=out", "cache=cache"]
 
@@ -98,7 +97,7 @@ def die_once(folder, number):
 
 
 @pytest.mark.filterwarnings("default")  # loky warns that a worker stopped
-def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch):
+def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch, here):
     """The kernel kills a worker that takes too much memory; joblib then finds all workers broken."""
     run = make_run(Workers("loky", 2), Store(tmp_path / "kept"), "stage")
 
@@ -106,7 +105,6 @@ def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch):
         names = [f"unit {number}" for number in range(8)]
         return run(die_once, [(i,) for i in range(8)], names, shared=lambda: tmp_path, threads=False)
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(cli.COMMANDS, "run", work)
     said = refused(capfd, ["out=out"])
     assert "a worker was killed, most likely because memory ran out; with parallel.n_jobs=1 the same" in said
@@ -116,11 +114,10 @@ def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch):
     assert all(path.stat().st_mtime_ns == made for path, made in kept.items())
 
 
-def test_lack_of_memory_is_a_sentence(tmp_path, capfd, monkeypatch):
+def test_lack_of_memory_is_a_sentence(capfd, monkeypatch, here):
     def command(cfg):
         np.empty(2**60, dtype=np.uint8)
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(cli.COMMANDS, "run", command)
     assert "there is not enough memory" in refused(capfd, ["out=out"])
 

@@ -75,14 +75,20 @@ def test_provenance_of_three_gigabytes_and_deep_json(tmp_path):
 
 
 @KINDS
-def test_job_files(make, tmp_path):
-    path = state_file(tmp_path / "job")
-    path.parent.mkdir()
-    make(path)
-    assert read_state(path) == {}
+def test_job_files_and_cache_entries(make, tmp_path):
+    state, store, key = state_file(tmp_path / "job"), Store(tmp_path), digest("a")
+    for path in (state, entry := store.path("fit", key)):
+        path.parent.mkdir(parents=True)
+        make(path)
+    assert read_state(state) == {}
+    with pytest.warns(UserWarning, match="it is made anew"):
+        assert store.load("fit", key) is None
     if make is not folder:
         write_state(tmp_path / "job", {"state": "waiting"})
-        assert read_state(path) == {"state": "waiting"}
+        assert read_state(state) == {"state": "waiting"}
+        store.save("fit", key, {"x": np.arange(3)})
+        assert store.load("fit", key)["x"].tolist() == [0, 1, 2]
+        assert entry.is_file()
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"state": "fini', None])
@@ -90,19 +96,6 @@ def test_a_job_file_that_says_nothing(text, tmp_path):
     if text is not None:
         (tmp_path / "job").write_text(text)
     assert read_state(tmp_path / "job") == {}
-
-
-@KINDS
-def test_cache_entries(make, tmp_path):
-    store, key = Store(tmp_path), digest("a")
-    path = store.path("fit", key)
-    path.parent.mkdir(parents=True)
-    make(path)
-    with pytest.warns(UserWarning, match="it is made anew"):
-        assert store.load("fit", key) is None
-    if make is not folder:
-        store.save("fit", key, {"x": np.arange(3)})
-        assert store.load("fit", key)["x"].tolist() == [0, 1, 2]
 
 
 @KINDS

@@ -25,18 +25,18 @@ def make_terminal(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
 
-@pytest.mark.parametrize(
-    ("verbose", "within_sweep", "said"),
-    [
-        (0, False, ["where"]),
-        (1, False, ["where", "usual"]),
-        (2, False, ["where", "usual", "unit"]),
-        (0, True, []),
-        (1, True, []),
-        (2, True, ["where", "usual"]),
-        ("loud", False, ["where", "usual"]),
-    ],
-)
+SAID = [
+    (0, False, ["where"]),
+    (1, False, ["where", "usual"]),
+    (2, False, ["where", "usual", "unit"]),
+    (0, True, []),
+    (1, True, []),
+    (2, True, ["where", "usual"]),
+    ("loud", False, ["where", "usual"]),
+]
+
+
+@pytest.mark.parametrize(("verbose", "within_sweep", "said"), SAID)
 def test_as_much_is_said_as_is_wanted(verbose, within_sweep, said, capsys):
     set_verbosity(verbose, within_sweep=within_sweep)
     say("where", PLACES)
@@ -109,9 +109,8 @@ RUN = [
 ]  # fmt: skip
 
 
-def test_a_run_at_each_verbosity(tmp_path, monkeypatch, capfd, unpainted):
+def test_a_run_at_each_verbosity(tmp_path, here, capfd, unpainted):
     """And `verbose` makes no other run: the folder is the same."""
-    monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "outcomes.csv")
     told = {}
     for verbose in (0, 2):

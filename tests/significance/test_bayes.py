@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from count_cases import ALPHAS, COUNTS, evaluation_sets, generator
+from count_cases import COUNTS, evaluation_sets, generator
 from scipy.stats import beta, betanbinom, norm
 
 from harness.measures import COSTS, DIFFERENCES, difference
@@ -13,9 +13,8 @@ from harness.significance.bayes import (
     dirichlet,
     goutte_gaussier,
     goutte_gaussier_paired,
-    reject,
 )
-from harness.significance.dirichlet import forecast, gamma_shapes, sign_function
+from harness.significance.dirichlet import sign_function
 from harness.significance.goutte import probability_greater
 from harness.significance.stopping import TURNED, final_count
 
@@ -71,10 +70,9 @@ def test_error_and_recall_are_beta_tails(prior):
 @pytest.mark.parametrize("measure", ["f1", "precision", "dcf", "balanced_error"])
 def test_sign_of_gamma_variables_is_that_of_the_difference(measure):
     gammas = generator().standard_gamma(0.7, (20_000, 8)) * generator(1).integers(0, 2, (20_000, 8))
-    merged = {
-        "f1": [0, 1, 2, (3, 4), 5, 6],
-        "precision": [0, 1, 2, 4, 5, 6],
-    }.get(measure, [(0, 3), 1, 2, 5, 6, (4, 7)])
+    merged = {"f1": [0, 1, 2, (3, 4), 5, 6], "precision": [0, 1, 2, 4, 5, 6]}.get(
+        measure, [(0, 3), 1, 2, 5, 6, (4, 7)]
+    )
     groups = [gammas[:, list(g) if isinstance(g, tuple) else [g]].sum(axis=1) for g in merged]
     found = sign_function(measure, COSTS if measure == "dcf" else {})(*groups)
     expected = difference(measure)(gammas)
@@ -98,39 +96,6 @@ def test_degenerate_is_where_no_distribution_over_the_seen_cells_has_a_differenc
         for degenerate, p in (("accept", 1), ("reject", 0)):
             result = dirichlet(counts, measure, n_replicates=20, costs=costs, degenerate=degenerate)
             assert (result.pvalue[always_zero] == p).all()
-
-
-@pytest.mark.parametrize("prior", [0, 0.5])
-@pytest.mark.parametrize("measure", ["f1", "precision", "error"])
-def test_early_verdicts_are_those_of_the_pvalues(measure, prior):
-    counts, alphas = evaluation_sets(10, seed=4), ALPHAS
-    result = dirichlet(counts, measure, prior, generator(2))
-    rejected = reject(counts, measure, alphas, prior=prior, rng=generator(2))
-    again = dirichlet(counts, measure, prior, generator(3)).pvalue[:, None] <= alphas
-    full = result.pvalue[:, None] <= alphas
-    # drawn from a share that is known they differ as two runs do, elsewhere hardly ever
-    assert (rejected != full).sum() <= (again != full).sum() + 12
-    far = np.abs(np.log(np.maximum(result.pvalue[:, None], 1e-4) / alphas)) > 1
-    assert far.sum() > 200
-    assert (rejected == full)[far].all()
-    legacy = reject(counts, measure, alphas, prior=prior, rng=generator(2), degenerate="reject")
-    assert (legacy == rejected | result.degenerate[:, None]).all()
-
-
-@pytest.mark.parametrize("prior", [0, 0.5])
-@pytest.mark.parametrize("measure", ["f1", "precision", "dcf"])
-def test_moments_give_the_posterior_probability_within_their_margin(measure, prior):
-    costs = COSTS if measure == "dcf" else {}
-    shapes = gamma_shapes(evaluation_sets(30, seed=6), measure, prior)
-    known = forecast(shapes, measure, costs)
-    told = np.flatnonzero((known.high < 0.3) & (known.high > 0.004))[::4]
-    assert len(told) >= 15
-    rng, n = generator(9), 20_000
-    for i in told:
-        drawn = sign_function(measure, costs)(*rng.standard_gamma(shapes[i][:, None], (6, n)))
-        share = min((drawn > 0).mean(), (drawn < 0).mean())
-        noise = 4.9 * np.sqrt(max(share, 1 / n) / n)
-        assert known.low[i] - noise <= share <= known.high[i] + noise
 
 
 def test_final_counts_are_passed_as_rarely_as_said():

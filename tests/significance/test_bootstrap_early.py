@@ -21,23 +21,6 @@ from harness.significance.bootstrap import bootstrap_percentile, reject
 from harness.significance.stopping import TURNED, largest_rejecting, verdict_so_far
 
 
-@pytest.mark.parametrize("interval", INTERVALS)
-@pytest.mark.parametrize("stratified", [False, True])
-def test_early_verdicts_differ_no_more_than_two_full_runs(interval, stratified):
-    counts = evaluation_sets(15, seed=21)
-    early = reject(counts, "f1", ALPHAS, 5000, interval, generator(5), stratified=stratified)
-    one, other = (
-        bootstrap_percentile(counts, "f1", 5000, interval, generator(seed), stratified=stratified).pvalue
-        for seed in (5, 6)
-    )
-    apart = ((one[:, None] <= ALPHAS) != (other[:, None] <= ALPHAS)).any(axis=1).sum()
-    assert (early != (one[:, None] <= ALPHAS)).any(axis=1).sum() <= apart + 12
-    # far from a level nothing is drawn from chance: the verdicts are the same
-    far = (np.abs(np.log(np.maximum(one[:, None], 1e-4) / ALPHAS)) > 1).all(axis=1)
-    assert far.sum() > 100
-    assert (early == (one[:, None] <= ALPHAS))[far].all()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["f1", "error"])
 @pytest.mark.parametrize("interval", INTERVALS)
@@ -50,21 +33,6 @@ def test_early_verdicts_reject_as_often_as_all_replicates_on_10_000_sets(measure
         n = only_early + only_full
         assert n <= 0.03 * len(counts)
         assert binom.ppf(5e-7, n, 0.5) <= only_early <= binom.ppf(1 - 5e-7, n, 0.5)
-
-
-@pytest.mark.parametrize("stratified", [False, True])
-def test_error_verdicts_are_those_of_the_pvalues(stratified):
-    counts = evaluation_sets(60, seed=23)
-    for interval in INTERVALS:
-        early = reject(counts, "error", ALPHAS, 5000, interval, generator(5), stratified=stratified)
-        full = bootstrap_percentile(counts, "error", 5000, interval, generator(5), stratified=stratified)
-        # a verdict within the noise of 5,000 replicates may be another one
-        near = (np.abs(np.log(np.maximum(full.pvalue[:, None], 1e-4) / ALPHAS)) < 1).any(axis=1)
-        assert (early == (full.pvalue[:, None] <= ALPHAS))[~near].all()
-        assert (early != (full.pvalue[:, None] <= ALPHAS)).any(axis=1).mean() <= 0.03
-        limit = reject(counts, "error", ALPHAS, None, interval, stratified=stratified)
-        exact = bootstrap_percentile(counts, "error", None, interval, stratified=stratified)
-        assert (limit == (exact.pvalue[:, None] <= ALPHAS)).all()
 
 
 @pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())
@@ -94,28 +62,6 @@ def test_the_limit_differs_no_more_from_a_full_run_than_another_one():
         drawn = bootstrap_percentile(counts, "f1", 5000, interval, generator(2)).pvalue[:, None] <= ALPHAS
         # of 600 sets about 3 % differ between two full runs: with 6 standard deviations 45 sets
         assert (drawn != limit).any(axis=1).sum() <= 45
-
-
-@pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())
-@pytest.mark.parametrize(("few", "stratified"), [(False, False), (True, False), (True, True)])
-def test_the_forecast_gives_the_pvalue_within_its_margin(few, stratified, interval, tails):
-    """From the moments and, where few documents are discordant, from their lattice."""
-    if few:
-        counts = evaluation_sets(150, seed=27)
-        counts = counts[bootstrap_f1_forecast.few(counts)]
-        ((tail, factor, usable),) = bootstrap_f1_forecast.few_tails(counts, stratified, [tails])
-        n, lowest, step = 40_000, 0.003, 3
-    else:
-        counts = evaluation_sets(30, seed=24)
-        ((tail, factor, usable),) = bootstrap_f1_forecast.moment_tails(counts, stratified, [tails])
-        n, lowest, step = 20_000, 0.004, 2
-    chosen = np.flatnonzero(usable & (tail > lowest) & (tail < 0.15))[::step]
-    assert len(chosen) >= 20
-    result = bootstrap_percentile(counts[chosen], "f1", n, interval, generator(8), stratified=stratified)
-    share = result.pvalue / tails
-    noise = 4.9 * np.sqrt(share / n)
-    assert (share <= tail[chosen] * factor[chosen] + bootstrap_f1_forecast.SLACK + noise).all()
-    assert (share >= tail[chosen] / factor[chosen] - bootstrap_f1_forecast.SLACK - noise).all()
 
 
 @pytest.mark.parametrize("counts", SMALL)

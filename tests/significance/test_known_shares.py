@@ -36,31 +36,49 @@ def check_bias(share, drawn, n):
     assert (np.abs(error) <= 0.05 + 4.9 * noise).all()
 
 
+def chosen_of(made):
+    """Sets whose share counts as known, and some of those that have bounds."""
+    known = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:40]
+    told = np.flatnonzero((made.high < 0.3) & (made.high > 0.004))[::4]
+    assert len(known) >= 30
+    assert len(told) >= 15
+    return known, told
+
+
+def check_bounds(made, chosen, drawn, n):
+    noise = 4.9 * np.sqrt(np.maximum(drawn, 1 / n) / n)
+    assert (made.low[chosen] - noise <= drawn).all()
+    assert (drawn <= made.high[chosen] + noise).all()
+
+
 @pytest.mark.parametrize("interval", INTERVALS)
 @pytest.mark.parametrize(("few", "stratified"), [(False, False), (True, False), (True, True)])
-def test_known_shares_of_the_f1_bootstrap(few, stratified, interval):
+def test_known_shares_and_bounds_of_the_f1_bootstrap(few, stratified, interval):
+    """From the moments and, where few documents are discordant, from their lattice."""
     counts = live_sets(150 if few else 25, 31)
     counts = counts[f1_forecast.few(counts) == few]
     make = f1_forecast.few_forecast if few else f1_forecast.forecast
     (made,) = make(counts, stratified, [INTERVALS[interval]])
-    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:40]
-    assert len(chosen) >= 30
-    drawn = replicated(counts[chosen], interval, stratified, 60_000)
-    check_bias(made.share[chosen], drawn, 60_000)
+    known, told = chosen_of(made)
+    check_bias(made.share[known], replicated(counts[known], interval, stratified, 60_000), 60_000)
+    check_bounds(made, told, replicated(counts[told], interval, stratified, 20_000), 20_000)
 
 
 @pytest.mark.parametrize("prior", [0, 0.5])
 @pytest.mark.parametrize("measure", ["f1", "precision", "dcf"])
-def test_known_shares_of_the_posterior(measure, prior):
+def test_known_shares_and_bounds_of_the_posterior(measure, prior):
     costs = COSTS if measure == "dcf" else {}
     shapes = gamma_shapes(evaluation_sets(40, seed=33), measure, prior)
     made = posterior_forecast(shapes, measure, costs)
-    chosen = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:40]
-    assert len(chosen) >= 30
-    rng, n, sign = generator(9), 60_000, sign_function(measure, costs)
-    values = [sign(*rng.standard_gamma(shapes[i][:, None], (6, n))) for i in chosen]
-    drawn = np.array([min((value > 0).mean(), (value < 0).mean()) for value in values])
-    check_bias(made.share[chosen], drawn, n)
+    rng, sign = generator(9), sign_function(measure, costs)
+
+    def drawn(chosen, n):
+        values = [sign(*rng.standard_gamma(shapes[i][:, None], (6, n))) for i in chosen]
+        return np.array([min((value > 0).mean(), (value < 0).mean()) for value in values])
+
+    known, told = chosen_of(made)
+    check_bias(made.share[known], drawn(known, 60_000), 60_000)
+    check_bounds(made, told, drawn(told, 20_000), 20_000)
 
 
 @pytest.mark.parametrize("interval", INTERVALS)

@@ -37,18 +37,18 @@ def enumerated(counts):
     return float(Fraction(at_least, total)), float(Fraction(2 * at_least - tied, 2 * total))
 
 
-@pytest.mark.parametrize(
-    "counts",
-    [
-        [3, 25, 31, 4, 2, 28, 22, 50],
-        [0, 3, 4, 0, 0, 40, 35, 900],
-        [1, 1, 0, 0, 0, 60, 40, 900],  # one true positive under many false ones: dF1 hardly moves
-        [40, 30, 45, 0, 0, 0, 1, 30],
-        # numerator times denominator passes 10**27, and neighbours differ by 10**-7
-        [3 * 10**6, 1, 0, 10**6, 10**6, 1, 1, 4 * 10**6],
-        [0, 0, 200, 0, 0, 0, 0, 100],  # only the two one-sided swaps are as extreme
-    ],
-)
+LARGER_MARGINS = [
+    [3, 25, 31, 4, 2, 28, 22, 50],
+    [0, 3, 4, 0, 0, 40, 35, 900],
+    [1, 1, 0, 0, 0, 60, 40, 900],  # one true positive under many false ones: dF1 hardly moves
+    [40, 30, 45, 0, 0, 0, 1, 30],
+    # numerator times denominator passes 10**27, and neighbours differ by 10**-7
+    [3 * 10**6, 1, 0, 10**6, 10**6, 1, 1, 4 * 10**6],
+    [0, 0, 200, 0, 0, 0, 0, 100],  # only the two one-sided swaps are as extreme
+]
+
+
+@pytest.mark.parametrize("counts", LARGER_MARGINS)
 def test_larger_margins(counts):
     assert [
         randomization(counts, "f1").pvalue,
@@ -88,17 +88,17 @@ def tail_weight(counts):
     return float(Fraction(2 * weight, 2 ** (n_p + n_n)))
 
 
-@pytest.mark.parametrize(
-    "counts",
-    [
-        [500, 170, 130, 300, 200, 260, 240, 4200],
-        [502, 51, 50, 629, 1743, 258, 38, 108],
-        [0, 1, 0, 0, 0, 800, 700, 4500],
-        [10**6, 40, 90, 10**6, 10**6, 300, 250, 10**6],  # products beyond 64 bits
-        [10**6, 300, 250, 10**6, 10**6, 40, 90, 10**6],
-        [2, 3, 0, 0, 5 * 10**6, 0, 4, 0],
-    ],
-)
+MARGINS = [
+    [500, 170, 130, 300, 200, 260, 240, 4200],
+    [502, 51, 50, 629, 1743, 258, 38, 108],
+    [0, 1, 0, 0, 0, 800, 700, 4500],
+    [10**6, 40, 90, 10**6, 10**6, 300, 250, 10**6],  # products beyond 64 bits
+    [10**6, 300, 250, 10**6, 10**6, 40, 90, 10**6],
+    [2, 3, 0, 0, 5 * 10**6, 0, 4, 0],
+]
+
+
+@pytest.mark.parametrize("counts", MARGINS)
 def test_margins_of_hundreds_in_whole_numbers(counts):
     assert float(randomization(counts, "f1").pvalue) == pytest.approx(tail_weight(counts), rel=1e-13)
 

@@ -34,19 +34,19 @@ def of(shape):
     return arrays(float, shape, elements=st.integers(-20, 20).map(lambda i: i / 40))
 
 
-@pytest.mark.parametrize(
-    ("result", "statistic", "pvalue"),
-    [
-        # R 4: t.test(extra ~ group, sleep, paired=TRUE); as two samples; with var.equal=TRUE
-        (paired_t(DRUG_1 - DRUG_2), -4.0621277, 0.002832890),
-        (unpaired_t(DRUG_1, DRUG_2), -1.860813, 0.07939414),
-        (POOLED(DRUG_1, DRUG_2), -1.860813, 0.07918671),
-        (five_by_two_t(IRIS), 7.269390394, 0.0007701198372),
-        (five_by_two_f(IRIS), 59.58715596, 0.0001446999517),
-        # by hand: (1/5 + 20/80) s^2 = .45 x .035; t = .1 / sqrt(.01575)
-        (corrected_resampled_t(SPLITS, 80, 20), 0.7968190729, 0.4701755448),
-    ],
-)
+PUBLISHED_VALUES = [
+    # R 4: t.test(extra ~ group, sleep, paired=TRUE); as two samples; with var.equal=TRUE
+    (paired_t(DRUG_1 - DRUG_2), -4.0621277, 0.002832890),
+    (unpaired_t(DRUG_1, DRUG_2), -1.860813, 0.07939414),
+    (POOLED(DRUG_1, DRUG_2), -1.860813, 0.07918671),
+    (five_by_two_t(IRIS), 7.269390394, 0.0007701198372),
+    (five_by_two_f(IRIS), 59.58715596, 0.0001446999517),
+    # by hand: (1/5 + 20/80) s^2 = .45 x .035; t = .1 / sqrt(.01575)
+    (corrected_resampled_t(SPLITS, 80, 20), 0.7968190729, 0.4701755448),
+]
+
+
+@pytest.mark.parametrize(("result", "statistic", "pvalue"), PUBLISHED_VALUES)
 def test_published_values(result, statistic, pvalue):
     assert (result.statistic, result.pvalue) == pytest.approx((statistic, pvalue), rel=1e-6)
 
@@ -114,7 +114,7 @@ def test_rounding_is_no_difference():
     d = paired_differences(np.array([0.1 + 0.2, 0.7 + 0.1, 0.3]), [0.3, 0.8, 0.3])
     assert d.tolist() == [0, 0, 0]
     assert paired_t(d).pvalue == 1
-    assert paired_differences([1.0, 0.0], [0.999, 1e-20]) == pytest.approx([0.001, -1e-20])
+    assert paired_differences([1.0, 0.0], [0.999, 1e-20]).tolist() == [1 - 0.999, -1e-20]
 
 
 @given(of(10), of(7))
@@ -139,25 +139,25 @@ def test_probabilities_stay_when_the_algorithms_swap(ten, splits):
     assert CORRECTED(splits).pvalue >= resampled_t(splits).pvalue
 
 
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda: paired_t([0.1]), r"d: shape \(1,\) is not allowed; at least 2 values"),
-        (lambda: paired_t([0.1, np.nan]), r"d: nan at index \(1,\)"),
-        (lambda: paired_t(["a", "b"]), "d: type"),
-        (lambda: paired_t([0.1, 0.2], degenerate="nan"), "degenerate: 'nan'"),
-        (lambda: unpaired_t([0.1], [0.1, 0.2]), "a: shape"),
-        (lambda: unpaired_t([0.1, 0.2], [0.1, np.inf]), "b: inf"),
-        (lambda: unpaired_t([0.1, 0.2], [0.1, 0.2], variance="equal"), "variance: 'equal' is not allowed"),
-        (lambda: five_by_two_t(np.zeros((5, 3))), r"d: shape \(5, 3\) is not allowed; \(..., 5, 2\) is"),
-        (lambda: five_by_two_f(np.zeros(10)), "d: shape"),
-        (lambda: kfold_t([0.1]), "d: shape"),
-        (lambda: resampled_t(SPLITS, degenerate="nan"), "degenerate: 'nan'"),
-        (lambda: corrected_resampled_t(SPLITS, 0, 20), "n_train: 0 is not allowed"),
-        (lambda: corrected_resampled_t(SPLITS, 80, np.nan), "n_test: nan"),
-        (lambda: corrected_resampled_t(SPLITS, "80", 20), "n_train: '80'"),
-    ],
-)
+BAD_INPUT = [
+    (lambda: paired_t([0.1]), r"d: shape \(1,\) is not allowed; at least 2 values"),
+    (lambda: paired_t([0.1, np.nan]), r"d: nan at index \(1,\)"),
+    (lambda: paired_t(["a", "b"]), "d: type"),
+    (lambda: paired_t([0.1, 0.2], degenerate="nan"), "degenerate: 'nan'"),
+    (lambda: unpaired_t([0.1], [0.1, 0.2]), "a: shape"),
+    (lambda: unpaired_t([0.1, 0.2], [0.1, np.inf]), "b: inf"),
+    (lambda: unpaired_t([0.1, 0.2], [0.1, 0.2], variance="equal"), "variance: 'equal' is not allowed"),
+    (lambda: five_by_two_t(np.zeros((5, 3))), r"d: shape \(5, 3\) is not allowed; \(..., 5, 2\) is"),
+    (lambda: five_by_two_f(np.zeros(10)), "d: shape"),
+    (lambda: kfold_t([0.1]), "d: shape"),
+    (lambda: resampled_t(SPLITS, degenerate="nan"), "degenerate: 'nan'"),
+    (lambda: corrected_resampled_t(SPLITS, 0, 20), "n_train: 0 is not allowed"),
+    (lambda: corrected_resampled_t(SPLITS, 80, np.nan), "n_test: nan"),
+    (lambda: corrected_resampled_t(SPLITS, "80", 20), "n_train: '80'"),
+]
+
+
+@pytest.mark.parametrize(("call", "word"), BAD_INPUT)
 def test_bad_input_is_refused_by_name(call, word):
     with pytest.raises(ValueError, match=word):
         call()

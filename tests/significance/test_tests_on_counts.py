@@ -1,10 +1,11 @@
 """What every test on joint-outcome counts does, whatever its null hypothesis."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
-from count_cases import ALPHAS, COUNTS, SWAP, few, generator
+from count_cases import ALPHAS, COUNTS, INTERVALS, SWAP, evaluation_sets, few, generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,37 @@ def test_replicates_of_a_set_depend_on_its_place_alone(module, test, options, se
     assert rng.random() == early_rng.random()
 
 
+EARLY = [
+    (*PERCENTILE, {"measure": measure, "interval": interval, "stratified": stratified})
+    for measure, interval, stratified in product(("f1", "error"), INTERVALS, (False, True))
+]
+EARLY += [
+    (bayes, dirichlet, {"measure": m, "prior": p}) for m in ("f1", "precision", "dcf") for p in (0, 0.5)
+]
+
+
+@pytest.mark.parametrize(("module", "test", "options"), EARLY)
+def test_early_verdicts_are_those_of_the_pvalues(module, test, options):
+    """Drawn from a share that is known they differ as two full runs do, elsewhere hardly ever."""
+    counts = evaluation_sets(12, seed=21)
+    early = module.reject(counts, alphas=ALPHAS, rng=generator(5), **options)
+    one, other = (test(counts, n_replicates=5000, rng=generator(seed), **options) for seed in (5, 6))
+    full, again = (result.pvalue[:, None] <= ALPHAS for result in (one, other))
+    assert (early != full).sum() <= (again != full).sum() + 12
+    far = np.abs(np.log(np.maximum(one.pvalue[:, None], 1e-4) / ALPHAS)) > 1
+    assert far.sum() > 200
+    assert (early == full)[far].all()
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_verdicts_of_the_error_in_the_limit_are_those_of_the_pvalues(interval, stratified):
+    options = {"interval": interval, "n_replicates": None, "stratified": stratified}
+    counts = evaluation_sets(60, seed=23)
+    exact = bootstrap.bootstrap_percentile(counts, "error", **options).pvalue[:, None]
+    assert (bootstrap.reject(counts, "error", ALPHAS, **options) == (exact <= ALPHAS)).all()
+
+
 SAME = [9, 0, 0, 2, 3, 0, 0, 50]
 NOTHING = [0, 0, 0, 0, 0, 0, 0, 7]
 NO_TRUE_POSITIVE = [0, 0, 0, 4, 2, 5, 3, 50]
@@ -73,35 +105,35 @@ EQUAL_PRECISIONS = [3, 1, 2, 0, 0, 0, 0, 9], [0, 0, 2, 1, 0, 0, 3, 9]
 NO_F1 = [SAME, NOTHING, NO_TRUE_POSITIVE]
 
 
-@pytest.mark.parametrize(
-    ("test", "zero_over_zero", "equal", "live"),
-    [
-        (partial(wald, measure="f1"), [*NO_F1, ONE_SIDED, ALARMS_OF_B], [], [COUNTS]),
-        (partial(wald, measure="recall"), [SAME, NO_TRUE_POSITIVE], [], [COUNTS]),
-        (partial(wald, measure="error"), [SAME], [], [NO_TRUE_POSITIVE]),
-        (partial(unpaired, measure="f1"), [NOTHING, NO_TRUE_POSITIVE, ONE_SIDED], [SAME], [COUNTS]),
-        (partial(unpaired, measure="error"), [NOTHING], [SAME], [NO_TRUE_POSITIVE, ONE_SIDED]),
-        (partial(dcf, variance="paired"), [SAME, NOTHING, ONE_SIDED], [], [ALARMS]),
-        (partial(dcf, variance="eq9"), [SAME, NOTHING], [], [ALARMS, ONE_SIDED]),
-        (partial(dcf, variance="independent"), [NOTHING], [SAME], [ALARMS]),
-        *((partial(dcf, prior=1, variance=v), [ALARMS], [], [COUNTS]) for v in VARIANCES[:2]),
-        (partial(dcf, prior=1, variance="independent"), [], [ALARMS], [COUNTS]),
-        *((partial(dcf, cost_fn=0, cost_fp=0, variance=v), [ALARMS, COUNTS], [], []) for v in VARIANCES),
-        (proportion, [NOTHING, ALL_WRONG], [SAME], [COUNTS]),
-        (snedecor_cochran, [NOTHING, ALL_WRONG, SAME], [], [COUNTS]),
-        *(
-            (partial(test, measure=measure), dead, [], [COUNTS])
-            for test in (likelihood_ratio, score)
-            for measure, dead in (
-                ("f1", NO_F1),
-                ("error", [SAME]),
-                ("recall", NO_F1),
-                ("precision", [*NO_F1, *EQUAL_PRECISIONS]),
-            )
-        ),
-        *((partial(randomization, measure="f1", midp=m), NO_F1, [], [COUNTS]) for m in (False, True)),
-    ],
-)
+DEGENERATE = [
+    (partial(wald, measure="f1"), [*NO_F1, ONE_SIDED, ALARMS_OF_B], [], [COUNTS]),
+    (partial(wald, measure="recall"), [SAME, NO_TRUE_POSITIVE], [], [COUNTS]),
+    (partial(wald, measure="error"), [SAME], [], [NO_TRUE_POSITIVE]),
+    (partial(unpaired, measure="f1"), [NOTHING, NO_TRUE_POSITIVE, ONE_SIDED], [SAME], [COUNTS]),
+    (partial(unpaired, measure="error"), [NOTHING], [SAME], [NO_TRUE_POSITIVE, ONE_SIDED]),
+    (partial(dcf, variance="paired"), [SAME, NOTHING, ONE_SIDED], [], [ALARMS]),
+    (partial(dcf, variance="eq9"), [SAME, NOTHING], [], [ALARMS, ONE_SIDED]),
+    (partial(dcf, variance="independent"), [NOTHING], [SAME], [ALARMS]),
+    *((partial(dcf, prior=1, variance=v), [ALARMS], [], [COUNTS]) for v in VARIANCES[:2]),
+    (partial(dcf, prior=1, variance="independent"), [], [ALARMS], [COUNTS]),
+    *((partial(dcf, cost_fn=0, cost_fp=0, variance=v), [ALARMS, COUNTS], [], []) for v in VARIANCES),
+    (proportion, [NOTHING, ALL_WRONG], [SAME], [COUNTS]),
+    (snedecor_cochran, [NOTHING, ALL_WRONG, SAME], [], [COUNTS]),
+    *(
+        (partial(test, measure=measure), dead, [], [COUNTS])
+        for test in (likelihood_ratio, score)
+        for measure, dead in (
+            ("f1", NO_F1),
+            ("error", [SAME]),
+            ("recall", NO_F1),
+            ("precision", [*NO_F1, *EQUAL_PRECISIONS]),
+        )
+    ),
+    *((partial(randomization, measure="f1", midp=m), NO_F1, [], [COUNTS]) for m in (False, True)),
+]
+
+
+@pytest.mark.parametrize(("test", "zero_over_zero", "equal", "live"), DEGENERATE)
 def test_which_sets_are_degenerate(test, zero_over_zero, equal, live):
     """0/0 is a rejection by the legacy convention; no difference over a variance is none."""
     sets = np.array(zero_over_zero + equal)
@@ -136,18 +168,18 @@ def test_shapes_of_tests_with_replicates(module, test, options, shape):
         assert module.reject(counts, alphas=ALPHAS, **options).shape == (*shape, 2, 3)
 
 
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([0, 0, 0, 0, 0, 0, 0, 0], "counts: a set has no document"),
-        ([0, 1.5, 0, 0, 0, 0, 0, 9], "cell e2 is 1.5"),
-        ([0, 0, 0, 0, 0, 0, -1, 9], "cell e7 is -1"),
-        ([0, np.nan, 0, 0, 0, 0, 0, 9], "cell e2 is nan"),
-        ([0, 2**54, 0, 0, 0, 0, 0, 9], "cell e2 is 18014398509481984"),
-        (["a"] * 8, "counts: type"),
-        ([1, 2], "counts: shape"),
-    ],
-)
+BAD_COUNTS = [
+    ([0, 0, 0, 0, 0, 0, 0, 0], "counts: a set has no document"),
+    ([0, 1.5, 0, 0, 0, 0, 0, 9], "cell e2 is 1.5"),
+    ([0, 0, 0, 0, 0, 0, -1, 9], "cell e7 is -1"),
+    ([0, np.nan, 0, 0, 0, 0, 0, 9], "cell e2 is nan"),
+    ([0, 2**54, 0, 0, 0, 0, 0, 9], "cell e2 is 18014398509481984"),
+    (["a"] * 8, "counts: type"),
+    ([1, 2], "counts: shape"),
+]
+
+
+@pytest.mark.parametrize(("counts", "message"), BAD_COUNTS)
 def test_bad_counts_are_refused_by_name(counts, message):
     """Of every test that a yaml names in test_contract.py."""
     with pytest.raises(ValueError, match=message):
@@ -199,31 +231,31 @@ def test_bad_levels_are_refused_by_name(module, alphas):
         module.reject(COUNTS, "f1", alphas)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda c: mcnemar(c, "mid-p"), "variant: 'mid-p' is not allowed; choose one of uncorrected"),
-        (lambda c: wald(c, "f2"), "measure: 'f2' is not allowed; choose one of f1"),
-        (lambda c: wald(c, "f1", prior=0.5), "prior: measure 'f1' takes no such option"),
-        (lambda c: wald(c, "dcf", cost_fn=-1), "cost_fn: -1"),
-        (lambda c: unpaired(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1"),
-        (lambda c: equivalence(c, "f2", 0.1), "measure: 'f2' is not allowed"),
-        (lambda c: equivalence(c, "f1", 0), "margin: 0 is not allowed"),
-        (lambda c: equivalence(c, "f1", np.nan), "margin: nan"),
-        (lambda c: equivalence(c, "f1", True), "margin: True"),
-        (lambda c: dcf(c, variance="eq8"), "variance: 'eq8' is not allowed; choose one of paired, eq9"),
-        (lambda c: dcf(c, cost_fp=np.inf), "cost_fp: inf"),
-        (lambda c: dcf(c, prior=1.1), "prior: 1.1"),
-        (lambda c: likelihood_ratio(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
-        (lambda c: score(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
-        (lambda c: randomization(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
-        (lambda c: randomization(np.multiply(c, 10**5), "f1"), "counts: a set of 100000000 documents"),
-        (lambda c: goutte_gaussier(np.multiply(c, 10**5)), "counts: a set of 100000000 documents"),
-        (lambda c: goutte_gaussier(c, n_replicates=0), "n_replicates: 0"),
-        (lambda c: goutte_gaussier(c, 5, n_replicates=10), "rng: 5"),
-        (lambda c: bootstrap.reject(c, "f1", 0.05, interval=[]), "interval: 'none' is not allowed"),
-    ],
-)
+OTHER_BAD_OPTIONS = [
+    (lambda c: mcnemar(c, "mid-p"), "variant: 'mid-p' is not allowed; choose one of uncorrected"),
+    (lambda c: wald(c, "f2"), "measure: 'f2' is not allowed; choose one of f1"),
+    (lambda c: wald(c, "f1", prior=0.5), "prior: measure 'f1' takes no such option"),
+    (lambda c: wald(c, "dcf", cost_fn=-1), "cost_fn: -1"),
+    (lambda c: unpaired(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1"),
+    (lambda c: equivalence(c, "f2", 0.1), "measure: 'f2' is not allowed"),
+    (lambda c: equivalence(c, "f1", 0), "margin: 0 is not allowed"),
+    (lambda c: equivalence(c, "f1", np.nan), "margin: nan"),
+    (lambda c: equivalence(c, "f1", True), "margin: True"),
+    (lambda c: dcf(c, variance="eq8"), "variance: 'eq8' is not allowed; choose one of paired, eq9"),
+    (lambda c: dcf(c, cost_fp=np.inf), "cost_fp: inf"),
+    (lambda c: dcf(c, prior=1.1), "prior: 1.1"),
+    (lambda c: likelihood_ratio(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
+    (lambda c: score(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
+    (lambda c: randomization(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
+    (lambda c: randomization(np.multiply(c, 10**5), "f1"), "counts: a set of 100000000 documents"),
+    (lambda c: goutte_gaussier(np.multiply(c, 10**5)), "counts: a set of 100000000 documents"),
+    (lambda c: goutte_gaussier(c, n_replicates=0), "n_replicates: 0"),
+    (lambda c: goutte_gaussier(c, 5, n_replicates=10), "rng: 5"),
+    (lambda c: bootstrap.reject(c, "f1", 0.05, interval=[]), "interval: 'none' is not allowed"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), OTHER_BAD_OPTIONS)
 def test_other_bad_options_are_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call(COUNTS)

@@ -110,16 +110,16 @@ def listed(counts, weight, n):
     return weights[statistics >= seen - 1e-6].sum()
 
 
-@pytest.mark.parametrize(
-    ("row", "measure", "weight"),
-    [
-        ((3, 0, 2, 1, 1, 0, 0, 3), "f1", 8 / 14),
-        ((2, 0, 1, 1, 0, 3, 1, 4), "f1", 5 / 12),
-        ((1, 2, 0, 0, 1, 0, 3, 5), "f1", 4 / 11),
-        ((3, 0, 2, 1, 1, 1, 0, 4), "precision", 8 / 3),
-        ((3, 0, 0, 0, 1, 1, 4, 3), "dcf", 3 / 9),
-    ],
-)
+LISTED = [
+    ((3, 0, 2, 1, 1, 0, 0, 3), "f1", 8 / 14),
+    ((2, 0, 1, 1, 0, 3, 1, 4), "f1", 5 / 12),
+    ((1, 2, 0, 0, 1, 0, 3, 5), "f1", 4 / 11),
+    ((3, 0, 2, 1, 1, 1, 0, 4), "precision", 8 / 3),
+    ((3, 0, 0, 0, 1, 1, 4, 3), "dcf", 3 / 9),
+]
+
+
+@pytest.mark.parametrize(("row", "measure", "weight"), LISTED)
 def test_estimated_against_a_list_of_all_sets(row, measure, weight):
     counts, rounded = [row[i] for i in (2, 5, 1, 6)], np.exp(0.01 * np.round(100 * np.log(weight)))
     found = float(unconditional(row, measure).pvalue)
@@ -283,21 +283,17 @@ def test_size_of_the_guaranteed_test_over_random_nulls(n, n_nulls):
     assert n_rejected > 0
 
 
-@pytest.mark.parametrize(
-    ("test", "options", "said"),
-    [
-        (unconditional, ["recall"], "measure: 'recall' is not allowed; choose one of f1, precision, dcf"),
-        (f1, ["exact"], "variant: 'exact' is not allowed; choose one of estimated, ber"),
-        (unconditional, ["dcf", "berger_boos"], "variant: 'berger_boos' is not there for the DCF"),
-        (partial(unconditional, costs=0), ["dcf"], "costs: 0 is not allowed; a number above 0 is needed"),
-        (
-            likelihood_ratio,
-            ["f1", "yates"],
-            "correction: 'yates' is not allowed; choose one of none, bartlett",
-        ),
-        (mcnemar_unconditional, ["exact"], "variant: 'exact' is not allowed; choose one of estimated, max"),
-    ],
-)
+WRONG_CHOICES = [
+    (unconditional, ["recall"], "measure: 'recall' is not allowed; choose one of f1, precision, dcf"),
+    (f1, ["exact"], "variant: 'exact' is not allowed; choose one of estimated, ber"),
+    (unconditional, ["dcf", "berger_boos"], "variant: 'berger_boos' is not there for the DCF"),
+    (partial(unconditional, costs=0), ["dcf"], "costs: 0 is not allowed; a number above 0 is needed"),
+    (likelihood_ratio, ["f1", "yates"], "correction: 'yates' is not allowed; choose one of none, bartlett"),
+    (mcnemar_unconditional, ["exact"], "variant: 'exact' is not allowed; choose one of estimated, max"),
+]
+
+
+@pytest.mark.parametrize(("test", "options", "said"), WRONG_CHOICES)
 def test_wrong_choices_are_refused(test, options, said):
     with pytest.raises(ValueError, match=said):
         test([1] * 8, *options)

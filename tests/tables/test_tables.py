@@ -125,20 +125,20 @@ def test_a_file_is_read_in_parts(tmp_path, monkeypatch):
 # --- which labels are the same ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("texts", "label"),
-    [
-        (("1", "1.0", "+1", "1e0", " 1 ", "1.", "10e-1", "\N{NO-BREAK SPACE}1"), "1"),
-        (("-1", "-1.0", "\N{MINUS SIGN}1", "-1e0"), "-1"),
-        (("0", "-0", "0.0", "+0", "0e5", ".0"), "0"),
-        (("0.5", ".5", "5e-1", "0.50", "+.5"), "0.5"),
-        (("100000", "1e5", "1E5", "+100000.00"), "100000"),
-        (("true", "True", "TRUE"), "true"),
-        (("a b", "a  b", " a\tb"), "a b"),
-        (("\u00e9", "e\u0301"), "\u00e9"),
-        (("1" * 40 + ".0",), "1" * 40),
-    ],
-)
+SPELLINGS = [
+    (("1", "1.0", "+1", "1e0", " 1 ", "1.", "10e-1", "\N{NO-BREAK SPACE}1"), "1"),
+    (("-1", "-1.0", "\N{MINUS SIGN}1", "-1e0"), "-1"),
+    (("0", "-0", "0.0", "+0", "0e5", ".0"), "0"),
+    (("0.5", ".5", "5e-1", "0.50", "+.5"), "0.5"),
+    (("100000", "1e5", "1E5", "+100000.00"), "100000"),
+    (("true", "True", "TRUE"), "true"),
+    (("a b", "a  b", " a\tb"), "a b"),
+    (("\u00e9", "e\u0301"), "\u00e9"),
+    (("1" * 40 + ".0",), "1" * 40),
+]
+
+
+@pytest.mark.parametrize(("texts", "label"), SPELLINGS)
 def test_spellings_of_one_label(texts, label):
     assert {plain_label(text) for text in texts} == {label}
 
@@ -151,16 +151,16 @@ def test_what_is_no_number_stays_as_it_is(text):
     assert plain_label(text) == text
 
 
-@pytest.mark.parametrize(
-    ("truth", "other"),
-    [
-        ("Spam", "spam"),
-        ("New York", "NewYork"),
-        ("01", "1"),
-        ("a", "a\u200b"),
-        ("Straße", "STRASSE"),
-    ],
-)
+UNCLEAR_SPELLINGS = [
+    ("Spam", "spam"),
+    ("New York", "NewYork"),
+    ("01", "1"),
+    ("a", "a\u200b"),
+    ("Straße", "STRASSE"),
+]
+
+
+@pytest.mark.parametrize(("truth", "other"), UNCLEAR_SPELLINGS)
 def test_spellings_that_may_be_one_label_are_refused(tmp_path, truth, other):
     path = with_text(tmp_path, f"y_true,a,b\n{truth},{truth},{other}\nz,z,z\n")
     line = refused(read_predictions, path)
@@ -300,17 +300,17 @@ def test_scores_tell_rows_apart_that_labels_do_not(tmp_path):
     assert counts(path, threshold=0.5)[1].warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("found", "told"),
-    [
-        ([5] * 7, True),
-        ([5] * 6, False),
-        ([2] * 15, True),
-        ([2] * 14, False),
-        ([6, 10] * 9, True),
-        ([], False),
-    ],
-)
+REPEATED = [
+    ([5] * 7, True),
+    ([5] * 6, False),
+    ([2] * 15, True),
+    ([2] * 14, False),
+    ([6, 10] * 9, True),
+    ([], False),
+]
+
+
+@pytest.mark.parametrize(("found", "told"), REPEATED)
 def test_the_rule_of_repeated_rows(found, told):
     """k ** (1 - distinct rows) < 1e-4: 5 ** -6 is 6.4e-5 and 2 ** -14 too, 5 ** -5 and 2 ** -13 are not."""
     assert bool(tell_repeated(np.array(found, dtype=int))) == told
@@ -347,28 +347,28 @@ def test_row_numbers_without_a_name_are_left_out_and_told(tmp_path, index):
     assert data.notes
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("y_true,a,a\n1,1,0\n", "two columns are named 'a'"),
-        ("y_true,a, a \n1,1,0\n", "two columns are named 'a'"),
-        ("y_true,a,b,\n1,1,0,\n", "column 4 has no name"),
-        (",y_true,a,b\nx,1,1,0\ny,0,1,0\n", "the first column has no name, and does not hold the numbers"),
-        ("y_true,a,b\n1,1,0\n0,1\n", "line 3 has 2 fields where the header names 3 columns"),
-        ("y_true,a,b\n1,1,0\n\n0,1,0,1\n", "line 4 has 4 fields"),
-        ('y_true,a,b\n1,"x\ny",0\n0,1\n', "line 4 has 2 fields"),
-        ('y_true,a,b\n1,"x,0\n', "cannot be read as csv (unexpected end of data)"),
-        ('y_true,a,b\n1,"x"y,0\n', "cannot be read as csv"),
-        ("y_true;a;b\n1;1;0\n", "its header is one field, 'y_true;a;b'; fields between ',' are needed"),
-        ("y_true\ta\tb\n1\t1\t0\n", "fields between ',' are needed, not '\\t'"),
-        ("y_true,a,b\n1,1,0\n0,0,1\ny_true,a,b\n1,1,1\n", "line 4 is the header again"),
-        ("# by me\ny_true,a,b\n1,1,0\n", "line 2 has 3 fields where the header names 1 column;"),
-        ("\n\n", "it is empty"),
-        ("y\0_true,a,b\n1,1,0\n", "bytes that are 0"),
-        ("y_true,a,b\n1,1,0\n1\0,1,0\n", "line 3 holds bytes that are 0"),
-        (f"y_true,{'a' * 501},b\n1,1,0\n", "column 2 has a name of 501 characters; 500 are allowed"),
-    ],
-)
+HEADERS_AND_ROWS = [
+    ("y_true,a,a\n1,1,0\n", "two columns are named 'a'"),
+    ("y_true,a, a \n1,1,0\n", "two columns are named 'a'"),
+    ("y_true,a,b,\n1,1,0,\n", "column 4 has no name"),
+    (",y_true,a,b\nx,1,1,0\ny,0,1,0\n", "the first column has no name, and does not hold the numbers"),
+    ("y_true,a,b\n1,1,0\n0,1\n", "line 3 has 2 fields where the header names 3 columns"),
+    ("y_true,a,b\n1,1,0\n\n0,1,0,1\n", "line 4 has 4 fields"),
+    ('y_true,a,b\n1,"x\ny",0\n0,1\n', "line 4 has 2 fields"),
+    ('y_true,a,b\n1,"x,0\n', "cannot be read as csv (unexpected end of data)"),
+    ('y_true,a,b\n1,"x"y,0\n', "cannot be read as csv"),
+    ("y_true;a;b\n1;1;0\n", "its header is one field, 'y_true;a;b'; fields between ',' are needed"),
+    ("y_true\ta\tb\n1\t1\t0\n", "fields between ',' are needed, not '\\t'"),
+    ("y_true,a,b\n1,1,0\n0,0,1\ny_true,a,b\n1,1,1\n", "line 4 is the header again"),
+    ("# by me\ny_true,a,b\n1,1,0\n", "line 2 has 3 fields where the header names 1 column;"),
+    ("\n\n", "it is empty"),
+    ("y\0_true,a,b\n1,1,0\n", "bytes that are 0"),
+    ("y_true,a,b\n1,1,0\n1\0,1,0\n", "line 3 holds bytes that are 0"),
+    (f"y_true,{'a' * 501},b\n1,1,0\n", "column 2 has a name of 501 characters; 500 are allowed"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), HEADERS_AND_ROWS)
 def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
     assert said in refused(read_predictions, with_text(tmp_path, text))
 
@@ -376,27 +376,24 @@ def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
 ITEM = '{"y_true": 1, "a": 1, "b": 0}'
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"y_true": 1, "a": 1, "a": 0}', "an object has 'a' twice"),
-        (
-            ITEM + '\n{"y_true": 1, "c": 1}',
-            "line 2 has 'c', which line 1 does not have",
-        ),
-        (ITEM + '\n{"y_true": 1, "a": 1}', "item 2 has no value in column 'b'"),
-        (ITEM + "\n[1, 2]", "line 2 is [1, 2]; an object is needed"),
-        (f"[{ITEM}, 3]", "item 2 is 3; an object is needed"),
-        (f"[{ITEM}", "has no end"),
-        (f"[{ITEM} {{}}]", "item 1 is followed by '{}]"),
-        ("[" * 100_000, "too deep"),
-        ("{bad}", "line 1 is not JSON"),
-        ('{"y_true": [1, 0], "a": [1, 0], "b": [0, 0]}', "line 1 holds columns; an object for each item"),
-        ('{"y_true": "\\ud800", "a": 1, "b": 0}', "surrogates not allowed"),
-        ("[]", "it holds no item"),
-        ("", "it holds no item"),
-    ],
-)
+NO_TABLES = [
+    ('{"y_true": 1, "a": 1, "a": 0}', "an object has 'a' twice"),
+    (ITEM + '\n{"y_true": 1, "c": 1}', "line 2 has 'c', which line 1 does not have"),
+    (ITEM + '\n{"y_true": 1, "a": 1}', "item 2 has no value in column 'b'"),
+    (ITEM + "\n[1, 2]", "line 2 is [1, 2]; an object is needed"),
+    (f"[{ITEM}, 3]", "item 2 is 3; an object is needed"),
+    (f"[{ITEM}", "has no end"),
+    (f"[{ITEM} {{}}]", "item 1 is followed by '{}]"),
+    ("[" * 100_000, "too deep"),
+    ("{bad}", "line 1 is not JSON"),
+    ('{"y_true": [1, 0], "a": [1, 0], "b": [0, 0]}', "line 1 holds columns; an object for each item"),
+    ('{"y_true": "\\ud800", "a": 1, "b": 0}', "surrogates not allowed"),
+    ("[]", "it holds no item"),
+    ("", "it holds no item"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), NO_TABLES)
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_json_that_is_no_table(tmp_path, text, said, ending):
     assert said in refused(counts, with_text(tmp_path, text, f"p.{ending}"), "f1")
