@@ -78,6 +78,10 @@ def test_at_its_ends_the_test_is_one_of_students():
     found = harness.compare_predictions(None, *rows, "score", test, runs="nested").table.loc[test]
     welch = stats.ttest_ind(a[:, 0], b[:, 0], equal_var=False)
     assert found[["statistic", "pvalue"]].tolist() == pytest.approx([*welch])
+    one_item = harness.compare_predictions(None, a, b, "score", test, runs="nested").table.loc[test]
+    assert one_item["pvalue"] == pytest.approx(welch.pvalue)
+    alike = harness.compare_predictions(None, np.ones((2, 5)), np.zeros((2, 5)), "score", test, runs="nested")
+    assert alike.table.loc[test, ["pvalue", "degenerate"]].tolist() == [1, True]
     found = harness.compare_predictions(None, rows[0], rows[1][:3], "score", test, runs="paired")
     paired = stats.ttest_rel(a[:, 0], b[:3, 0])
     assert found.table.loc[test, ["statistic", "pvalue"]].tolist() == pytest.approx([*paired])

@@ -101,7 +101,7 @@ class MeanSquares(NamedTuple):
         share = np.minimum(upper * _part(runs, total), 1.0)
         # one over the degrees of freedom of the runs' part
         inverse = (_part(each, runs[..., None]) ** 2 / np.maximum(n_runs - 1, 1)).sum(axis=-1)
-        return total, 1 / (share**2 * inverse + (1 - share) ** 2 / (self.n_items - 1))
+        return total, 1 / (share**2 * inverse + (1 - share) ** 2 / np.maximum(self.n_items - 1, 1))
 
     def components(self) -> tuple[Floats, Floats]:
         """Return the estimated variances of items and, of each side, of runs; 0 where they come out below."""
@@ -125,7 +125,7 @@ def mean_squares(values: Floats, counts: Ints | Floats, sides: tuple[int, ...]) 
         rest = (squares * weights).sum(axis=1) - n * ((each - each.mean(axis=1, keepdims=True)) ** 2).sum(
             axis=1
         )
-        interaction.append(np.maximum(rest, 0.0) / ((n - 1) * max(n_runs - 1, 1)))
+        interaction.append(np.maximum(rest, 0.0) / np.maximum((n - 1) * (n_runs - 1), 1))
         runs.append(each.var(axis=1, ddof=1) if n_runs > 1 else np.zeros(len(each)))
         both = both + middle
     d, items = _mean_and_variance(both, counts)
@@ -140,7 +140,7 @@ def split_sides(values: Floats, sides: tuple[int, ...], axis: int) -> list[Float
 def _mean_and_variance(values: Floats, counts: Ints | Floats) -> tuple[Floats, Floats]:
     n = counts.sum(axis=-1)
     mean = (values * counts).sum(axis=-1) / n
-    return mean, ((values - mean[:, None]) ** 2 * counts).sum(axis=-1) / (n - 1)
+    return mean, ((values - mean[:, None]) ** 2 * counts).sum(axis=-1) / np.maximum(n - 1, 1)
 
 
 def t_by_item_and_run(values: Floats, counts: Ints, sides: tuple[int, ...]) -> TestResult:
@@ -180,7 +180,8 @@ def pooled_runs(values: Floats, counts: Ints, sides: tuple[int, ...]) -> TestRes
 def _t_test(d: Floats, variance: Floats, freedom: Floats | Ints, values: Floats) -> TestResult:
     constant = variance <= ROUNDING**2 * np.abs(values).max() ** 2
     t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
-    return settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
+    pvalue = 2 * stdtr(np.maximum(freedom, 1), -np.abs(t))
+    return settle_degenerate(pvalue, t, constant, "accept")
 
 
 PLAIN_OF_RUNS: dict[str, Callable[[Floats, Ints, tuple[int, ...]], TestResult]] = {
