@@ -21,9 +21,8 @@ from harness.advise.documents.battery import names_of
 from harness.advise.files import Said, is_plain, units
 from harness.advise.files.predictions import Outcomes, name_pairs
 from harness.advise.files.runs import Runs
-from harness.advise.points import ALIKE, LOSSES, MANY, Floats, Ints, Named, Question
+from harness.advise.points import LOSSES, MANY, Floats, Ints, Named, Question
 from harness.advise.runs import BY_RUN, run_pair
-from harness.errors import UserError
 from harness.measures import standard_deviation
 from harness.runtime.talk import progress
 from harness.seeding import rng
@@ -82,8 +81,7 @@ class Field:
         error = self.error[self.asked]
         order = [int(place) for place in np.argsort(error, kind="stable") if error[place] > 0]
         if not order:
-            alike = ALIKE.format(a="every two systems", b="each other", measure=self.question.measure)
-            raise UserError(f"predictions={self.question.name}: {alike}")
+            return named[:1]
         return [named[order[place]] for place in dict.fromkeys((0, len(order) // 2, len(order) - 1))]
 
     def verdicts(self, studied: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -180,11 +180,11 @@ class Pair(ABC):
         return replace(self, drawn=drawn[found], notes=(*self.notes, *lost))
 
 
+Make = Callable[[str, str, str], Pair | str]
+
+
 def find_pairs(
-    systems: Sequence[str],
-    question: Question,
-    make: Callable[[str, str, str], Pair | str],
-    named: Sequence[Named] | None = None,
+    systems: Sequence[str], question: Question, make: Make, named: Sequence[Named] | None = None
 ) -> tuple[list[Pair], list[str]]:
     """Return the pairs, all or those named, that can be tested, and notes on the others; or a UserError.
 

@@ -1,6 +1,9 @@
 """Many systems: every pair by one test, Holm's p, ranks with simultaneous confidence sets, a baseline."""
 
 import itertools
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,11 +19,11 @@ from harness.advise.many import adjust, compare_all, find_better
 from harness.advise.points import Question
 from harness.cli import main
 from harness.cli.configuration import named_tests
-from harness.errors import UserError
 from harness.seeding import rng
 
 NAMES = list("abcdef")
-TESTS = "test=[likelihood_ratio_f1_bartlett,wald_f1]"
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = "test=[likelihood_ratio_f1_bartlett,wald_f1,mcnemar_midp]"
 
 
 def draw(n=120, seed=0):
@@ -50,6 +53,7 @@ def ask(path, **given):
 FORMS = {
     "f1": (draw(), {}),
     "error": (draw().drop(columns="y_true"), {"measure": "error"}),
+    "balanced error": (draw(), {"measure": "balanced_error"}),
     "clusters": (draw().assign(passage=np.arange(120) // 4), {"measure": "f1", "cluster": "passage"}),
     "micro": (long(draw()), {}),
     "macro": (long(draw()), {"average": "macro", "measure": "f1"}),
@@ -192,17 +196,17 @@ def test_steps_reject_more_than_one(tmp_path):
     assert found.tolist() == [[False, bool(2.3 > first - 0.2), True], [False, False, True], [False] * 3]
 
 
-@pytest.fixture(scope="module")
-def six(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("systems"), draw())
-
-
-@pytest.mark.parametrize("more", [[], ["baseline=c"]], ids=["all", "baseline"])
-def test_the_advice_on_many_systems(six, tmp_path, capsys, more):
+@pytest.mark.parametrize("more", [[], ["baseline=model_4"]], ids=["all", "baseline"])
+def test_the_page_on_many_systems_shows_what_is_printed(tmp_path, capsys, monkeypatch, more):
+    page = (ROOT / "docs" / "advice.md").read_text(encoding="utf-8").partition("## Many systems")[2]
+    script, command, shown = re.findall(r"```(?:python|bash|text)\n(.*?)```", page, re.DOTALL)[:3]
+    monkeypatch.chdir(tmp_path)
+    exec(script, {})  # noqa: S102  # the page's own
     out, looks = tmp_path / "out", ["figure=draft", "figure.dpi=40"]
-    assert main(["advise", f"predictions={six}", f"out={out}", *QUICK, *looks, *more, TESTS]) == 0
+    assert main([*shlex.split(command)[1:], f"out={out}", *QUICK, *looks, *more, TESTS]) == 0
     told = capsys.readouterr().out.partition("\n\n")[2].split("\n\nSummary")[0].splitlines()
     findings = [line for line in told if not line.startswith("Note: ")]
+    assert more or findings[:3] == shown.splitlines()
     assert len(findings) <= 10
     assert all(len(line.split()) <= 25 for line in findings)
     ranks, verdicts = (pd.read_csv(out / f"{name}.csv") for name in ("ranks", "verdicts"))
@@ -210,8 +214,8 @@ def test_the_advice_on_many_systems(six, tmp_path, capsys, more):
     assert (ranks["rank_low"] <= ranks["rank"]).all()
     assert (ranks["rank"] <= ranks["rank_high"]).all()
     one = verdicts[verdicts["pvalue_holm"].notna()]
-    assert set(one["test"]) == {"likelihood_ratio_f1_bartlett"}
-    n_pairs = 5 if more else 15
+    assert set(one["test"]) == {"mcnemar_midp"}
+    n_pairs = 7 if more else 28
     assert len(one) == n_pairs
     assert one["pvalue_holm"].to_numpy() == pytest.approx(multipletests(one["pvalue"], method="holm")[1])
     n_told = (one["pvalue_holm"] <= 0.05).sum()
@@ -234,16 +238,16 @@ def test_a_baseline_of_three_systems(tmp_path, capsys, undrawn):
     assert "f and e say the same of every item" in capsys.readouterr().out
 
 
-def test_what_is_no_baseline_and_too_many_systems(six, tmp_path):
+def test_what_is_no_baseline_and_too_many_systems(tmp_path):
     frame = draw().rename(columns={name: f"model_{name}" for name in NAMES})
     path = written(tmp_path, frame)
     assert "baseline: 'model-b' is no system; did you mean model_b?" in refusal(path, baseline="model-b")
-    assert "baseline: 'x' is no system; choose one of" in refusal(six, baseline="x")
+    assert "baseline: 'x' is no system; choose one of" in refusal(path, baseline="x")
     wide = pd.DataFrame(np.eye(3, 201, dtype=int), columns=[f"s{i}" for i in range(201)])
     words = "it has 201 systems; at most 200 are allowed, which systems=[NAME,NAME] chooses"
     for more in ({}, {"measure": "score"}):
         assert words in refusal(written(tmp_path, wide), **more)
     assert len(read_outcomes(written(tmp_path, wide.iloc[:, :200], "w.csv"), SETTINGS)[0].systems) == 200
     same = pd.DataFrame({"y_true": [0, 1] * 9, **dict.fromkeys(NAMES, [0, 1, 1] * 6)})
-    with pytest.raises(UserError, match="say the same of every item"):
-        ask(written(tmp_path, same, "same.csv")).representatives()
+    assert "a and b say the same of every item" in refusal(written(tmp_path, same, "same.csv"))
+    assert ask(tmp_path / "same.csv").representatives() == [("a", "b", "a-b")]

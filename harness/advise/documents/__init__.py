@@ -179,6 +179,8 @@ class Rows(NamedTuple):
         counts = each.sum(axis=0, keepdims=True) if pooled else each
         cells = np.broadcast_to(np.eye(8), (len(counts), 8, 8)).swapaxes(0, 1)
         kinds = Kinds(cells, question.measure, tuple(question.costs.items()))
+        if not kinds.parts():  # nothing costs anything
+            return 0.0, np.zeros(len(codes))
         sums = kinds.sums()[:, : len(kinds.parts())]  # of a category, the same in each
         sums[..., 2:] = 0.0  # a single system: that of A
         terms = Terms.of(sums, kinds.weights())
