@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
-from harness.advise.documents import document_pairs
+from harness.advise.documents import Rows, document_pairs
 from harness.advise.documents.battery import names_of
-from harness.advise.files import units
+from harness.advise.documents.tests import MACRO, MICRO
+from harness.advise.files import Said, units
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.runs import Runs
-from harness.advise.files.scores import Scores
 from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.advise.runs import TESTS, RunPair, run_pairs, tabulate_components
 from harness.errors import UserError
-from harness.measures import EXCHANGED, GAINS, check_measure, difference
+from harness.measures import check_measure
 from harness.two_systems.labels import read_runs, read_two, read_two_scores
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from harness.evaluation.rejections import Test
 
-Given = Outcomes | Scores | Runs
 
 LABELS = {
     "f1": "F1", "error": "error rate", "precision": "precision", "recall": "recall", "dcf": "detection cost",
@@ -66,7 +65,8 @@ class Comparison(Printed):
         Of A and of B.
     measure : str
     counts : int array, shape (8,)
-        Joint outcomes e1..e8, see :func:`harness.outcomes.count_outcomes`; None of scores and of runs.
+        Joint outcomes e1..e8, see :func:`harness.outcomes.count_outcomes`; None of scores,
+        of runs and of macro averages.
     score_a, score_b : float
         The measure of either.
     difference : float
@@ -87,6 +87,8 @@ class Comparison(Printed):
     components : DataFrame or None
         Of runs: the variance between items, between the runs of each system, and of their interaction, and
         what each adds to the variance of the difference (``of_difference``, ``share``).
+    average : str
+        ``"macro"``: the measure is a mean over the labels.
     """
 
     names: tuple[str, str]
@@ -103,6 +105,7 @@ class Comparison(Printed):
     n_clusters: int | None = None
     n_items: int = 0
     components: DataFrame | None = None
+    average: str = MICRO
 
     def shown(self) -> DataFrame:
         """Return statistic, p-value and degeneracy of each test."""
@@ -111,11 +114,12 @@ class Comparison(Printed):
     def sentences(self) -> list[str]:
         """Return what stands above the table."""
         a, b = self.names
+        macro = "macro " if self.average == MACRO else ""
         where = f"{self.n_items:,} items" + (f" in {self.n_clusters:,} clusters" if self.n_clusters else "")
         where += "" if self.components is None else ", mean over the runs"
         return [
             *(f"Note: {warning}." for warning in self.warnings),
-            f"{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
+            f"{macro}{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
             f"{a} minus {b}: {self.difference:+.4f}, {100 * self.confidence:g} % interval "
             f"[{self.low:+.4f}, {self.high:+.4f}]",
         ]
@@ -129,6 +133,7 @@ def compare_predictions(
     test: str | Sequence[str] | None = None,
     *,
     positive: object = None,
+    average: str = MICRO,
     clusters: ArrayLike | None = None,
     runs: str | None = None,
     names: tuple[str, str] = ("A", "B"),
@@ -166,6 +171,10 @@ def compare_predictions(
         ``harness advise`` runs. Above 50,000 items the default leaves out randomization, which is slow there.
     positive : object, optional
         The positive label; where it is not given, one of 1, true, yes, pos, positive.
+    average : {"micro", "macro"}
+        ``"macro"`` takes the mean of the measure over the labels of `y`, each the positive one in turn, by
+        ``wald_by_document``, ``bootstrap_by_document``, ``randomization_by_document``, and a pooled test that
+        takes the labels as independent.
     clusters : array_like, shape (n_items,), optional
         The cluster of each item, such as its document, passage or patient, where items of one cluster may
         depend on each other. Clusters are then what is drawn: the tests are ``wald_by_cluster`` (t with G - 1
@@ -225,26 +234,28 @@ def compare_predictions(
     {'mcnemar_midp': 0.1796}
     """
     names = check_names(names)
-    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters, runs)
+    outcomes, measure = read_given(y, (a, b), measure, positive, names, clusters, runs, average)
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
-    asked = Question(
-        "y", measure, costs=costs, n_replicates=n_replicates, plan=Plan(n_draws=1), seed=int(seed)
-    )
+    plan = Plan(n_draws=1)
+    asked = Question("y", measure, (), costs, average, n_replicates, plan=plan, seed=int(seed))
     return judge(make_pair(outcomes, asked, test), asked, outcomes, confidence)
 
 
 def read_given(
     y: ArrayLike | None,
-    a: ArrayLike,
-    b: ArrayLike,
+    systems: tuple[ArrayLike, ArrayLike],
     measure: str,
     positive: object,
     names: tuple[str, str],
     clusters: ArrayLike | None,
     runs: str | None,
-) -> tuple[Given, str]:
+    average: str,
+) -> tuple[Said, str]:
     """Return what the systems did, by labels or scores, and the measure."""
+    other = f"measure={measure!r}" if runs is None else "runs"
+    if average not in (MICRO, MACRO) or (average == MACRO and (measure == "score" or runs is not None)):
+        raise ValueError(f"average: {average!r} is not allowed with {other}; 'micro' is")
     if measure == "score" and (y is not None or positive is not None):
         raise ValueError("y, positive: measure='score' compares numbers without a truth; leave them None")
     if y is None and measure != "score":
@@ -252,14 +263,14 @@ def read_given(
     if runs is not None:
         if clusters is not None:
             raise ValueError("clusters: they cannot be had together with runs; items are drawn one by one")
-        return read_runs(y, a, b, measure, positive, names, runs)
+        return read_runs(y, *systems, measure, positive, names, runs)
     if measure == "score":
-        return read_two_scores(a, b, names, clusters), measure
+        return read_two_scores(*systems, names, clusters), measure
     assert y is not None
-    return read_two(y, a, b, measure, positive, names, clusters)
+    return read_two(y, *systems, measure, positive, names, clusters, average)
 
 
-def make_pair(outcomes: Given, question: Question, test: str | Sequence[str] | None) -> Pair:
+def make_pair(outcomes: Said, question: Question, test: str | Sequence[str] | None) -> Pair:
     """Return the two systems with the tests that are named, or all, without a population of cells."""
     measure, costs, n_items = question.measure, question.costs, outcomes.n_total
     if isinstance(outcomes, Outcomes) and outcomes.clusters is None:
@@ -273,7 +284,8 @@ def make_pair(outcomes: Given, question: Question, test: str | Sequence[str] | N
     chosen = allowed if test is None else [test] if isinstance(test, str) else list(test)
     for one in chosen:
         if one not in allowed:
-            what = "runs" if of_runs else "scores" if outcomes.clusters is None else "clusters"
+            drawn = "runs" if of_runs else None if outcomes.clusters is None else "clusters"
+            what = drawn or f"average={question.average} {measure}"
             raise ValueError(f"test: {one!r} is not allowed; of {what} {', '.join(allowed)} are")
     try:
         if isinstance(outcomes, Runs):
@@ -285,32 +297,21 @@ def make_pair(outcomes: Given, question: Question, test: str | Sequence[str] | N
     return replace(pair, tests=tuple(name for name in pair.tests if name in chosen))
 
 
-def judge(pair: Pair, question: Question, outcomes: Given, confidence: float = 0.95) -> Comparison:
+def judge(pair: Pair, question: Question, outcomes: Said, confidence: float = 0.95) -> Comparison:
     """Return the Comparison of what was read, by the tests of a pair."""
     a, b = outcomes.systems
     table = judge_pair(pair, question.seed, confidence).set_index("test").drop(columns="pair")
     table.index.name = None
-    counts = None
+    counts = outcomes.cells(a, b) if isinstance(outcomes, Outcomes) else None
     if isinstance(pair, RunPair):
         one, other = pair.means()
-    elif isinstance(outcomes, Scores):
-        one, other = (float(outcomes.scores[name].mean()) for name in (a, b))
-    elif isinstance(outcomes, Outcomes):
-        counts = outcomes.cells(a, b)
-        orders = slice(None), EXCHANGED
-        one, other = (_score(counts[order], question.measure, **question.costs) for order in orders)
+    elif not isinstance(outcomes, Runs):
+        one, other = (Rows.of(outcomes).effect(name, question)[0] for name in (a, b))
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
     n_clusters = None if outcomes.clusters is None else units(outcomes)[0]
     components = tabulate_components(pair).drop(columns="pair") if isinstance(pair, RunPair) else None
-    more = outcomes.warnings, n_clusters, outcomes.n_total, components
+    more = outcomes.warnings, n_clusters, outcomes.n_total, components, question.average
     return Comparison((a, b), question.measure, counts, one, other, d, low, high, confidence, table, *more)
-
-
-def _score(counts: NDArray[np.int64], measure: str, **costs: float) -> float:
-    """Return the measure of A: its difference to a system that is always right."""
-    e1, e2, e3, e4, e5, e6, e7, e8 = counts
-    perfect_b = np.array([e1 + e3, e2 + e4, 0, 0, 0, 0, e5 + e7, e6 + e8])
-    return float(difference(measure, **costs)(perfect_b)) + (measure in GAINS)
 
 
 def find_tests(

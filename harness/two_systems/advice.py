@@ -106,6 +106,7 @@ def advise_predictions(
     *,
     alpha: float = 0.05,
     positive: object = None,
+    average: str = "micro",
     clusters: ArrayLike | None = None,
     runs: str | None = None,
     names: tuple[str, str] = ("A", "B"),
@@ -123,7 +124,7 @@ def advise_predictions(
 
     Parameters
     ----------
-    y, a, b, measure, test, positive, clusters, runs, names, n_replicates, **costs
+    y, a, b, measure, test, positive, average, clusters, runs, names, n_replicates, **costs
         As :func:`harness.two_systems.compare_predictions` takes them.
     alpha : float
         Level of the tests, in (0, 1).
@@ -157,10 +158,10 @@ def advise_predictions(
     check_share("alpha", alpha)
     check_whole("seed", seed, 0)
     names = check_names(names)
-    outcomes, measure = read_given(y, a, b, measure, positive, names, clusters, runs)
+    outcomes, measure = read_given(y, (a, b), measure, positive, names, clusters, runs, average)
     costs, plan = check_measure(measure, **costs) if measure == "dcf" else costs, plan or Plan(factors=(1.0,))
     question = Question(
-        "y", measure, costs=costs, n_replicates=n_replicates, alpha=alpha, plan=plan, seed=int(seed)
+        "y", measure, (), costs, average, n_replicates, alpha=alpha, plan=plan, seed=int(seed)
     )
     own = make_pair(outcomes, question, test)
     comparison, n_items = judge(own, question, outcomes), units(outcomes)[0]

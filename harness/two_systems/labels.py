@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.advise.files.categories import Decisions, one_against_rest
 from harness.advise.files.clusters import number_clusters
 from harness.advise.files.predictions import (
     ACCURACY,
@@ -32,7 +33,8 @@ def read_two(
     positive: object = None,
     names: tuple[str, str] = ("a", "b"),
     clusters: ArrayLike | None = None,
-) -> tuple[Outcomes, str]:
+    average: str = "micro",
+) -> tuple[Outcomes | Decisions, str]:
     """Return the outcomes of two systems, from labels of any kind, and the measure.
 
     With ``measure="error"``, more than two labels and no `positive`, every item counts as positive, found
@@ -50,6 +52,8 @@ def read_two(
     [2, 1, 1, 0, 0, 0, 0, 0]
     """
     called = dict(zip("ab", names, strict=True))
+    if average == "macro":
+        return _read_macro(y, {"a": a, "b": b}, measure, positive, called, clusters)
     outcomes, measure = _read_systems(y, {"a": a, "b": b}, measure, positive, called, clusters)
     if not outcomes.cells(*names)[[1, 2, 5, 6]].any():
         raise ValueError("a, b: they are right and wrong on the same items; there is nothing to test")
@@ -70,6 +74,37 @@ def _read_systems(
     more = (ACCURACY,) if measure == "accuracy" else ()
     measure = "error" if more else measure
     check_measure(measure)
+    table, called = _read_table(y, systems, names, clusters), {names[one]: one for one in systems}
+    try:
+        outcomes = as_outcomes(table, measure, positive, lambda name: f"{called[name]}: it", PYTHON_REMEDY)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return outcomes._replace(warnings=(*more, *outcomes.warnings)), measure
+
+
+def _read_macro(
+    y: ArrayLike,
+    systems: Mapping[str, ArrayLike],
+    measure: str,
+    positive: object,
+    names: Mapping[str, str],
+    clusters: ArrayLike | None,
+) -> tuple[Decisions, str]:
+    """Return what systems decided on each label of the truth, as :func:`_read_systems` does on one."""
+    if measure in ("error", "accuracy") or positive is not None:
+        needed = "takes each label as the positive one in turn"
+        raise ValueError(f"average: 'macro' {needed}, and is not for measure='error' or positive=LABEL")
+    check_measure(measure)
+    try:
+        return one_against_rest(_read_table(y, systems, names, clusters), "y"), measure
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+def _read_table(
+    y: ArrayLike, systems: Mapping[str, ArrayLike], names: Mapping[str, str], clusters: ArrayLike | None
+) -> Predictions:
+    """Return labels and decisions as what a file of predictions says."""
     said = {name: _labels(name, values) for name, values in {"y": y, **systems}.items()}
     n = len(said["y"].places)
     if clusters is not None:
@@ -93,12 +128,9 @@ def _read_systems(
             numbers = number_clusters("clusters: it", own, n)
         given = Predictions("y", truth, by_argument, n_items, repeated, clusters=numbers)
         check_predictions(given, "y: it", "{}: it".format, True, PYTHON_REMEDY)
-        called = {names[argument]: argument for argument in systems}
-        table = given._replace(systems={names[argument]: own for argument, own in by_argument.items()})
-        outcomes = as_outcomes(table, measure, positive, lambda name: f"{called[name]}: it", PYTHON_REMEDY)
     except UserError as error:
         raise ValueError(str(error)) from error
-    return outcomes._replace(warnings=(*more, *outcomes.warnings)), measure
+    return given._replace(systems={names[argument]: own for argument, own in by_argument.items()})
 
 
 def read_runs(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from advise_files import QUICK, written
+from advise_files import QUICK, read, written
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -79,6 +79,36 @@ def test_scores_and_difference_are_those_of_scikit_learn():
         assert found.difference == pytest.approx(peer(y, a) - peer(y, b), abs=1e-12)
     found = harness.compare_predictions(y, a, b, "error")
     assert (found.score_a, found.score_b) == pytest.approx(((y != a).mean(), (y != b).mean()), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("measure", "peer"), [("f1", f1_score), ("precision", precision_score), ("recall", recall_score)]
+)
+def test_macro_averages_are_those_of_scikit_learn_and_of_a_file(measure, peer, tmp_path):
+    generator = np.random.default_rng(5)
+    y, a, b = generator.choice(list("abcd"), (3, 120), p=[0.5, 0.3, 0.15, 0.05])
+    a, b = np.where(generator.random(120) < 0.6, y, a), np.where(generator.random(120) < 0.5, y, b)
+    found = harness.compare_predictions(y, a, b, measure, average="macro")
+    expected = [peer(y, said, average="macro", zero_division=0) for said in (a, b)]
+    assert (found.score_a, found.score_b) == pytest.approx(expected, abs=1e-12)
+    assert found.sentences()[0].startswith("macro ")
+    assert found.counts is None
+    pd.DataFrame({"y_true": y, "A": a, "B": b}).to_csv(tmp_path / "p.csv")
+    _, (pair,) = read(tmp_path / "p.csv", measure=measure, average="macro")
+    wald = pair.judge("wald_by_document", np.random.default_rng(0))
+    assert found.table.loc["wald_by_document", "pvalue"] == pytest.approx(float(wald.pvalue[0]), rel=1e-9)
+    plan = Plan(n_sets=300, n_draws=2, n_range_sets=100, n_power_sets=100, h=(3.0,), factors=(1.0,))
+    tests = ["wald_by_document", "wald_pooled"]
+    advised = harness.advise_predictions(y, a, b, measure, tests, average="macro", plan=plan)
+    assert advised.test == "wald_by_document"
+    for options, said in (
+        ({"measure": "error"}, "average: 'macro' takes each label as the positive one in turn"),
+        ({"positive": "a"}, "not for measure='error' or positive=LABEL"),
+        ({"average": "weighted"}, "average: 'weighted' is not allowed"),
+        ({"test": "mcnemar"}, "test: 'mcnemar' is not allowed; of average=macro f1 wald_by_document"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            harness.compare_predictions(y, a, b, **{"average": "macro"} | options)
 
 
 def test_tests_are_built_once_for_the_same_options():
