@@ -63,13 +63,12 @@ def test_replicates_of_a_set_depend_on_its_place_alone(module, test, options, se
     assert rng.random() == early_rng.random()
 
 
+MEASURES = "f1", "precision", "error", "dcf"
 EARLY = [
     (*PERCENTILE, {"measure": measure, "interval": interval, "stratified": stratified})
     for measure, interval, stratified in product(("f1", "error"), INTERVALS, (False, True))
 ]
-EARLY += [
-    (bayes, dirichlet, {"measure": m, "prior": p}) for m in ("f1", "precision", "dcf") for p in (0, 0.5)
-]
+EARLY += [(bayes, dirichlet, {"measure": m, "prior": p}) for m in MEASURES for p in (0, 0.5)]
 
 
 @pytest.mark.parametrize(("module", "test", "options"), EARLY)
