@@ -3,6 +3,7 @@
     python scripts/validate.py [--quick] [--only SECTION ...]
     python scripts/validate.py advise [--n-populations N]
     python scripts/validate.py clusters FOLDER
+    python scripts/validate.py margin FOLDER
     python scripts/validate.py scores FOLDER
     python scripts/validate.py many FOLDER
     python scripts/validate.py runs FOLDER
@@ -13,8 +14,8 @@ What can be enumerated must equal the reference to its printed digits; where suc
 difference is at most 3.5 of its standard errors, ``3.5 sqrt(SE_ref^2 + SE^2)``. The references, with their
 sources, are in ``reference_values.json`` beside this file. ``--quick`` simulates fewer sets. ``advise``
 proves the advice of ``harness advise`` instead, on populations that are known, ``clusters`` that on items in
-clusters, ``scores`` measures the tests of scores, ``many`` the comparison of many systems, and ``runs`` the
-test of several runs.
+clusters, ``margin`` that on a margin, ``scores`` measures the tests of scores, ``many`` the comparison of many
+systems, and ``runs`` the test of several runs.
 """
 
 import argparse
@@ -30,6 +31,7 @@ import validate_advise
 import validate_clusters
 import validate_exact as exact
 import validate_many
+import validate_margin
 import validate_runs
 import validate_scores
 import validate_simulated as simulated
@@ -197,6 +199,8 @@ def main(arguments: list[str] | None = None) -> int:
         return validate_scores.main(arguments[1:])
     if arguments[:1] == ["runs"]:
         return validate_runs.main(arguments[1:])
+    if arguments[:1] == ["margin"]:
+        return validate_margin.main(arguments[1:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

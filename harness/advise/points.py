@@ -76,6 +76,7 @@ class Question:
     n_replicates: int | None = None
     alpha: float = 0.05
     difference: float = 0.01
+    margin: float | None = None
     plan: Plan = Plan()
     seed: int = 0
     baseline: str | None = None

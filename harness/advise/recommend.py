@@ -68,7 +68,7 @@ def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], al
         equals = [min(known, key=lambda name: known[name]["high"])]
     test, own = equals[0], known[equals[0]]
     verdicts = [one["verdict"] for one in known.values()]
-    told = [f"Use {test}: {_say_size(own, alpha)}", *_say_why(equals, among, bool(holding), verdicts, alpha)]
+    told = [f"Use {test}: {say_size(own, alpha)}", *_say_why(equals, among, bool(holding), verdicts, alpha)]
     if power["power"].notna().any() and max(one["power"] for one in known.values()) < HARDLY_ANY:
         told.append("No test has any power to speak of with so few")
     worse = [name for name, one in known.items() if one["too_often"]]
@@ -91,7 +91,8 @@ def _within(size: float, alpha: float) -> bool:
     return bool(size <= TOLERANCE * alpha + 1e-12)
 
 
-def _say_size(own: Mapping[str, Any], alpha: float) -> str:
+def say_size(own: Mapping[str, Any], alpha: float) -> str:
+    """Return what a row of sizes says of a test."""
     low, high, judged = own["low"], own["high"], own["verdict"]
     digits = digits_for(low, high, judged, alpha)
     words = f"its size is {own['size']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] here"

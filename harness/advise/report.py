@@ -32,6 +32,10 @@ MOST_VERDICTS = 200  # pairs whose verdicts stand in the summary
 SHOWN_OF_WORST = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "verdict", "e2", "e3", "e6", "e7",
 )  # fmt: skip
+SHOWN_OF_MARGIN = (
+    "pair", "claim", "test", "margin", "pvalue", "pvalue_holm", "recommended", "size", "low", "high",
+    "verdict", "power",
+)  # fmt: skip
 
 
 def describe(question: Question, outcomes: Said, measure: str, tests: Iterable[str]) -> list[str]:
@@ -224,12 +228,13 @@ def _needed(needed: pd.DataFrame, pair: str, difference: float, unit: str) -> li
         return [f"No population like this one differs by as much as {difference:g}"]
     return [
         f"To find a true difference of {difference:g} with a power of {power:.0f} % takes "
-        + _say_items(row, unit)
+        + say_items(row, unit)
         for row, power in ((row, 100 * row["power_wanted"]) for row in rows)
     ]
 
 
-def _say_items(row: Row, unit: str) -> str:
+def say_items(row: Mapping[Any, Any], unit: str) -> str:
+    """Return the items needed, a row of their table, in words."""
     known: dict[str, Any] = {name: value for name, value in row.items() if not pd.isna(value)}
     n_items, low, high = (known.get(name) for name in ("n_items", "low", "high"))
     least = f"more than {'ten million' if low is None else two_figures(low)}"
@@ -260,9 +265,10 @@ def make_report(
     by_document, scores = not len(tables["worst_case"]), (sizes["test"] == "wilcoxon").any()
     seen = tables["detectable"].merge(recommended[["pair", "n_documents", "test"]]).drop(columns="h")
     verdicts, ranks = tables["verdicts"], tables["ranks"]
+    same = ["measure"] if verdicts["degenerate"].any() else ["measure", "degenerate"]
     shown = {"Ranks": ranks} if len(ranks) > 2 else {}
     if verdicts["pair"].nunique() <= MOST_VERDICTS:
-        shown["Verdicts on the file"] = _with_pvalues(verdicts)
+        shown["Verdicts on the file"] = _with_pvalues(verdicts.drop(columns=same))
     shown |= {
         f"Sizes at {n_items:,} {unit}": sizes[sizes["n_documents"] == n_items],
         f"Recommended test by number of {unit}": recommended.drop(columns="reason"),
@@ -279,6 +285,11 @@ def make_report(
     if len(ranks) > 2:
         read += paragraphs("advise", "how_to_read_many", many=len(ranks) >= MANY, by_document=by_document)
     files = paragraphs("advise", "files", runs=runs)
+    if "margin" in tables:
+        shown["The margin"] = _with_pvalues(tables["margin"])[list(SHOWN_OF_MARGIN)]
+        shown[f"{unit.capitalize()} needed for the margin"] = _rounded(tables["margin_needed"], "n_items")
+        read += paragraphs("advise", "margin_read", unit=unit)
+        files += paragraphs("advise", "margin_files")
     files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
     sections = [
         Section("Findings", [bullets(list(map(sentence, found)))]),
@@ -294,9 +305,7 @@ def make_report(
     return Report("Which test may be trusted here", sections)
 
 
-def _with_pvalues(verdicts: pd.DataFrame) -> pd.DataFrame:
-    same = ["measure"] if verdicts["degenerate"].any() else ["measure", "degenerate"]
-    shown = verdicts.drop(columns=same)
+def _with_pvalues(shown: pd.DataFrame) -> pd.DataFrame:
     names = ("pvalue", "pvalue_holm")
     pvalues = {name: shown[name].map("{:.3g}".format).replace("nan", "") for name in names}
     return shown.assign(**pvalues)

@@ -15,6 +15,7 @@ from harness.advise.files import Said, is_plain, units
 from harness.advise.files.categories import Decisions
 from harness.advise.files.runs import Runs
 from harness.advise.many import adjust, compare_all
+from harness.advise.margin import HINT, measure_margin, say_margin
 from harness.advise.needed import deviations, tabulate_needs
 from harness.advise.points import Named, Pair, Question, StageRun, judge_pair, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
@@ -70,17 +71,24 @@ def advise(
         if field.many:
             with run.clock.stage("intervals"):
                 tables["verdicts"] = field.verdicts(tables["verdicts"], measure)
+        found = [f"Note: {warning}" for warning in outcomes.warnings]
+        if question.margin is not None:
+            with run.clock.stage("margin"):
+                own, more = measure_margin(pairs, question, stage_run, max(len(pairs), len(field.named())))
+            found += say_margin(own["margin"], own["margin_needed"], field.named(), question.alpha, unit)
+            tables, notes = tables | own, [*notes, *more]
         with run.clock.stage("tables, figures and summary"):
             for name, table in tables.items():
                 write_table(table, out / f"{name}.csv")
             drawn = _draw(out, shown, figure, out / "figures")
-            found = [f"Note: {warning}" for warning in outcomes.warnings]
             if field.many:
                 found += findings_of_many(field, tables, **shown)
                 notes += paragraphs("advise", "cut", named=field.named(), test=field.test)
             else:
                 told = {**shown, "baseline": question.baseline}
                 found += report.findings(tables, outcomes.systems, question.difference, **told)
+            if question.margin is None and not tables["verdicts"].query("recommended")["rejected"].all():
+                found.append(HINT)
         run.note(warnings=[*outcomes.warnings, *notes])
         about = report.describe(question, outcomes, measure, pairs[0].tests)
         made = report.make_report(tables, found, notes, about, (n_drawn, unit), drawn)

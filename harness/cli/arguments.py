@@ -128,6 +128,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     from harness.advise.files import fingerprint, read_outcomes
     from harness.advise.files.predictions import Outcomes
     from harness.advise.files.runs import Runs
+    from harness.advise.margin import check_margin
     from harness.advise.points import Plan, Question
 
     checked, plain = check("advise", cfg)
@@ -139,6 +140,8 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     tests = [test for test in all_tests if test.measure == measure]
     if not tests and isinstance(outcomes, Outcomes) and outcomes.clusters is None:
         raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
+    if checked.margin is not None:
+        check_margin(checked.margin, measure, _costs(tests), UserError)
     plan = checked.plan.given()
     factors = tuple(sorted({1.0, *(float(factor) for factor in plan["factors"])}))
     if isinstance(outcomes, Runs):  # what more items or more runs do is told by the variance
@@ -147,6 +150,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     question = Question(
         name=path.resolve().name, measure=measure, average=checked.average, costs=_costs(tests), tests=tests,
         n_replicates=checked.n_replicates, alpha=checked.alpha, difference=checked.difference,
+        margin=checked.margin,
         plan=Plan(**plan | {"h": tuple(sorted(plan["h"])), "factors": factors}), seed=shell.pop("seed"),
         baseline=checked.baseline,
     )  # fmt: skip

@@ -368,6 +368,7 @@ class Advise(Kept):
     missing: Annotated[list[Name], ANY_NUMBER] = []
     alpha: Level
     difference: Level
+    margin: Annotated[float, number(1e-9, 1e9, "a number above 0 is")] | None
     n_replicates: Replicates
     degenerate: Annotated[str, one_of("accept", "reject")]
     test: Group = None

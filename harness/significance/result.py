@@ -67,15 +67,13 @@ def settle_degenerate(pvalue: Floats, statistic: ArrayLike, degenerate: ArrayLik
     return TestResult(pvalue, np.asarray(statistic, dtype=float), degenerate)
 
 
-def z_test(
-    d: NDArray[Any], deviation: Floats, policy: str, *, undefined: Any = False, marked: Any = False
-) -> TestResult:
+def z_test(d: NDArray[Any], deviation: Floats, policy: str, *, marked: Any = False) -> TestResult:
     """Return the two-sided test of z = d / deviation.
 
-    Sets without a deviation, and `undefined` ones, have z = 0 and are degenerate; `marked` ones are reported
-    as degenerate but keep their p-value.
+    Sets without a deviation have z = 0 and are degenerate; `marked` ones are reported as degenerate but keep
+    their p-value.
     """
-    undefined = undefined | (deviation == 0)
+    undefined = deviation == 0
     z = np.where(undefined, 0.0, d / np.where(undefined, 1.0, deviation))
     result = settle_degenerate(two_sided(z), z, undefined, policy)
     return result._replace(degenerate=np.asarray(undefined | marked))

@@ -71,10 +71,7 @@ def wald(
     options = {"cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior}
     costs = {name: value for name, value in options.items() if value is not None}
     cells = as_counts(counts)
-    d, deviation = estimate(cells, measure, **costs)
-    # a precision of 0/0 is reported as 0, which is no measurement of it
-    unknown = measure == "precision" and ((cells @ A == 0) | (cells @ B == 0))
-    return z_test(d, deviation, degenerate, undefined=unknown)
+    return z_test(*estimate(cells, measure, **costs), degenerate)
 
 
 def equivalence(counts: ArrayLike, measure: str, margin: float, **costs: float) -> TestResult:
@@ -179,7 +176,7 @@ def _own_variance(cells: Ints, measure: str, *, a: bool) -> Floats:
 def estimate(cells: Ints, measure: str, **costs: float) -> tuple[Any, Any]:
     """Return a measure's difference and its delta-method standard error on each set, shape (...).
 
-    The standard error is exactly 0 where the difference has no spread to first order.
+    The standard error is exactly 0 where the difference has no spread to first order, or a precision is 0/0.
 
     Examples
     --------
@@ -200,4 +197,6 @@ def _estimate(cells: Ints, measure: str, named_costs: tuple[tuple[str, float], .
     n = cells.sum(axis=-1)
     variance = (cells * psi**2).sum(axis=-1) / n
     constant = variance <= ROUNDING * (psi**2).max(axis=-1)
+    if measure == "precision":  # one of 0/0 is reported as 0, which is no measurement of it
+        constant |= (cells @ A == 0) | (cells @ B == 0)
     return difference(measure, **costs)(cells), np.sqrt(np.where(constant, 0.0, variance) / n)

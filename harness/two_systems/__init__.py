@@ -18,6 +18,7 @@ from harness.advise.documents.tests import MACRO, MICRO
 from harness.advise.files import Said, units
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.runs import Runs
+from harness.advise.margin import check_margin, judge_margin, say_pvalues
 from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.advise.runs import TESTS, RunPair, run_pairs, tabulate_components
 from harness.errors import UserError
@@ -89,6 +90,9 @@ class Comparison(Printed):
         what each adds to the variance of the difference (``of_difference``, ``share``).
     average : str
         ``"macro"``: the measure is a mean over the labels.
+    margin : DataFrame or None
+        Where a margin was given: a row for each claim (``same``, ``a_not_worse``, ``b_not_worse``) and test,
+        with its ``pvalue``.
     """
 
     names: tuple[str, str]
@@ -106,6 +110,7 @@ class Comparison(Printed):
     n_items: int = 0
     components: DataFrame | None = None
     average: str = MICRO
+    margin: DataFrame | None = None
 
     def shown(self) -> DataFrame:
         """Return statistic, p-value and degeneracy of each test."""
@@ -122,6 +127,7 @@ class Comparison(Printed):
             f"{macro}{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
             f"{a} minus {b}: {self.difference:+.4f}, {100 * self.confidence:g} % interval "
             f"[{self.low:+.4f}, {self.high:+.4f}]",
+            *([] if self.margin is None else say_pvalues(self.margin, a, b)),
         ]
 
 
@@ -136,6 +142,7 @@ def compare_predictions(
     average: str = MICRO,
     clusters: ArrayLike | None = None,
     runs: str | None = None,
+    margin: float | None = None,
     names: tuple[str, str] = ("A", "B"),
     confidence: float = 0.95,
     n_replicates: int | None = None,
@@ -188,6 +195,12 @@ def compare_predictions(
         ``pooled_runs`` (every run on every item is another item). ``"nested"``: runs of A have nothing to do
         with those of B, and their numbers may differ; ``"paired"``: run j of A belongs to run j of B. With
         one run of each system the seed is part of the result, and nothing says how much another would differ.
+    margin : float, optional
+        The least difference that matters, chosen before looking. Three claims are then tested beside the
+        difference, each by a one-sided test or, the first, by two: that A and B are the same to within the
+        margin, that A is not worse than B by more than it, and B not than A. A difference that is not shown
+        says none of this. By Wald's standard error, which leaves p = 1 where it is 0, and for the error
+        also by the one that is fitted at the margin (``score``).
     names : tuple of str
         How A and B are called in what is printed.
     confidence : float
@@ -237,8 +250,10 @@ def compare_predictions(
     outcomes, measure = read_given(y, (a, b), measure, positive, names, clusters, runs, average)
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
+    if margin is not None:
+        check_margin(margin, measure, costs)
     plan = Plan(n_draws=1)
-    asked = Question("y", measure, (), costs, average, n_replicates, plan=plan, seed=int(seed))
+    asked = Question("y", measure, (), costs, average, n_replicates, margin=margin, plan=plan, seed=int(seed))
     return judge(make_pair(outcomes, asked, test), asked, outcomes, confidence)
 
 
@@ -310,7 +325,8 @@ def judge(pair: Pair, question: Question, outcomes: Said, confidence: float = 0.
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
     n_clusters = None if outcomes.clusters is None else units(outcomes)[0]
     components = tabulate_components(pair).drop(columns="pair") if isinstance(pair, RunPair) else None
-    more = outcomes.warnings, n_clusters, outcomes.n_total, components, question.average
+    margin = None if question.margin is None else judge_margin(pair, question.margin).drop(columns="pair")
+    more = outcomes.warnings, n_clusters, outcomes.n_total, components, question.average, margin
     return Comparison((a, b), question.measure, counts, one, other, d, low, high, confidence, table, *more)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from harness.advise.cells import CellPair
 from harness.advise.files import units
+from harness.advise.margin import HINT, check_margin, measure_margin, say_margin
 from harness.advise.needed import deviations
 from harness.advise.points import Floats, Plan, Question, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
@@ -67,6 +68,11 @@ class Advice(Printed):
         where no item tells the two apart. It is no bound. No row of clusters or runs.
     notes : tuple of str
         What else to know.
+    margin, margin_needed : DataFrame or None
+        Where a margin was given. A row for each claim and test: ``pvalue``; whether the test is
+        ``recommended``; its ``size`` where the difference is the margin, with ``low``, ``high`` and its
+        ``verdict``; its ``power`` where the difference is 0. And the items that the recommended one needs
+        there.
     """
 
     comparison: Comparison
@@ -78,6 +84,8 @@ class Advice(Printed):
     power: DataFrame
     worst: DataFrame
     notes: tuple[str, ...]
+    margin: DataFrame | None = None
+    margin_needed: DataFrame | None = None
 
     def shown(self) -> DataFrame:
         """Return the whole table."""
@@ -88,13 +96,22 @@ class Advice(Printed):
         pvalue = self.table["pvalue"].to_dict()[self.test]
         names, measure = self.comparison.names, self.comparison.measure
         said = "Different" if pvalue <= self.alpha else "Not shown to be different"
+        more = "" if self.margin is not None or pvalue <= self.alpha else f" {HINT}."
         return [
             *self.comparison.sentences(),
-            f"{said} at the {self.alpha:g} level by {self.test}, p = {pvalue:.4g}.",
+            *(f"{line}." for line in self._margin_lines()),
+            f"{said} at the {self.alpha:g} level by {self.test}, p = {pvalue:.4g}.{more}",
             self.reason,
             *(f"{say_worst(row, names, measure, self.alpha)}." for row in self.worst.to_dict("records")),
             *(f"Note: {note}." for note in self.notes),
         ]
+
+    def _margin_lines(self) -> list[str]:
+        if self.margin is None or self.margin_needed is None:
+            return []
+        unit = "items" if self.comparison.n_clusters is None else "clusters"
+        pairs = [(*self.comparison.names, self.margin["pair"].iloc[0])]
+        return say_margin(self.margin, self.margin_needed, pairs, self.alpha, unit)
 
 
 def advise_predictions(
@@ -109,6 +126,7 @@ def advise_predictions(
     average: str = "micro",
     clusters: ArrayLike | None = None,
     runs: str | None = None,
+    margin: float | None = None,
     names: tuple[str, str] = ("A", "B"),
     n_replicates: int | None = None,
     n_jobs: int = 1,
@@ -124,7 +142,7 @@ def advise_predictions(
 
     Parameters
     ----------
-    y, a, b, measure, test, positive, average, clusters, runs, names, n_replicates, **costs
+    y, a, b, measure, test, positive, average, clusters, runs, margin, names, n_replicates, **costs
         As :func:`harness.two_systems.compare_predictions` takes them.
     alpha : float
         Level of the tests, in (0, 1).
@@ -160,8 +178,10 @@ def advise_predictions(
     names = check_names(names)
     outcomes, measure = read_given(y, (a, b), measure, positive, names, clusters, runs, average)
     costs, plan = check_measure(measure, **costs) if measure == "dcf" else costs, plan or Plan(factors=(1.0,))
+    if margin is not None:
+        check_margin(margin, measure, costs)
     question = Question(
-        "y", measure, (), costs, average, n_replicates, alpha=alpha, plan=plan, seed=int(seed)
+        "y", measure, (), costs, average, n_replicates, alpha=alpha, margin=margin, plan=plan, seed=int(seed)
     )
     own = make_pair(outcomes, question, test)
     comparison, n_items = judge(own, question, outcomes), units(outcomes)[0]
@@ -175,12 +195,13 @@ def advise_predictions(
     chosen = choose_tests(sizes, power, own.recommendable, alpha, n_items)[pair, n_items]
     around = deviations(own, 0.0)
     worst = tabulate_worst([own], [chosen.test], question, stage_run)
+    tables, more = ({}, []) if margin is None else measure_margin([own], question, stage_run, 1)
     own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
     return Advice(
         comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,
         _tabulate(comparison.table, own_sizes, own_power, {pair: around}),
         own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True), worst.drop(columns="pair"),
-        tuple(missing),
+        (*missing, *more), **tables,
     )  # fmt: skip
 
 

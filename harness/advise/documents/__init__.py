@@ -67,6 +67,7 @@ class DocumentPair(Pair):
     kinds: Kinds
     n_replicates: int
     naive: tuple[str, ...] = tuple(OTHERS)  # tests that are shown beside the others
+    clustered: bool = False
 
     @property
     def recommendable(self) -> tuple[str, ...]:
@@ -246,7 +247,8 @@ def document_pairs(
     clustered = decisions.clusters is not None
     names = names_of(measure, clustered)
     tests, left_out = _tests_to_measure(pairs, names)
-    found: list[Pair] = [replace(cast(DocumentPair, pair), tests=tests, naive=(names[-1],)) for pair in pairs]
+    given: dict[str, Any] = {"tests": tests, "naive": (names[-1],), "clustered": clustered}
+    found: list[Pair] = [replace(cast(DocumentPair, pair), **given) for pair in pairs]
     explained = _explain(question, tests, replicates, clustered)
     return found, [*others, *left_out, *question.cost_notes(), *explained]
 

@@ -31,10 +31,15 @@ def wald_by_cluster(counts: Ints, kinds: Kinds) -> TestResult:
     ``t = d / se``, ``se^2 = G / (G - 1) sum_g psi_g^2 / G^2``, with G - 1 degrees of freedom (Liang & Zeger
     1986, Biometrika 73, 13-22; Cameron & Miller 2015, Journal of Human Resources 50, 317-372, section VI).
     """
+    return _t_test(*robust(counts, kinds))
+
+
+def robust(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
+    """Return G d, G^2 se^2 and the degrees of freedom of :func:`wald_by_cluster`."""
     terms, n = kinds.terms(), counts.sum(axis=-1)
     d, total = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
     factor = np.divide(n, n - 1, out=np.zeros(n.shape), where=n > 1)
-    return _t_test(d * n, total * factor, np.maximum(n - 1, 1))
+    return d * n, total * factor, np.maximum(n - 1.0, 1.0)
 
 
 def wald_by_cluster_cr2(counts: Ints, kinds: Kinds) -> TestResult:
@@ -46,9 +51,14 @@ def wald_by_cluster_cr2(counts: Ints, kinds: Kinds) -> TestResult:
     Imbens & Kolesar 2016, Review of Economics and Statistics 98, 701-712). With clusters of one size it is
     :func:`wald_by_cluster`.
     """
+    return _t_test(*robust_cr2(counts, kinds))
+
+
+def robust_cr2(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
+    """Return G d, G^2 se^2 and the degrees of freedom of :func:`wald_by_cluster_cr2`."""
     terms = kinds.terms()
     d, total, freedom = in_parts(counts, chunk_size(terms), lambda sets: _adjusted(sets, terms))
-    return _t_test(d * counts.sum(axis=-1), total, freedom)
+    return d * counts.sum(axis=-1), total, freedom
 
 
 def _adjusted(counts: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
@@ -68,7 +78,7 @@ def _adjusted(counts: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
     return d, total, 1 / np.where(squares > 0, squares, 1.0)
 
 
-def _t_test(d: Floats, variance: Floats, freedom: Floats | Ints) -> TestResult:
+def _t_test(d: Floats, variance: Floats, freedom: Floats) -> TestResult:
     constant = variance == 0
     t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
     return settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")

@@ -175,9 +175,15 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     each other. A macro average needs many positives in every category. p = 1 where no document has influence,
     or the measure is one ratio and 0/0 for A or B.
     """
+    d, variance, _ = by_document(counts, kinds)
+    return _z_test(d, np.sqrt(variance), variance == 0)
+
+
+def by_document(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, float]:
+    """Return N d, N^2 se^2 and infinite degrees of freedom."""
     terms = kinds.terms()
     d, variance = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
-    return _z_test(d * counts.sum(axis=-1), np.sqrt(variance), variance == 0)
+    return d * counts.sum(axis=-1), variance, np.inf
 
 
 def _z_test(d: Floats, deviation: Floats, constant: NDArray[np.bool_]) -> TestResult:
@@ -210,7 +216,7 @@ def deviations(counts: Ints, terms: Terms) -> tuple[Floats, Floats]:
         sizes = columns @ np.abs(slopes[row])
         if variance[row] <= ROUNDING**2 * (own[row] @ sizes**2):
             variance[row] = 0.0
-    variance[_undefined(totals)] = 0.0
+    variance[undefined(totals)] = 0.0
     return terms.difference_of(totals), variance
 
 
@@ -286,11 +292,11 @@ def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     differ = (terms.sums[..., :2] != terms.sums[..., 2:]).any(axis=(1, 2))
     alike = ~(counts[..., differ] > 0).any(axis=-1)
     return np.asarray(
-        alike if len(terms.weights) > 1 else alike | _undefined(terms.totals(counts.astype(float)))
+        alike if len(terms.weights) > 1 else alike | undefined(terms.totals(counts.astype(float)))
     )
 
 
-def _undefined(totals: Floats) -> NDArray[np.bool_]:
+def undefined(totals: Floats) -> NDArray[np.bool_]:
     """Return where a measure of one ratio is 0/0 for A or B; in a macro average that counts as 0."""
     if totals.shape[-2] > 1:
         return np.zeros(totals.shape[:-2], dtype=bool)
