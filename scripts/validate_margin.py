@@ -1,6 +1,6 @@
 """Prove the advice on a margin: the true size of the recommended test there, and its power where d is 0.
 
-    python scripts/validate.py margin FOLDER [--n-populations 48] [--n-sets 10000]
+    python scripts/validate.py margin FOLDER [--n-populations 40] [--n-sets 10000]
 
 Populations are of four kinds in turn: the error of items, F1 of items, the error or F1 of items in clusters
 (as `validate.py clusters` has them), and scores. In each one system is better, by 1.5 to 4.5 standard
@@ -24,7 +24,7 @@ from harness.intervals import clopper_pearson
 
 ALPHA = 0.05
 KINDS = ("error", "F1", "clusters", "scores")
-N_POOL = 1000
+N_POOL = 500
 ROUNDS, FARTHEST = 12, 0.95
 NUMBERS = (
     "n_units", "margin", "in_se", "size_on_file", "true_size", "true_size_same", "wald", "power_same",
@@ -59,9 +59,8 @@ def draw_population(place: int, lean: float, seed: int) -> Drawn:
         shares = np.array(case.shares)
         shares[[2, 5]] *= 1 + lean
         shares[[1, 6]] *= 1 - lean
-        return Drawn(
-            kind, case.measure, case.n_clusters, draw_clusters(case._replace(shares=shares), generator)
-        )
+        cells = draw_clusters(case._replace(shares=shares), generator)[:N_POOL]
+        return Drawn(kind, case.measure, case.n_clusters, cells)
     if kind == "scores":
         items = generator.beta(*generator.uniform(0.5, 2, 2), N_POOL)
         noise = generator.gamma(generator.uniform(0.3, 3, (2, 1)), 1, (2, N_POOL))
@@ -92,8 +91,25 @@ def as_pair(drawn: Drawn, rows: np.ndarray, question: Any) -> Any:
     return make_pair(outcomes, question, None).with_null().with_drawn(question.plan.n_draws, question.seed)
 
 
-def find_population(place: int, seed: int, question: Any) -> tuple[Drawn, Any, Any]:
-    """Return a population with a difference of the size drawn for it, as a pair too, and its shares."""
+def spread(drawn: Drawn) -> float:
+    """Return the size of a population's difference in standard errors of a file's."""
+    from harness.advise.documents.scores import score_kinds
+    from harness.advise.documents.tests import Kinds
+
+    cells, weights = drawn.rows[:, None], np.full(len(drawn.rows), 1 / len(drawn.rows))
+    if len(drawn.rows) == 1:
+        cells, weights = np.eye(8, dtype=int)[:, None], drawn.rows[0]
+    kinds = Kinds(cells, drawn.measure)
+    if drawn.kind == "scores":
+        kinds, counts = score_kinds(*drawn.rows.T, None)
+        weights = counts / counts.sum()
+    terms = kinds.terms()
+    deviation = np.sqrt(weights @ terms.influence(weights) ** 2)
+    return float(abs(terms.difference(weights)) / deviation * np.sqrt(drawn.n_units))
+
+
+def find_population(place: int, seed: int) -> Drawn:
+    """Return a population with a difference of the size drawn for it, or the largest that there is."""
     from harness.seeding import rng
 
     wanted, sign = rng(seed, "validate_margin", place, "wanted").uniform(1.5, 4.5), (1, -1)[place // 4 % 2]
@@ -101,13 +117,8 @@ def find_population(place: int, seed: int, question: Any) -> tuple[Drawn, Any, A
     for _ in range(ROUNDS):
         lean = (low + high) / 2
         drawn = draw_population(place, sign * lean, seed)
-        own = question(measure=drawn.measure)
-        rows = drawn.rows * 10**9 if len(drawn.rows) == 1 else drawn.rows
-        whole = as_pair(drawn, rows, own)
-        shares = whole.counts / whole.counts.sum()
-        in_se = abs(whole.difference(shares)) / whole.deviation(shares) * np.sqrt(drawn.n_units)
-        low, high = (lean, high) if in_se < wanted else (low, lean)
-    return drawn, whole, shares
+        low, high = (lean, high) if spread(drawn) < wanted else (low, lean)
+    return drawn
 
 
 def draw_file(drawn: Drawn, whole: Any, shares: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -128,10 +139,12 @@ def judge_case(place: int, seed: int, n_sets: int) -> dict[str, Any]:
     from harness.runtime.parallel import run_here
     from harness.seeding import rng
 
-    ask = partial(Question, "file", alpha=ALPHA, plan=Plan(n_draws=20), seed=seed)
-    drawn, whole, shares = find_population(place, seed, ask)
+    drawn, ask = find_population(place, seed), partial(Question, "file", alpha=ALPHA, seed=seed)
+    rows = drawn.rows * 10**9 if len(drawn.rows) == 1 else drawn.rows
+    whole = as_pair(drawn, rows, ask(measure=drawn.measure, plan=Plan(n_draws=1)))
+    shares = whole.counts / whole.counts.sum()
     n, d = drawn.n_units, float(whole.difference(shares))
-    question = ask(measure=drawn.measure, margin=abs(d))
+    question = ask(measure=drawn.measure, margin=abs(d), plan=Plan(n_draws=20))
     file = draw_file(drawn, whole, shares, rng(seed, "validate_margin", place, "file"))
     table, _ = tabulate_margin([as_pair(drawn, file, question)], question, lambda *_: run_here)
     advised = table[table["recommended"]].set_index("claim")
@@ -144,17 +157,8 @@ def judge_case(place: int, seed: int, n_sets: int) -> dict[str, Any]:
         for one in (point, point._replace(role="power", difference=0.0, shares=whole.null))
     ]
     own, same = advised.loc[CLAIMS[wrong]], advised.loc[CLAIMS[0]]
-    in_se = abs(d) / whole.deviation(shares) * np.sqrt(n)
-    numbers = (
-        n,
-        abs(d),
-        in_se,
-        own["size"],
-        *at[0][[wrong, 0], 0],
-        at[0][wrong, 1],
-        at[1][0, 0],
-        same["power"],
-    )
+    measured = [*at[0][[wrong, 0], 0], at[0][wrong, 1], at[1][0, 0]]
+    numbers = [n, abs(d), spread(drawn), own["size"], *measured, same["power"]]
     told = [drawn.kind, drawn.measure, tests[0], str(own["verdict"])]
     return {"told": np.array(told), "numbers": np.array(numbers, dtype=float)}
 
@@ -169,7 +173,7 @@ def main(arguments: list[str]) -> int:
         prog="validate.py margin", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--n-populations", type=int, default=48)
+    parser.add_argument("--n-populations", type=int, default=40)
     parser.add_argument("--n-sets", type=int, default=10_000)
     parser.add_argument("--n-jobs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)

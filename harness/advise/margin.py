@@ -59,7 +59,7 @@ def check_margin(
     require(good, f"margin: {margin!r} is not allowed; a number above 0{allowed} is", kind)
 
 
-def tests_of(pair: Pair) -> tuple[str, ...]:
+def names_against(pair: Pair) -> tuple[str, ...]:
     """Return the names of the tests against a margin, plainest first."""
     if isinstance(pair, CellPair):
         return "wald", "score"
@@ -93,7 +93,7 @@ def judge_margin(pair: Pair, margin: float) -> pd.DataFrame:
     d, n_items = float(pair.difference(pair.counts)), int(pair.counts.sum())
     rows = [
         (pair.name, claim, test, margin, n_items, d, float(pvalue))
-        for test in tests_of(pair)
+        for test in names_against(pair)
         for claim, pvalue in zip(CLAIMS, pvalues(pair, test, pair.counts, margin), strict=True)
     ]
     columns = [*_KEYS, "margin", "n_items", "difference", "pvalue"]
@@ -148,7 +148,7 @@ def _measure(
          int(part["n_degenerate"][j]))
         for point, part in zip(points, found, strict=True)
         for i, claim in enumerate(CLAIMS)
-        for j, test in enumerate(tests_of(pair))
+        for j, test in enumerate(names_against(pair))
         if point.difference * of_null.get(claim, 0) >= 0
     ]  # fmt: skip
     columns = ["role", "n_documents", "difference", "n_sets", "n_rejected", "n_degenerate"]
@@ -175,7 +175,7 @@ def count_claims(
     pair: Pair, point: Point, margin: float, alpha: float, seed: int, tests: Sequence[str] = ()
 ) -> Arrays:
     """Return on how many of a point's sets each test rejects, (3, n_tests), and is degenerate."""
-    own = tests or tests_of(pair)
+    own = tests or names_against(pair)
     draws = rng(seed, "advice", pair.name, "margin", *point[:4])
     rejected, degenerate = np.zeros((3, len(own)), dtype=np.int64), np.zeros(len(own), dtype=np.int64)
     for start in range(0, point.n_sets, pair.at_once):
@@ -205,9 +205,9 @@ def _choose(pair: Pair, sizes: pd.DataFrame, power: pd.DataFrame, alpha: float) 
     """Return the test to use for all three claims: that of the one-sided ones, which make up the other."""
     own, powers = (part[(part["pair"] == pair.name) & (part["claim"] != SAME)] for part in (sizes, power))
     if not len(own):
-        return tests_of(pair)[-1]
+        return names_against(pair)[-1]
     worst = own.sort_values("high", kind="stable").drop_duplicates("test", keep="last")
-    return recommend(worst, powers, tests_of(pair), alpha).test
+    return recommend(worst, powers, names_against(pair), alpha).test
 
 
 def _tabulate_needs(

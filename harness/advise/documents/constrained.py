@@ -1,8 +1,8 @@
 """Standard errors where the difference is a margin: a set's own items, tilted until it is.
 
 The standard error of a set has a fault in a one-sided test: it depends on the difference, and may be small
-just where that is far from the margin. Under the hypothesis it is what the nearest population with a
-difference of the margin has; for the error of single items that makes the score test of Tango (1998).
+just where that is far from the margin. Under the hypothesis it is what a population near the set has where
+the difference is the margin; for the error of single items that makes the score test of Tango (1998).
 """
 
 import numpy as np
