@@ -54,7 +54,7 @@ def check_margin(
     most = np.inf if measure == "score" else 1.0
     if filled:
         most = filled["cost_fn"] * filled["prior"] + filled["cost_fp"] * (1 - filled["prior"])
-    allowed = "" if most == np.inf else f" and below {most:g}, the largest difference in {measure}"
+    allowed = "" if most == np.inf else f" and below {most:g}, the largest difference in {measure},"
     good = isinstance(margin, Real) and not isinstance(margin, bool) and 0 < float(margin) < most
     require(good, f"margin: {margin!r} is not allowed; a number above 0{allowed} is", kind)
 

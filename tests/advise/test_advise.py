@@ -10,6 +10,7 @@ from advise_files import QUICK, read, refusal, with_text, written
 from html_page import check_page
 
 from harness.advise.files.predictions import as_outcomes, read_predictions
+from harness.advise.margin import HINT
 from harness.cli import main
 from harness.errors import UserError
 
@@ -66,7 +67,7 @@ def test_advice_is_whole(advised):
     check_page(advised)
     summary = (advised / "summary.md").read_text()
     needed = "a-b: To find a true difference of 0.01 with a power of 80 % takes about "
-    for words in ("a-b: Use ", needed, "Holm"):
+    for words in ("a-b: Use ", needed, "Holm", HINT):
         assert words in summary
 
 
