@@ -14,8 +14,8 @@ What can be enumerated must equal the reference to its printed digits; where suc
 difference is at most 3.5 of its standard errors, ``3.5 sqrt(SE_ref^2 + SE^2)``. The references, with their
 sources, are in ``reference_values.json`` beside this file. ``--quick`` simulates fewer sets. ``advise``
 proves the advice of ``harness advise`` instead, on populations that are known, ``clusters`` that on items in
-clusters, ``margin`` that on a margin, ``scores`` measures the tests of scores, ``many`` the comparison of many
-systems, and ``runs`` the test of several runs.
+clusters, ``margin`` that on a margin, ``scores`` measures the tests of scores, ``many`` the comparison of
+many systems, and ``runs`` the test of several runs.
 """
 
 import argparse

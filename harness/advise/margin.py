@@ -47,9 +47,10 @@ _KEYS = ["pair", "claim", "test"]
 
 
 def check_margin(
-    margin: object, measure: str, costs: Mapping[str, float], kind: type[Exception] = ValueError
+    margin: object, measure: str, costs: Mapping[str, float], runs: bool, kind: type[Exception] = ValueError
 ) -> None:
-    """Refuse a margin that is not above 0, or that no difference of the measure could reach."""
+    """Refuse a margin that is not above 0, that no difference of the measure could reach, or beside runs."""
+    require(not runs, "margin: it is not had with several runs of a system; leave out one of the two", kind)
     filled = {} if measure == "score" else check_measure(measure, **costs)
     most = np.inf if measure == "score" else 1.0
     if filled:

@@ -251,7 +251,7 @@ def compare_predictions(
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
     if margin is not None:
-        check_margin(margin, measure, costs)
+        check_margin(margin, measure, costs, runs is not None)
     plan = Plan(n_draws=1)
     asked = Question("y", measure, (), costs, average, n_replicates, margin=margin, plan=plan, seed=int(seed))
     return judge(make_pair(outcomes, asked, test), asked, outcomes, confidence)

@@ -204,6 +204,8 @@ def test_a_margin_that_is_none():
             harness.compare_predictions(y, a, b, "f1", margin=margin)
     with pytest.raises(ValueError, match="below 2, the largest difference in dcf, is"):
         harness.advise_predictions(y, a, b, "dcf", margin=2, cost_fn=3, cost_fp=1)
+    with pytest.raises(ValueError, match="margin: it is not had with several runs"):
+        harness.compare_predictions(y, [a, a], [b, b], "error", runs="nested", margin=0.1)
     for margin in (0, -1):
         with pytest.raises(ValueError, match="margin: .* a number above 0 is$"):
             harness.compare_predictions(None, [1.0, 2.0], [2.0, 2.5], "score", margin=margin)
