@@ -18,7 +18,6 @@ from harness.advise.documents.tests import MACRO, MICRO
 from harness.advise.files import Said, units
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.runs import Runs
-from harness.advise.margin import check_margin, judge_margin, say_pvalues
 from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.advise.runs import TESTS, RunPair, run_pairs, tabulate_components
 from harness.errors import UserError
@@ -127,8 +126,15 @@ class Comparison(Printed):
             f"{macro}{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
             f"{a} minus {b}: {self.difference:+.4f}, {100 * self.confidence:g} % interval "
             f"[{self.low:+.4f}, {self.high:+.4f}]",
-            *([] if self.margin is None else say_pvalues(self.margin, a, b)),
+            *self._margin_lines(),
         ]
+
+    def _margin_lines(self) -> list[str]:
+        if self.margin is None:
+            return []
+        from harness.advise.margin import say_pvalues
+
+        return say_pvalues(self.margin, *self.names)
 
 
 def compare_predictions(
@@ -251,6 +257,8 @@ def compare_predictions(
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
     if margin is not None:
+        from harness.advise.margin import check_margin
+
         check_margin(margin, measure, costs, runs is not None)
     plan = Plan(n_draws=1)
     asked = Question("y", measure, (), costs, average, n_replicates, margin=margin, plan=plan, seed=int(seed))
@@ -325,7 +333,11 @@ def judge(pair: Pair, question: Question, outcomes: Said, confidence: float = 0.
     d, low, high = table[["difference", "low", "high"]].to_numpy()[0].tolist()
     n_clusters = None if outcomes.clusters is None else units(outcomes)[0]
     components = tabulate_components(pair).drop(columns="pair") if isinstance(pair, RunPair) else None
-    margin = None if question.margin is None else judge_margin(pair, question.margin).drop(columns="pair")
+    margin = None
+    if question.margin is not None:
+        from harness.advise.margin import judge_margin
+
+        margin = judge_margin(pair, question.margin).drop(columns="pair")
     more = outcomes.warnings, n_clusters, outcomes.n_total, components, question.average, margin
     return Comparison((a, b), question.measure, counts, one, other, d, low, high, confidence, table, *more)
 
