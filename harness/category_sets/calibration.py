@@ -1,12 +1,12 @@
 """Is the bootstrap biased? Many draws of D_te from D_true, each with its confidence, against the truth."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 
 from harness.category_sets.patterns import find_patterns
 from harness.category_sets.ratios import measure, standard_error
@@ -16,9 +16,6 @@ from harness.category_sets.verdicts import Z95, summarise
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Floats = NDArray[np.float64]
 
@@ -50,8 +47,6 @@ def calibrate(
     draw; it errs by 1/sqrt(2 n_replicates) of itself, which adds z^2/(2 n_replicates) to the variance: .011
     at |z| = 3 with 400. sd_N is that of `n_truth_sets` draws apart from the others.
     """
-    import pandas as pd
-
     shared, n_draws = (populations, variants, costs, draws), draws.n_draws
     names, spreads = [(name,) for name in populations], "spread on D_true"
     truths = run(_spread_of_truth, names, list(populations), shared=lambda: shared, description=spreads)
@@ -90,8 +85,6 @@ def calibrate_random(
 
     It is what the bootstrap's tends to; that the two agree is seen on the sets that have both.
     """
-    import pandas as pd
-
     variants = [Variant("f1", average, "delta") for average in averages] + [Variant("dcf", "micro", "delta")]
     shared, units = (codes, variants, costs, draws), list(sets.items())
     told = "random category sets"

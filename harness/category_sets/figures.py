@@ -1,9 +1,9 @@
 """Figure 1 of IDIAP-RR 04-34, and how far confidences are biased, one line for each way to find one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from harness.category_sets.variants import METHODS, Variant, records, variants_of
 from harness.category_sets.verdicts import MEAN_LIMIT, VARIANCE_LIMITS
@@ -24,9 +24,6 @@ from harness.drawing.style import (
     told,
 )
 from harness.writing.prose import paragraph
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 TEST_COLOR, TRUE_COLOR, TRUE_WORDS = INDIGO, AMBER, "#a86700"
 SETS = {"X": (BLACK, "o", -0.28), "Y": (TEAL, "^", 0.0), "Z": (AMBER, "D", 0.28)}

@@ -1,13 +1,13 @@
 """Findings, figures and summary of a finished run of category sets, from its tables and from nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from pandas import DataFrame
 
 from harness.category_sets import expected
 from harness.category_sets.figures import bias_figure, histogram_figure
@@ -21,9 +21,6 @@ from harness.runtime.provenance import read_provenance
 from harness.writing import report
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 ROOM = "category_sets"
 PRINTED_REPLICATES, PRINTED_SUBSETS = 10_000, 1000
@@ -130,8 +127,6 @@ def make_report(tables: Tables, findings: Sequence[str], facts: Mapping[str, Any
 
 def _table3_shown(table: DataFrame) -> DataFrame:
     """Return Table 3 as a reader sees it, the published rows beside it."""
-    import pandas as pd
-
     shown = {
         "confidence_te": ("D_te %", "{:.1f}"), "share_true": ("D_true %", "{:.1f}"),
         "published_te": ("published D_te %", "{:.1f}"), "published_true": ("published D_true %", "{:.1f}"),
@@ -158,8 +153,6 @@ def _first_columns(table: DataFrame) -> dict[str, list[str]]:
 
 
 def _bias_shown(table: DataFrame) -> DataFrame:
-    import pandas as pd
-
     rows = [
         {
             "z_true": f"{row.z_true:+.2f}",

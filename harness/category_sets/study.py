@@ -3,9 +3,10 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from harness.balance import label_documents
@@ -26,9 +27,6 @@ from harness.run.training import NATURAL, Job, Trained
 from harness.runtime.provenance import Clock
 from harness.runtime.run_folder import RunFolder, open_run
 from harness.writing.prose import paragraphs
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Codes = NDArray[np.uint8]
 """The cells of documents, shape (n_documents, n_categories); see :func:`patterns.outcome_codes`."""
@@ -99,10 +97,8 @@ def warn(split: Mapping[str, int], sets: Sets, options: Mapping[str, Any], n_cat
     )  # fmt: skip
 
 
-def resample(job: Job, true: Codes, test: Codes, sets: Sets, clock: Clock) -> dict[str, "pd.DataFrame"]:
+def resample(job: Job, true: Codes, test: Codes, sets: Sets, clock: Clock) -> dict[str, pd.DataFrame]:
     """Return ``table3``, ``histograms`` and ``calibration`` of the cells of D_true and D_te."""
-    import pandas as pd
-
     options, seed = job.config["category_sets"], job.seed
     costs = check_measure("dcf", **options["costs"])
     averages, resampling, n_subsets = options["averages"], options["resampling"], options["n_subsets"]

@@ -1,12 +1,12 @@
 """Table 3 of IDIAP-RR 04-34: the confidence that D_te gives, against the share of subsets of D_true."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 from scipy import special
 
 from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overlap
@@ -16,9 +16,6 @@ from harness.category_sets.variants import DCF_VARIANCES, Population, Variant, d
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PUBLISHED = {"X": (0.956, 0.924), "Y": (0.542, 0.691), "Z": (0.965, 0.825)}
 """Confidence on D_te and share of subsets of D_true, as printed: micro F1 in our reading."""
@@ -59,8 +56,6 @@ def tabulate(
     Confidence and share are those of A minus B being above 0; a tie counts for neither side. As z they are
     cut where fewer than half a resample would lie beyond.
     """
-    import pandas as pd
-
     rows = [
         _row(name, pair, variant, resampled, costs)
         for variant in variants
@@ -121,8 +116,6 @@ def tabulate_histograms(
 
     For a set and variant both sources have the same bins.
     """
-    import pandas as pd
-
     tables = []
     for variant in variants:
         if variant.method not in ("document", "event"):

@@ -1,17 +1,15 @@
 """What is compared in which way: a measure, how it is averaged, and where its confidence comes from."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from harness.category_sets.patterns import Patterns, pooled_cells
 from harness.category_sets.ratios import Ratios, dcf_ratios, f1_ratios
 from harness.significance.dcf import dcf
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 METHODS = {
     "document": "bootstrap by document",
@@ -57,7 +55,7 @@ class Variant(NamedTuple):
         """
         return f"{self.noun}, {METHODS[self.method]}"
 
-    def rows(self, table: "pd.DataFrame") -> "pd.DataFrame":
+    def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a table that are of this variant."""
         return table[(table[list(KEY)] == list(self)).all(axis=1)]
 
@@ -65,7 +63,7 @@ class Variant(NamedTuple):
 KEY = Variant._fields
 
 
-def variants_of(table: "pd.DataFrame") -> list[Variant]:
+def variants_of(table: pd.DataFrame) -> list[Variant]:
     """Return the variants of a table in the order of their first rows."""
     return [Variant(*key) for key in table[list(KEY)].drop_duplicates().itertuples(index=False)]
 
@@ -83,7 +81,7 @@ def calibration_variants(averages: Sequence[str], resampling: Sequence[str]) -> 
     return [*table_variants(averages, resampling), *delta, Variant("dcf", "micro", "delta")]
 
 
-def records(table: "pd.DataFrame") -> list[Any]:
+def records(table: pd.DataFrame) -> list[Any]:
     """Return a table's rows, to be read by the names of their columns."""
     return list(table.itertuples())
 

@@ -1,25 +1,20 @@
 """Figures of the spread of rates from run to run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from harness.collect.join import SPREAD
 from harness.drawing.grid import Cell, Grid
 from harness.drawing.marks import count_categories, count_handles, draw_curves
-from harness.drawing.style import level_handles
+from harness.drawing.save import Build
+from harness.drawing.style import Look, level_handles
 from harness.results import captions, names
 from harness.results.names import FEW_CATEGORIES, NULL_TRUTHS
 from harness.run.figures.rates import MEASURES, Study, families, panels_of, rate_row, where
 from harness.writing.prose import paragraph
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.drawing.save import Build
-    from harness.drawing.style import Look
 
 
 def plan_spread_figures(table: DataFrame, facts: Mapping[str, Any]) -> dict[str, Build]:

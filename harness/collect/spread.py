@@ -1,10 +1,10 @@
 """``harness collect FOLDER spread=seed``: what a study's numbers owe to a single draw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from harness.collect.figures import notes, plan_spread_figures
 from harness.collect.join import SPREAD, Run, collect, joined_settings, runs_with
@@ -20,9 +20,6 @@ from harness.runtime.run_folder import RunFolder
 from harness.runtime.talk import PLACES, Say
 from harness.writing.page import NAME as PAGE
 from harness.writing.report import write_report
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 KEPT, COMMON = ("command", "identity", "git_commit"), ("corpus", "split", "n_replicates", "config")
 """What the spread's record repeats of each run's, and of the first's alone."""

@@ -1,14 +1,16 @@
 """Tables and summary of the spread over runs, from ``spread.csv`` and the runs' own tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from pandas import DataFrame
 
 from harness.collect.join import SPREAD
 from harness.results import captions, names
 from harness.results.category_verdicts import SINGLE, mean_words
+from harness.results.folder import Results
 from harness.results.names import NULL_TRUTHS, test_name
 from harness.results.truth_scores import CANNOT_TELL, STATEMENTS, total_scores, truth_name
 from harness.results.verdicts import count_words, size_truth, told_curves
@@ -17,19 +19,12 @@ from harness.writing import report
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Captioned, Report, Section, bullets, table
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.results.folder import Results
-
 PARTS = {"The paper's conclusions": "spread_conclusions", "Truth rules": "spread_truth_rules"}
 
 
 def spread_tables(spread: DataFrame) -> list[Captioned]:
     """Return for each truth and kind a table with a row per panel and test and a column per N."""
-    import pandas as pd
-
-    alpha, found = names.primary_alpha(spread), list[tuple[str, "DataFrame"]]()
+    alpha, found = names.primary_alpha(spread), list[tuple[str, DataFrame]]()
     spread = spread[spread["prevalence"].isna()]
     for truth in spread["truth"].unique():
         for kind in ("size", "power"):
@@ -59,8 +54,6 @@ def _cell(point: Mapping[Any, Any]) -> str:
 
 def tabulate_verdicts(spread: DataFrame) -> DataFrame:
     """Return near N = 1000, under the exact null where it was run, where each mean size lies in the runs."""
-    import pandas as pd
-
     truth, alpha = size_truth(spread, names.primary_truth(spread)), names.primary_alpha(spread)
     n_documents = names.reference_size(spread)
     rows = names.select(spread, truth=truth, kind="size", alpha=alpha, n_documents=n_documents)
@@ -81,8 +74,6 @@ def tabulate_verdicts(spread: DataFrame) -> DataFrame:
 
 def tabulate_conclusions(runs: Mapping[str, Results], over: str) -> DataFrame:
     """Return every conclusion of the paper with the number of runs by verdict."""
-    import pandas as pd
-
     told: dict[str, list[Conclusion]] = {}
     for run in runs.values():
         for conclusion in papers_conclusions(run):
@@ -97,8 +88,6 @@ def tabulate_conclusions(runs: Mapping[str, Results], over: str) -> DataFrame:
 
 def tabulate_truth_rules(runs: Mapping[str, Results]) -> DataFrame:
     """Return each truth rule's score over the runs: mean, range, and its statements summed."""
-    import pandas as pd
-
     if any(run.rules.empty for run in runs.values()):
         return pd.DataFrame()
     joined = pd.concat([total_scores(run.scores) for run in runs.values()], ignore_index=True)

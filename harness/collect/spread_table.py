@@ -1,10 +1,11 @@
 """How far rates move between runs that differ in one setting, such as the seed, which draws D_tr."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from pandas import DataFrame
 
 from harness.collect.join import Run, differing_settings
 from harness.errors import UserError
@@ -13,9 +14,6 @@ from harness.results.category_verdicts import SINGLE
 from harness.results.folder import Results
 from harness.results.names import read_table
 from harness.results.truth_scores import interval
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 POINT = ("pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "prevalence")
 SPREAD_COLUMNS = (
@@ -66,8 +64,6 @@ def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:
     >>> tabulate_spread(tables)[["n_runs", "rate", "rate_low", "rate_high"]].to_numpy().round(3).tolist()
     [[2.0, 0.06, 0.05, 0.07]]
     """
-    import pandas as pd
-
     joined = pd.concat([_judged(table) for table in tables.values()], ignore_index=True)
     groups = joined.groupby(list(POINT), sort=False, dropna=False)
     rate = groups["rate"]
@@ -87,7 +83,7 @@ def _judged(table: DataFrame) -> DataFrame:
     return table.assign(mc_variance=variance, **{word: (words == word).astype(int) for word in SINGLE})
 
 
-def _word(point: Series[Any]) -> str:
+def _word(point: Any) -> str:
     if point["kind"] != "size" or point["rate"] != point["rate"]:
         return ""
     return verdict(*interval(point), point["alpha"])

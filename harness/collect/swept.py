@@ -1,15 +1,15 @@
 """``harness collect FOLDER x=SETTING``: rates against a setting that was swept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from pandas import DataFrame
 
-from harness.drawing.grid import Cell, Grid, Line, batches
+from harness.drawing.grid import Cell, Grid, Line, Row, batches
 from harness.drawing.layout import Axis
 from harness.drawing.marks import count_categories, count_handles, draw_curves
 from harness.drawing.save import draw
@@ -21,11 +21,6 @@ from harness.results.selection import Selection
 from harness.results.truth_scores import truth_name
 from harness.run.figures.rates import MOST_CURVES, families, rate_row
 from harness.writing.prose import paragraph
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.drawing.grid import Row
 
 LOG_FROM = 20
 """Swept numbers of which the largest is at least so many times the smallest stand on a logarithmic axis."""
@@ -145,8 +140,6 @@ def sweep_figure(table: DataFrame, sweep: Sweep, look: Look) -> tuple[list[Any],
 
 def _axis(table: DataFrame, x: str) -> tuple[Axis, DataFrame]:
     """Return the axis of a setting, and the table with numbers there: words stand at 0, 1, ..."""
-    import pandas as pd
-
     label = {"n_documents": "set size N"}.get(x, x)
     numbers = pd.to_numeric(table[x], errors="coerce")
     if numbers.notna().all():

@@ -1,11 +1,10 @@
 """Figures of several algorithms: the critical-difference diagram of their ranks, and every seed of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis, Page, text_width
@@ -15,9 +14,6 @@ from harness.seeding import rng
 from harness.significance.ranks import cliques
 from harness.significance.result import check_choice
 from harness.writing.prose import paragraph
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 LINE = 0.19  # inches between names
 BAR_STEP = 0.085

@@ -1,11 +1,10 @@
 """Figures of the sizes and powers of tests of learning algorithms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
 from harness.compare.learner_tests import HOLD_OUT, TESTS
 from harness.compare.rates import main_alpha
@@ -13,9 +12,6 @@ from harness.drawing.grid import Cell, Grid, Line, Row, Space, named_row
 from harness.drawing.layout import Axis
 from harness.drawing.marks import draw_curves
 from harness.drawing.style import WINE, Look, draw_level, level_handles, style_of
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 GROUPS = {"repeated training": [name for name in TESTS if name not in HOLD_OUT], "one hold-out": HOLD_OUT}
 X_AXES = {

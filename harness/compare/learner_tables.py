@@ -1,22 +1,19 @@
 """From the trials of several estimators to tables: trials, verdicts of the tests, scores, rejections."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 
 from harness.compare.learner_tests import HOLD_OUT, N_HALVINGS, TESTS, Differences, Floats, Ints
 from harness.compare.trials import ERROR, Trials
 from harness.intervals import clopper_pearson
 from harness.significance.effect_size import Estimate, cohens_d, mean_interval
 from harness.significance.ranks import holm
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 TESTED = ("mcnemar", "mcnemar_exact", "five_by_two_t", "five_by_two_f")
 """Those of :data:`TESTS` that see what a trial holds: one hold-out and 5x2cv."""
@@ -46,8 +43,6 @@ def tabulate_comparison(
 
 def join_data_sets(tables: Mapping[str, DataFrame], n_data_sets: int) -> DataFrame:
     """Return tables by data set as one whose first column, data, names it; with one data set its table."""
-    import pandas as pd
-
     if n_data_sets == 1:
         return next(iter(tables.values()))
     named = [table.assign(data=name) for name, table in tables.items()]
@@ -71,8 +66,6 @@ def of_data_set(table: DataFrame, name: str) -> DataFrame:
 
 def tabulate_trials(trials: Mapping[str, Trials]) -> DataFrame:
     """Return a row for each estimator and seed: hold-out and ten scores of 5x2cv, empty where it failed."""
-    import pandas as pd
-
     frames = []
     for name, found in trials.items():
         n = len(found.hold_out)
@@ -89,8 +82,6 @@ def tabulate_trials(trials: Mapping[str, Trials]) -> DataFrame:
 
 def tabulate_failures(trials: Mapping[str, Trials]) -> DataFrame:
     """Return a row for each fit that failed: estimator, seed, where and why."""
-    import pandas as pd
-
     rows = [(name, *failure) for name, found in trials.items() for failure in found.failures]
     return pd.DataFrame(rows, columns=["estimator", "seed", "where", "reason"])
 
@@ -113,8 +104,6 @@ def tabulate_verdicts(trials: Mapping[str, Trials]) -> DataFrame:
 
     `pvalue_holm` is adjusted over the pairs of one seed and test; `difference` is A minus B.
     """
-    import pandas as pd
-
     frames = [
         _judge(trials[a], trials[b], test).assign(a=a, b=b, test=test)
         for a, b in itertools.combinations(trials, 2)
@@ -128,8 +117,6 @@ def tabulate_verdicts(trials: Mapping[str, Trials]) -> DataFrame:
 
 def _judge(a: Trials, b: Trials, test: str) -> DataFrame:
     """Return the verdicts on one pair, one row per seed."""
-    import pandas as pd
-
     on_hold_out, d = test in HOLD_OUT, a.halves - b.halves
     valid = np.minimum(a.right, b.right) >= 0 if on_hold_out else np.isfinite(d).reshape(len(d), -1)
     known = np.flatnonzero(valid.all(axis=1))
@@ -150,8 +137,6 @@ def _judge(a: Trials, b: Trials, test: str) -> DataFrame:
 
 def tabulate_scores(table: DataFrame, lower_is_better: bool) -> DataFrame:
     """Return a row for each estimator and design: mean score over the seeds, t interval and quantiles."""
-    import pandas as pd
-
     rows = []
     for (key, part), design in itertools.product(by_key(table, "estimator"), DESIGNS):
         known = part.set_index("seed")[design].dropna()
@@ -176,8 +161,6 @@ def _estimate(function: Callable[[Floats], Estimate], values: Floats) -> tuple[f
 
 def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
     """Return a row for each pair and test: how many of the seeds reject, with a Clopper-Pearson interval."""
-    import pandas as pd
-
     rows = []
     for key, part in by_key(verdicts, "a", "b", "test"):
         known = part[part["pvalue"].notna()]
@@ -200,8 +183,6 @@ def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
 
 def tabulate_seconds(trials: Mapping[str, Trials]) -> DataFrame:
     """Return median seconds of every estimator; they differ from run to run and have no CSV."""
-    import pandas as pd
-
     rows = [
         (name, *np.median(found.seconds, axis=0).tolist(), float(np.quantile(found.seconds[:, 1], 0.95)))
         for name, found in trials.items()
@@ -212,8 +193,6 @@ def tabulate_seconds(trials: Mapping[str, Trials]) -> DataFrame:
 
 def table_of_scores(scores: DataFrame) -> DataFrame:
     """Return table 4: per estimator and design the mean over the seeds, its interval, and quantiles."""
-    import pandas as pd
-
     rows = []
     for row, part in by_key(scores, "estimator"):
         for cells in part.to_dict("records"):
@@ -230,8 +209,6 @@ def table_of_scores(scores: DataFrame) -> DataFrame:
 
 def table_of_verdicts(rejections: DataFrame) -> DataFrame:
     """Return table 5: per pair and test the first seed's verdict and the share of seeds that reject."""
-    import pandas as pd
-
     rows = [
         {
             **({"data": row["data"]} if "data" in row else {}),

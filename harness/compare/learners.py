@@ -1,16 +1,15 @@
 """``study=learners``: estimators compared on one data set, as the wine report does, or on several."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
 from harness.compare import learner_tables as tables
 from harness.compare import wine_tables
@@ -35,9 +34,6 @@ from harness.significance.mcnemar import mcnemar
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets, table, text
 from harness.writing.table_text import to_csv
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 RANKS = "tables/ranks.csv"
 MEAN: dict[str, Any] = {

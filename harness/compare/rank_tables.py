@@ -1,11 +1,11 @@
 """Several algorithms on several data sets: their mean scores, average ranks, and which pairs differ."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from pandas import DataFrame
 from scipy.special import ndtr
 
 from harness.compare.report_parts import Part, records
@@ -15,10 +15,6 @@ from harness.significance.ranks import Friedman, friedman, holm, nemenyi
 from harness.significance.result import check_choice
 from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 DIGITS = 10  # as in the CSV: what is equal there ties
 MANY_DATA_SETS, MANY_ALGORITHMS = 10, 5  # Demsar (2006), section 3.2.2
@@ -80,8 +76,6 @@ def rank_tables(
     ----------
     Demšar (2006), JMLR 7, 1-30, section 3.2; Benavoli, Corani & Mangili (2016), JMLR 17 (5), 1-10.
     """
-    import pandas as pd
-
     names = [str(name) for name in scores.columns]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -117,8 +111,6 @@ def rank_tables(
 
 def friedman_table(result: Friedman) -> DataFrame:
     """Return the forms of Friedman's test, a row each: form, statistic, pvalue."""
-    import pandas as pd
-
     rows = [
         ("chi-square", result.chi_square, result.pvalue),
         ("chi-square, corrected for ties", result.chi_square_ties, result.pvalue_ties),

@@ -1,20 +1,17 @@
 """From counted rejections to ``algorithm_size_power.csv``, and what both studies of tests say of it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 
 from harness.compare.learner_tests import TESTS, Experiment
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 STEM = "algorithm_size_power"
 TABLE = f"{STEM}.csv"
@@ -74,8 +71,6 @@ def meets(row: Mapping[str, Any]) -> str:
 
 def tabulate(made: Sequence[Mapping[str, Any]]) -> DataFrame:
     """Return rows as a table with every column, references judged."""
-    import pandas as pd
-
     judged = [{**row, "reference_met": meets(row)} for row in made]
     return pd.DataFrame(judged, columns=list(COLUMNS)).astype({"n_trials": "Int64"})
 

@@ -1,18 +1,15 @@
 """What the reports of the studies of learning algorithms share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from pandas import DataFrame
 
 from harness.drawing.save import Build
 from harness.runtime.store import read_regular
 from harness.writing.report import Captioned, Section, bullets, table, warnings_section
 from harness.writing.table_text import from_csv
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 NAMES = dict.fromkeys(("data", "estimator", "algorithm", "a", "b", "test"), str)
 

@@ -1,12 +1,12 @@
 """Algorithms trained with several seeds: what each reaches, and how it differs from a baseline."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas import DataFrame
 
 from harness.measures import Floats
 from harness.significance import effect_size as effects
@@ -16,9 +16,6 @@ from harness.significance.result import check_choice
 from harness.significance.t_tests import paired_differences, paired_t, unpaired_t
 from harness.writing.prose import paragraphs
 from harness.writing.table_text import show
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 TIDY = ("algorithm", "seed", "score")
 PAIRINGS = ("auto", "paired", "unpaired")
@@ -99,8 +96,6 @@ def seeds_table(
     >>> table[["algorithm", "worst_seed", "verdict"]].values.tolist()
     [['svm', 0, 'baseline'], ['mlp', 0, 'better']]
     """
-    import pandas as pd
-
     check_choice("pairing", pairing, PAIRINGS)
     if not 0 < alpha < 1:
         raise ValueError(f"alpha: {alpha!r} is not allowed; a number between 0 and 1 is")
@@ -140,8 +135,6 @@ def best_seeds(scores: Any, *, higher_is_better: bool = True) -> DataFrame:
 
 
 def _as_frame(scores: Any) -> DataFrame:
-    import pandas as pd
-
     if isinstance(scores, pd.DataFrame):
         return scores
     if not isinstance(scores, Mapping):
@@ -153,8 +146,6 @@ def _as_frame(scores: Any) -> DataFrame:
 
 
 def _stacked(wide: DataFrame) -> DataFrame:
-    import pandas as pd
-
     for what, labels in (("algorithm", wide.columns), ("seed", wide.index)):
         if labels.has_duplicates:
             name = labels[labels.duplicated()][0]
@@ -277,8 +268,6 @@ def expected_maximum(n: int) -> float:
 
 def display_table(table: DataFrame) -> DataFrame:
     """Return a table of :func:`seeds_table` for print; a column data stays first."""
-    import pandas as pd
-
     rows: list[dict[str, Any]] = []
     for one in table.to_dict("records"):
         row: dict[str, Any] = {"data": one["data"]} if "data" in one else {}

@@ -1,14 +1,14 @@
 """``study=simulated_null``: size and power of the tests on the simulated data sets of Dietterich (1998)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 from scipy.stats import binom, hypergeom
 
 from harness.compare import learner_tests as lt
@@ -24,9 +24,6 @@ from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned, Report
 from harness.writing.table_text import show
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 BLOCK = 1000
 """Trials that share a generator; a block is always drawn whole, so that more trials extend fewer."""
@@ -285,8 +282,6 @@ def captioned_tables(table: DataFrame, setting: Mapping[str, Any]) -> list[Capti
 
 def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
     """Return the Type I errors beside their references, a row for each test and kind of halves."""
-    import pandas as pd
-
     shown = [
         {
             "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
@@ -347,7 +342,9 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
     made: Figures = {
         "type_i_errors": partial(
-            reference_figure, sizes, titles,
+            reference_figure,
+            sizes,
+            titles,
             say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred),
         )  # fmt: skip
     }

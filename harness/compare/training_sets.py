@@ -1,14 +1,14 @@
 """``study=training_sets``: tests of learning algorithms on training sets drawn anew from a corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 from scipy import sparse
 
 from harness.compare import learner_tests as lt
@@ -25,9 +25,6 @@ from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Captioned, Report
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 TRAINED_ON = ("resample", "fold", "half")
 """Training sets of the three designs; the true difference is measured for each."""
@@ -291,8 +288,6 @@ def measure(
     points: Sequence[Point], population: Population, experiment: Experiment, run: Run
 ) -> tuple[DataFrame, DataFrame]:
     """Return the table of sizes and powers, and that of the true differences."""
-    import pandas as pd
-
     made: list[dict[str, Any]] = []
     truths: list[dict[str, Any]] = []
     for setting in dict.fromkeys(point.setting for point in points):
@@ -419,7 +414,10 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     closing = [trials, about, conditional, *map(sentence, (*facts["corpus"]["notes"], *facts["warnings"]))]
     return {
         "type_i_errors" if kind == "size" else kind: partial(
-            curve_figure, pick(level, kind=kind), kind, "n_examples",
+            curve_figure,
+            pick(level, kind=kind),
+            kind,
+            "n_examples",
             " ".join([paragraph("compare", head, alpha=alpha, floored=FLOORED), *closing]),
         )  # fmt: skip
         for kind, head in (("size", "training_sets_size"), ("power", "training_sets_power"))

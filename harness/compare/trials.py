@@ -1,15 +1,15 @@
 """Estimators trained and scored on stratified splits that are drawn from named seeds."""
 
-from __future__ import annotations
-
 import itertools
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 
 from harness.compare.datasets import Dataset, count_held_out
 from harness.compare.learner_tests import N_HALVINGS, Floats, Ints
@@ -18,9 +18,6 @@ from harness.models.estimators import fresh
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 ERROR = "error"
 Score = Callable[[Any, Any, Any], float]
@@ -226,8 +223,6 @@ def run_variance(
     n_initialisations: int,
 ) -> DataFrame:
     """Train every estimator with every split, random state and setting; return one row per score."""
-    import pandas as pd
-
     frames = []
     for name, estimator in estimators.items():
         cells = list(itertools.product(range(n_splits), range(n_initialisations), settings[name]))

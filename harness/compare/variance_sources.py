@@ -1,13 +1,13 @@
 """How much of the spread of scores each source makes: split, initialisation, hyperparameters."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from pandas import DataFrame
 from scipy.special import chdtri
 
 from harness.compare.learner_tables import bounds as interval_text
@@ -17,9 +17,6 @@ from harness.models.estimators import open_random_states
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 JOINT = "all"
 RESIDUAL = "residual"
@@ -46,8 +43,6 @@ def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: flo
     confidence : float
         Two-sided, in (0, 1).
     """
-    import pandas as pd
-
     frame = scores if "setting" in scores else scores.assign(setting="")
     _check_scores(frame, ["source", "setting", "seed"])
     tail = _tail(confidence)
@@ -105,8 +100,6 @@ def variance_components(
     Searle, Casella & McCulloch (1992), Variance components, chapter 4; Weerahandi (1995), Exact statistical
     methods for data analysis, for the interval.
     """
-    import pandas as pd
-
     cells = _crossed(scores, list(sources))
     tail = _tail(confidence)
     if n_draws < 100:
@@ -218,8 +211,6 @@ def _tail(confidence: float) -> float:
 
 def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str) -> Part:
     """Return the variance by source of every estimator on every data set, from its row a training."""
-    import pandas as pd
-
     made: dict[str, list[DataFrame]] = {"variance": [], "variance_alone": []}
     warnings, findings = [], []
     for key, part in by_key(scores, "estimator"):
@@ -270,8 +261,6 @@ def describe_design(scores: DataFrame) -> str:
 
 def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
     """Return the scores once for each source, the levels of all others being the setting."""
-    import pandas as pd
-
     frames = []
     for source in sources:
         others = [name for name in sources if name != source]

@@ -4,18 +4,14 @@ The report compares XGBoost, logistic regression, random forest and an SVM on sc
 samples, a hold-out of 36) by McNemar's test and the 5x2cv paired t test. Only these numbers are known here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from pandas import DataFrame
 
 from harness.compare.learner_tables import DESIGNS, bounds
 from harness.compare.report_parts import pick
 from harness.writing.prose import paragraphs
 from harness.writing.report import Section, bullets
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # name -> (error rate on the hold-out, error rate in 5x2cv), the report's table 4
 ERROR_RATES = {

@@ -1,16 +1,13 @@
 """Small multiples: rows and columns of panels from one table, on as many pages as they need."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from pandas import DataFrame
 
 from harness.drawing.layout import LINE_HEIGHT, MARGIN, Axis, Legend, Page, text_width, wrap
 from harness.drawing.style import GREY, Look, Style, draw_level, figure_style, handle, told
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Item = TypeVar("Item")
 LEFT, GAP, RIGHT = 5.2, 1.3, 0.9  # of the font size: before, between and after the panels of a row
@@ -49,7 +46,7 @@ class Row:
     level: float | None = None
 
 
-Draw = Callable[[Any, "DataFrame", Row, "Space"], None]
+Draw = Callable[[Any, DataFrame, Row, "Space"], None]
 
 
 class Space(NamedTuple):

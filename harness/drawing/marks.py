@@ -1,19 +1,15 @@
 """What stands in a panel: curves with their intervals, and the strip of bars that counts categories."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
 from harness.drawing.grid import Line, Row, Space, matching
 from harness.drawing.layout import round_top
 from harness.drawing.style import patch, told
 from harness.results.names import FEW_CATEGORIES, measure_name
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 DODGE = 0.005  # of the axis, between two curves: bars of the same x do not cover each other
 COUNTED = {"f1": ("0.25", "0.8"), "error": ("#5b7db1", "#cfdcee")}

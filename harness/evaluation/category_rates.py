@@ -1,19 +1,15 @@
 """The rate of rejections of each category, size where H0 holds and power where it does not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from harness.evaluation.plans import Plan
+from harness.evaluation.rejections import Test
 from harness.intervals import clopper_pearson
-
-if TYPE_CHECKING:
-    from harness.evaluation.plans import Plan
-    from harness.evaluation.rejections import Test
 
 POINT = ("pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents")
 BY_CATEGORY = (

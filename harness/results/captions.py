@@ -1,16 +1,13 @@
 """The sentences under figures and in the summary: what was run, on what, and how to read it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from harness.results.names import FEW_CATEGORIES, Panel, nulls_alone, select
 from harness.results.truth_scores import truth_name
 from harness.writing.prose import number, sentence
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SIGN = "All differences are A minus B, A the first model of the pair's name."
 ARTEFACTS = (

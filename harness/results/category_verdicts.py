@@ -4,21 +4,17 @@ Verdict words belong to the distribution over categories. A mean over categories
 may cover dead, liberal and conservative categories at once.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
 from harness.evaluation.category_rates import POINT
 from harness.evaluation.null_tables import LEAST_SETS
 from harness.evaluation.rates import verdict
 from harness.results.names import FEW_CATEGORIES, read_table
 from harness.results.truth_scores import CANNOT_TELL
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SINGLE = ("holds", "liberal", "conservative", "undecided")  # verdicts on one category
 DISTRIBUTION = (

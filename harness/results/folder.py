@@ -1,11 +1,11 @@
 """The folder of a finished run: each table is read once, and what follows from it is worked out once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from harness.results.category_verdicts import with_distribution
 from harness.results.names import COLUMNS, NUMERIC, primary_truth, read_table, without_nulls
@@ -13,9 +13,6 @@ from harness.results.ranking import rank_tests
 from harness.results.selection import Selection
 from harness.results.truth_scores import score_truth_rules
 from harness.runtime.provenance import read_provenance
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 OUTCOMES = ("category", "pair", "balance", *(f"e{number}" for number in range(1, 9)))
 
@@ -26,7 +23,7 @@ class Results:
     def __init__(self, folder: Path, chosen: Selection | None = None) -> None:
         self.folder, self.chosen = Path(folder), chosen or Selection()
 
-    def only(self, chosen: Selection) -> Results:
+    def only(self, chosen: Selection) -> "Results":
         """Return the rows that are chosen; UserError where some were not run."""
         chosen.check(self.table)
         return Results(self.folder, chosen) if chosen else self

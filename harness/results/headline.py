@@ -1,17 +1,13 @@
 """A finished run in two or three numbers, to stand beside the settings of a sweep."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pandas import DataFrame
 
 from harness.errors import UserError
 from harness.results.folder import Results
 from harness.results.names import FEW_CATEGORIES, LEGEND, NULL_TRUTHS, primary_alpha
 from harness.writing.prose import rate
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 def headline(folder: Path) -> dict[str, str]:

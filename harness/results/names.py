@@ -1,18 +1,15 @@
 """What the two figures of Keller, Bengio & Wong (NIPS 2005) hold: their panels, their curves, their names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from pandas import DataFrame
 
 from harness.errors import UserError
 from harness.runtime.store import read_regular
 from harness.writing.table_text import from_csv
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pandas import DataFrame
 
 PAIRS = ("linear_svm-mlp", "linear_svm-rbf_svm")
 BALANCED = ("meta", "meta_or", "stratified")
@@ -97,8 +94,6 @@ class Curve(NamedTuple):
 
 def read_table(path: Path, needed: Iterable[str] = (), numbers: Iterable[str] = ()) -> DataFrame:
     """Read a CSV that a run left, with missing values as NaN."""
-    import pandas as pd
-
     if not path.exists():
         raise UserError(f"{path}: no such table; give the folder of a finished run")
     data = read_regular(path)

@@ -1,17 +1,14 @@
 """Which test to use: sizes over categories where H0 holds exactly, then power on the real pair."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas import DataFrame
 
 from harness.results import names
 from harness.results.category_verdicts import DISTRIBUTION, category_verdict, distribution_words, why_unknown
 from harness.results.truth_scores import CANNOT_TELL
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 CLASSES = {"holds": 0, "conservative": 1, "undecided": 1, "liberal": 2, CANNOT_TELL: 3}
 PLACE = ["pair", "balance", "prevalence", "n_documents", "measure"]
@@ -46,8 +43,6 @@ def rank_tests(size_power: DataFrame) -> DataFrame:
     >>> rank_tests(pd.DataFrame(columns=["truth", "alpha", "kind"])).empty
     True
     """
-    import pandas as pd
-
     table = names.nulls_alone(size_power).reindex(columns=list(dict.fromkeys([*size_power, *DISTRIBUTION])))
     exact = table[table["truth"] == "exact_null"]
     if not (exact["kind"] == "size").any():
@@ -102,8 +97,6 @@ def panel_title(point: Any) -> str:
 
 def _adjusted(exact: DataFrame, alpha: float) -> DataFrame:
     """Return the power of each test at the level at which its mean size is `alpha`."""
-    import pandas as pd
-
     sizes, powers = (exact.loc[exact["kind"] == kind, [*KEY, "alpha", "rate"]] for kind in ("size", "power"))
     levels = sizes.merge(powers, on=[*KEY, "alpha"], suffixes=("", "_power")).sort_values("alpha")
     rows = [

@@ -1,18 +1,14 @@
 """Which rows of a run's tables a figure shows: the keys of ``figure`` that choose."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
 from harness.errors import UserError, instead
 from harness.results.names import all_panels
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 COLUMNS = {"tests": "test", "alphas": "alpha", "measures": "measure", "sizes": "n_documents"}
 
@@ -28,7 +24,7 @@ class Selection:
     sizes: Sequence[int] | None = None
 
     @classmethod
-    def of(cls, figure: Mapping[str, Any]) -> Selection:
+    def of(cls, figure: Mapping[str, Any]) -> "Selection":
         """Return what the node ``figure`` chooses."""
         return cls(**{field.name: figure.get(field.name) for field in fields(cls)})
 

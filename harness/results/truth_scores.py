@@ -13,15 +13,13 @@ categories that qualify is testable, rule by rule. The reading of each statement
 All are read at alpha = .05, the level of the paper's figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from pandas import DataFrame
 
 from harness.results import names
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MET, NOT_MET, CANNOT_TELL = "met", "not met", "cannot tell"
 LOW_POWER = 0.5
@@ -55,8 +53,6 @@ def score_truth_rules(size_power: DataFrame) -> DataFrame:
     ...                                         "n_documents", "measure"])).empty
     True
     """
-    import pandas as pd
-
     scores: list[tuple[Any, ...]] = []
     if len(size_power):
         table = names.without_nulls(names.select(size_power, alpha=names.primary_alpha(size_power)))
@@ -131,8 +127,6 @@ def total_scores(scores: DataFrame) -> DataFrame:
     >>> total_scores(pd.DataFrame(rows, columns=["truth", "statement", "verdict"]))["total"].tolist()
     [0.5]
     """
-    import pandas as pd
-
     rows = []
     for truth, part in scores.groupby("truth", sort=False):
         row: dict[str, object] = {"truth": truth}

@@ -1,18 +1,15 @@
 """What an interval says of one point: does the test hold its level, and do two points differ."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from pandas import DataFrame
 
 from harness.evaluation.rates import verdict
 from harness.results import names
 from harness.results.category_verdicts import category_verdict, distribution_words, mean_words
 from harness.results.names import FEW_CATEGORIES, NULL_TRUTHS, Curve, Panel
 from harness.results.truth_scores import CANNOT_TELL, interval, truth_name
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 WORDS = ("holds", "liberal", "conservative", "undecided", CANNOT_TELL)
 
@@ -65,7 +62,7 @@ class Judged(NamedTuple):
         """Return the sizes over the live categories where they were measured, else the mean."""
         return distribution_words(self.point) if self.by_category and self.told else f"mean {self}"
 
-    def compare(self, second: Judged) -> str:
+    def compare(self, second: "Judged") -> str:
         """Return whether `second` is ``higher``, ``lower`` (intervals apart), or that we ``cannot tell``."""
         if not (self.told and second.told):
             return CANNOT_TELL

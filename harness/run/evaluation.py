@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from harness.balance import Balance
 from harness.errors import UserError
@@ -17,9 +19,6 @@ from harness.evaluation.under_rules import evaluate
 from harness.outcomes import Population
 from harness.runtime.parallel import Run
 from harness.runtime.provenance import Clock
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def evaluate_all(
@@ -65,12 +64,8 @@ def evaluate_all(
     return warnings
 
 
-def _tables(
-    judged: "list[pd.DataFrame]", found: NullStudy | None, setting: Setting
-) -> "dict[str, pd.DataFrame]":
+def _tables(judged: list[pd.DataFrame], found: NullStudy | None, setting: Setting) -> dict[str, pd.DataFrame]:
     """Return the tables; each plan is summed up alone, which bounds the memory and changes nothing."""
-    import pandas as pd
-
     tables, shown, parts = {}, list(judged), list(judged)
     if found is not None and found.by_category:  # else every balance is stratified
         one = shown_alpha(setting.alphas)  # by category all levels would fill some 200 MB

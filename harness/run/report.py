@@ -1,13 +1,15 @@
 """What a run of the size/power study says: its summary and tables, from its own tables and nothing else."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
+import pandas as pd
+from pandas import DataFrame
 
 from harness.evaluation.null_tables import LEAST_SETS
 from harness.evaluation.rates import write_table
 from harness.results import captions, names
 from harness.results.category_verdicts import FALSE_LIBERAL, distribution_cells
+from harness.results.folder import Results
 from harness.results.truth_scores import total_scores, truth_name
 from harness.results.verdicts import judge, power_where, size_truth, told_curves
 from harness.run.findings import main_findings
@@ -20,13 +22,6 @@ from harness.writing import report
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets, table
 from harness.writing.table_text import to_csv
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pandas import DataFrame
-
-    from harness.results.folder import Results
 
 FROM_OUTCOMES = "harness run population=FOLDER/outcomes.csv"
 NULL_COLUMNS = ("pair", "balance", "truth", "measure", "category", "e1", "reason")
@@ -103,8 +98,6 @@ def _nulls(results: Results) -> list[Section]:
 
 def _sizes(results: Results) -> Section:
     """Return verdicts and power near N = 1000, a row per panel and test."""
-    import pandas as pd
-
     rates, truth = results.table, results.truth
     n_documents, rule = names.reference_size(rates), size_truth(rates, truth)
     curves, heading = told_curves(rates, companions=True), f"Size and power at N = {n_documents}"
@@ -153,8 +146,6 @@ def _categories(results: Results) -> Section:
 
 
 def _conclusions(results: Results) -> Section:
-    import pandas as pd
-
     found = pd.DataFrame(papers_conclusions(results), columns=["the paper", "verdict", "numbers here"])
     return Section("The paper's conclusions", [table(found, paragraph("run", "conclusions_caption"))])
 

@@ -1,24 +1,21 @@
 """What ``tables/`` holds of a run: rates by panel, ranking of the tests, scores of truth rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from pandas import DataFrame
 
 from harness.evaluation.null_tables import LEAST_SETS
 from harness.results import names
 from harness.results.captions import truth_sentences
 from harness.results.category_verdicts import distribution_cells
+from harness.results.folder import Results
 from harness.results.ranking import recommendation
 from harness.results.truth_scores import STATEMENTS, interval, total_scores, truth_name
 from harness.results.verdicts import told_curves
 from harness.writing.prose import paragraph
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.results.folder import Results
-    from harness.writing.report import Captioned
+from harness.writing.report import Captioned
 
 
 def tables_of(results: Results, models: DataFrame) -> dict[str, list[Captioned]]:
@@ -34,11 +31,9 @@ def tables_of(results: Results, models: DataFrame) -> dict[str, list[Captioned]]
 
 def _rates(table: DataFrame, kind: str, truth: str) -> list[Captioned]:
     """Return a table per panel that was run: a row per N, a column per test."""
-    import pandas as pd
-
     curves = told_curves(table, companions=True)
     curves += [curve for curve in names.other_curves(table) if curve not in curves]
-    alpha, found = names.primary_alpha(table), list[tuple[str, "DataFrame"]]()
+    alpha, found = names.primary_alpha(table), list[tuple[str, DataFrame]]()
     rows = names.select(table, kind=kind, truth=truth, alpha=alpha)
     for panel in names.all_panels(table):
         part = names.select_panel(rows, panel)
@@ -72,8 +67,6 @@ def _with_interval(rate: float, low: float, high: float) -> str:
 
 def ranking_parts(ranked: DataFrame) -> list[Captioned]:
     """Return the captioned tables of a ranking, one a panel and N."""
-    import pandas as pd
-
     parts: list[Captioned] = []
     for (panel, n), part in ranked.groupby(["panel", "n_documents"], sort=False):
         rows = [
@@ -112,8 +105,6 @@ def alpha_true_by_rule(size_power: DataFrame) -> DataFrame:
     One row per rule, panel and N, one column per test of the paper; a cell is the mean and, in brackets, the
     number of categories it is over. Empty where no category qualifies.
     """
-    import pandas as pd
-
     alpha, curves = names.primary_alpha(size_power), names.papers_curves(size_power)
     table = names.without_nulls(names.select(size_power, alpha=alpha, kind="size"))
     n = table["n_documents"]

@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -20,9 +21,6 @@ from harness.runtime.parallel import Run, Workers, make_run
 from harness.runtime.store import Store
 from harness.runtime.talk import Say, say
 from harness.split import Split
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NATURAL = "natural"
 
@@ -190,10 +188,8 @@ def count_populations(
 
 def tabulate_models(
     trained: Mapping[tuple[str, str], Trained], documents: Documents, categories: Mapping[str, Categories]
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return ``models.csv``: a row per model and category with its tuning and its measures on D_true."""
-    import pandas as pd
-
     tables = []
     for (name, model), result in trained.items():
         truth = label_documents(documents.topics_true, categories[name])
@@ -214,10 +210,8 @@ def tabulate_models(
     return table[[*first, *tuned, *last]]
 
 
-def tabulate_categories(categories: Mapping[str, Categories], topic_names: Sequence[str]) -> "pd.DataFrame":
+def tabulate_categories(categories: Mapping[str, Categories], topic_names: Sequence[str]) -> pd.DataFrame:
     """Return ``categories.csv``: the topics that each category unites."""
-    import pandas as pd
-
     topics = np.asarray(topic_names)
     rows = [
         (name, category, " ".join(topics[members]))

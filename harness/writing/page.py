@@ -1,7 +1,5 @@
 """``report.html``: a report with its figures as one page that needs no other file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io
@@ -9,7 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from pandas import DataFrame
 
 from harness.errors import harmless
 from harness.runtime.store import read_regular, write_atomically
@@ -18,9 +19,6 @@ from harness.writing.citations import bibtex, reference, version_of, works_of
 from harness.writing.prose import render
 from harness.writing.report import RERUN, Report
 from harness.writing.table_text import cells
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 NAME = "report.html"
 FINDINGS = ("Main findings", "Findings")
@@ -90,8 +88,6 @@ def refresh_page(out: Path) -> Path | None:
 
 
 def _versions(facts: Mapping[str, Any]) -> DataFrame | None:
-    import pandas as pd
-
     versions = dict(facts.get("versions") or {})
     more = [name for name in ("platform", "git_commit") if facts.get(name)]
     versions |= {name.replace("_", " "): facts[name] for name in more}

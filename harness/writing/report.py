@@ -1,24 +1,21 @@
 """A report: sections and tables, written as ``summary.md``, ``tables/`` and one HTML page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from pandas import DataFrame
 
 from harness.errors import harmless
 from harness.runtime.store import write_atomically
 from harness.writing.prose import render
 from harness.writing.table_text import write_tables
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 RERUN = "How to run this again"
 REDRAW = "harness figures from=FOLDER"
 
-Captioned = tuple[str, "DataFrame"]
+Captioned = tuple[str, DataFrame]
 
 
 class Block(NamedTuple):

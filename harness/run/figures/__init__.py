@@ -1,25 +1,21 @@
 """Draw a finished run's figures from its tables, and from nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pandas import DataFrame
 
 from harness.drawing.save import ALONE, Build, draw
 from harness.drawing.style import Look
 from harness.results import captions, names
+from harness.results.folder import Results
 from harness.results.names import NULL_TRUTHS, PRIMARY_ALPHA, REWEIGHTED, Panel, select
 from harness.results.selection import Selection
 from harness.run.figures import degenerate, rates
 from harness.run.figures.categories import plan_categories
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.results.folder import Results
-    from harness.runtime.parallel import Workers
+from harness.runtime.parallel import Workers
 
 NUMBERS = {"size": "1", "power": "2"}
 NULL_FIGURES = (

@@ -1,18 +1,19 @@
 """How the sizes of a test spread over categories, and which categories make it liberal."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
 from harness import measures
 from harness.drawing.grid import Cell, Grid, Row, Space
 from harness.drawing.layout import Axis
 from harness.drawing.marks import aside, bar_width, count_categories, count_handles, top_of
+from harness.drawing.save import Build
 from harness.drawing.style import GREY, Look, level_handles, patch, style_of
 from harness.evaluation.rates import verdict
+from harness.results.folder import Results
 from harness.results.names import (
     NULL_TRUTHS,
     REWEIGHTED,
@@ -23,12 +24,6 @@ from harness.results.names import (
 )
 from harness.run.figures.rates import MEASURES, ROOM, Study, families, panels_of, where
 from harness.writing.prose import paragraph
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.drawing.save import Build
-    from harness.results.folder import Results
 
 NUMBERS = (
     "alpha", "n_documents", "n_sets", "n_live", "n_categories", "median", "q10", "q90", "worst", "worst_low",
@@ -189,9 +184,7 @@ def liberal_figure(points: DataFrame, look: Look) -> tuple[list[Any], str]:
     alpha = float(points["alpha"].iloc[0])
     low, high = points["expected"].min() / 1.15, points["expected"].max() * 1.15
     axes = [Axis("expected", PROPERTIES["expected"], ends=(low, high))]
-    axes += [
-        Axis(name, PROPERTIES[name], scale="linear", ends=(-0.03, 1.03)) for name in ("positive", "f1")
-    ]
+    axes += [Axis(name, PROPERTIES[name], scale="linear", ends=(-0.03, 1.03)) for name in ("positive", "f1")]
     made = []
     for test in tests:
         part = points[points["test"] == test]

@@ -1,11 +1,11 @@
 """What the convention for degenerate sets does to the size of three tests of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from pandas import DataFrame
 
 from harness.drawing.grid import Cell, Grid, Line, Row
 from harness.drawing.marks import draw_curves, top_of
@@ -28,9 +28,6 @@ from harness.results.names import (
 from harness.results.truth_scores import truth_name
 from harness.run.figures.rates import ROOM, Study
 from harness.writing.prose import paragraph, paragraphs
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SLOTS = {"error": (2, 3), "f1": (0,)}  # of the paper's legend: proportion test, the two bootstraps
 DASHES: dict[str, Any] = {"accept": SOLID, "reject": LONG}
@@ -105,8 +102,6 @@ def can_be_drawn(table: DataFrame) -> bool:
 
 def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Look) -> tuple[list[Any], str]:
     """Return sizes under both conventions: a row per measure, a column per truth, and the caption."""
-    import pandas as pd
-
     alpha, pair = primary_alpha(table), close_pair(table)
     rows = select(table, pair=pair, balance=UNBALANCED, kind="size", alpha=alpha)
     truths, groups = shown_truths(rows), affected_curves(rows)
@@ -139,8 +134,6 @@ def _line(curve: Curve, word: str) -> Line:
 
 def _tidy(points: DataFrame, convention: str) -> DataFrame:
     """Return the points of a test twice, once for each convention."""
-    import pandas as pd
-
     points = points[points["rate"].notna()]
     both = both_conventions(points, convention)
     return pd.concat(

@@ -1,12 +1,11 @@
 """Rates of rejection against N, prevalence, the level or the distance from H0: small multiples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 
 from harness.drawing.grid import Cell, Grid, Line, Row, Space, batches, matching
 from harness.drawing.layout import Axis
@@ -15,6 +14,7 @@ from harness.drawing.style import (
     GREY,
     NOMINAL_LINE,
     TOLERANCE,
+    Look,
     level_handles,
     numbered_style,
     patch,
@@ -25,11 +25,6 @@ from harness.results import captions, names
 from harness.results.names import FEW_CATEGORIES, REWEIGHTED, Curve, Panel, select
 from harness.results.truth_scores import truth_name
 from harness.writing.prose import paragraph
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.drawing.style import Look
 
 Pages = tuple[list[Any], str]
 ROOM = "run/figures"

@@ -1,21 +1,17 @@
 """The main findings of a run in words, computed from its tables."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from pandas import DataFrame
 
 from harness.results import names
+from harness.results.folder import Results
 from harness.results.names import UNBALANCED
 from harness.results.truth_scores import truth_name
 from harness.results.verdicts import Judged, judge, size_truth
 from harness.run.findings.models import CLEARLY, Closeness, closeness
 from harness.run.findings.nulls import null_findings
 from harness.writing.prose import paragraphs
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.results.folder import Results
 
 
 def main_findings(results: Results) -> list[str]:

@@ -1,16 +1,14 @@
 """How good the models are, and how close each pair is."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
+import pandas as pd
+from pandas import DataFrame
 
 from harness import measures
 from harness.outcomes import error_correlation
 from harness.results.names import REWEIGHTED, UNBALANCED, pair_models
 from harness.writing.prose import paragraphs
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 CELLS = tuple(f"e{number}" for number in range(1, 9))
 CLEARLY = 1.25  # of disagreement: below this ratio two pairs are not told apart (inferred)
@@ -91,8 +89,6 @@ def closeness_sentences(pairs: list[Closeness]) -> list[str]:
 
 def tabulate_models(models: DataFrame | None, outcomes: DataFrame) -> DataFrame:
     """Return a row per model and balance: categories, micro and macro F1, error, tuning."""
-    import pandas as pd
-
     scores = micro_f1(outcomes, models)
     rows = []
     for (model, balance), score in scores.items():

@@ -1,24 +1,20 @@
 """What a run under exact nulls found, in words: which tests hold by category, and which to use."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas import DataFrame
 
 from harness.results import names
 from harness.results.category_verdicts import FALSE_LIBERAL, why_unknown
+from harness.results.folder import Results
 from harness.results.names import REWEIGHTED, test_name
 from harness.results.ranking import recommend
 from harness.results.truth_scores import CANNOT_TELL
 from harness.run.figures.degenerate import figure_1d
 from harness.run.findings.models import CELLS
 from harness.writing.prose import paragraphs
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.results.folder import Results
 
 MEASURES = {"f1": "ΔF1", "error": "ΔCerr"}
 LETTERS = {"holds": "H", "conservative": "C", "undecided": "?", CANNOT_TELL: "."}
@@ -124,8 +120,6 @@ def verdict_grid(ranked: DataFrame) -> DataFrame:
 
     A liberal test is an L with the number of categories in which it is liberal after Holm.
     """
-    import pandas as pd
-
     rows = []
     for (measure, test), part in ranked.groupby(["measure", "test"], sort=False):
         row = {"measure": _named(measure), "test": test_name(str(test))}
@@ -139,8 +133,6 @@ def verdict_grid(ranked: DataFrame) -> DataFrame:
 
 def recommendations(ranked: DataFrame) -> DataFrame:
     """Return a row per panel and N, a column per measure: the test to use."""
-    import pandas as pd
-
     rows = []
     for (panel, n_documents), part in ranked.groupby(["panel", "n_documents"], sort=False):
         row: dict[str, object] = {"panel": panel, "N": str(n_documents)}

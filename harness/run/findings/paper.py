@@ -3,23 +3,19 @@
 How a sentence becomes a condition on the tables is ours (*inferred*) and stands beside each verdict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from pandas import DataFrame
 
 from harness.results import names
+from harness.results.folder import Results
 from harness.results.names import FEW_CATEGORIES, NULL_TRUTHS, Panel
 from harness.results.truth_scores import CANNOT_TELL, MET, STATEMENTS, statement_verdict
 from harness.results.verdicts import WORDS, Judged, count_words, judge, size_truth, told_curves
 from harness.run.figures.degenerate import figure_1d
 from harness.writing.prose import paragraphs
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from harness.results.folder import Results
 
 AGREE, DIFFER = "agree", "differ"
 EXACT = "exact_null"
