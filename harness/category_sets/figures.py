@@ -20,6 +20,7 @@ from harness.drawing.style import (
     Look,
     Style,
     handle,
+    mark,
     patch,
     told,
 )
@@ -61,11 +62,9 @@ def histogram_figure(
         _draw_bars(axes, some.iloc[0], mine[mine["set"] == some["set"].iloc[0]], row.top / 1.75, look.small)
 
     caption = paragraph("category_sets", "histogram_caption", first=rows.iloc[0], setting=setting)
-    table = rows.reset_index(drop=True)
-    grid = Grid(
-        table, Axis("", ""), made, "share of draws", draw, _histogram_handles(), shape=0.85, caption=caption
-    )
-    return grid.pages(look), caption
+    return Grid(
+        rows, Axis("", ""), made, "share of draws", draw, _histogram_handles(), shape=0.85, caption=caption
+    ).figure(look)
 
 
 def _axis(bars: DataFrame, name: str, variant: Variant) -> Axis:
@@ -131,12 +130,10 @@ def bias_figure(table: DataFrame, setting: Sequence[str], look: Look) -> tuple[l
         for column in ideals
     ]
     names = [variant.words() for variant in variants]
-    table = table.reset_index(drop=True)
     rows = [named_row(cells, names)]
-    grid = Grid(
+    return Grid(
         table, Axis("", ""), rows, "", draw, _bias_handles(table), names=names, line=2.4, caption=caption
-    )
-    return grid.pages(look), caption
+    ).figure(look)
 
 
 def _limits(table: DataFrame, column: str) -> tuple[float, float]:
@@ -178,15 +175,13 @@ def _draw_line(axes: Any, rows: DataFrame, space: Space, line: int) -> None:
 
 
 def _bias_handles(table: DataFrame) -> list[Any]:
-    from matplotlib.lines import Line2D
-
     looks: list[tuple[Any, ...]] = [
         (f"set {name}", color, marker, "-", 3.6) for name, (color, marker, _) in SETS.items()
     ]
     if (table["kind"] == "random").any():
         looks.append(("random sets", RANDOM_COLOR, "|", "none", 5))
     handles: list[Any] = [
-        Line2D([], [], color=color, marker=marker, linestyle=line, markersize=size, linewidth=1, label=label)
+        mark(label, color=color, marker=marker, linestyle=line, markersize=size, linewidth=1)
         for label, color, marker, line, size in looks
     ]
     return [*handles, patch("no bias", TOLERANCE)]

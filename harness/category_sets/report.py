@@ -15,7 +15,7 @@ from harness.category_sets.table3 import PUBLISHED
 from harness.category_sets.variants import KEY, METHODS, Variant, records, variants_of
 from harness.drawing.save import Build, draw
 from harness.drawing.style import Look
-from harness.results.captions import SIGN, corpus_notes, corpus_sentence
+from harness.results.captions import SIGN, corpus_sentences
 from harness.results.names import read_table
 from harness.runtime.provenance import read_provenance
 from harness.writing import report
@@ -169,5 +169,4 @@ def _bias_shown(table: DataFrame) -> DataFrame:
 
 def _setting(facts: Mapping[str, Any]) -> list[str]:
     pairs, seed = (facts.get("config") or {}).get("pairs") or (), facts.get("seed")
-    lines = [corpus_sentence(facts), *corpus_notes(facts)]
-    return [*lines, *paragraphs(ROOM, "setting", pairs=pairs, seed=seed, sign=SIGN)]
+    return [*corpus_sentences(facts), *paragraphs(ROOM, "setting", pairs=pairs, seed=seed, sign=SIGN)]

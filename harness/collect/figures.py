@@ -43,17 +43,15 @@ def spread_figure(
     made = [
         rate_row(rows, cells, _with_bars(lines), kind, alpha, heading) for heading, lines in families(rows)
     ]
-    real = truth in NULL_TRUTHS and kind == "power"
     caption = paragraph(
         "collect", "figure_caption", kind=kind, alpha=alpha, values=facts["values"], over=facts[SPREAD],
-        truth=[captions.ON_REAL_PAIRS] if real else captions.truth_sentences(truth), few=FEW_CATEGORIES,
+        truth=captions.truth_sentences(truth, kind), few=FEW_CATEGORIES,
         rows=rows[rows["n_runs"] > 1],
     )  # fmt: skip
     handles = [*(level_handles(alpha) if is_size else []), *count_handles(rows, dead=False)]
-    grid = Grid(
+    return Grid(
         rows, study.sizes(), made, study.label(kind), draw_curves, handles, count_categories, caption=caption
-    )
-    return grid.pages(look), caption
+    ).figure(look)
 
 
 def _with_bars(lines: Sequence[Any]) -> list[Any]:
@@ -63,4 +61,4 @@ def _with_bars(lines: Sequence[Any]) -> list[Any]:
 
 def notes(facts: Mapping[str, Any]) -> list[str]:
     """Return what all figures of a spread have in common."""
-    return [captions.corpus_sentence(facts), *captions.corpus_notes(facts)]
+    return captions.corpus_sentences(facts)

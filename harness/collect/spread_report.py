@@ -155,8 +155,7 @@ def make_report(
     primary, alpha = names.primary_truth(spread), names.primary_alpha(spread)
     about = [
         paragraph("collect", "what_was_run", over=over, values=list(runs)),
-        captions.corpus_sentence(facts),
-        *captions.corpus_notes(facts),
+        *captions.corpus_sentences(facts),
         f"The first of them: {facts['runs'][0]['command']}",
         captions.SIGN,
     ]

@@ -134,8 +134,9 @@ def sweep_figure(table: DataFrame, sweep: Sweep, look: Look) -> tuple[list[Any],
         sizes=[f"{n:g}" for n in sorted(table["n_documents"].unique())],
         alphas=[f"{alpha:g}" for alpha in sorted(table["alpha"].unique())],
     )  # fmt: skip
-    grid = Grid(table, axis, made, "rejected", draw_curves, handles, count_categories, caption=caption)
-    return grid.pages(look), caption
+    return Grid(
+        table, axis, made, "rejected", draw_curves, handles, count_categories, caption=caption
+    ).figure(look)
 
 
 def _axis(table: DataFrame, x: str) -> tuple[Axis, DataFrame]:

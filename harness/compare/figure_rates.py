@@ -11,7 +11,7 @@ from harness.compare.rates import main_alpha
 from harness.drawing.grid import Cell, Grid, Line, Row, Space, named_row
 from harness.drawing.layout import Axis
 from harness.drawing.marks import draw_curves
-from harness.drawing.style import WINE, Look, draw_level, level_handles, style_of
+from harness.drawing.style import WINE, Look, draw_level, level_handles, mark, style_of
 
 GROUPS = {"repeated training": [name for name in TESTS if name not in HOLD_OUT], "one hold-out": HOLD_OUT}
 X_AXES = {
@@ -21,7 +21,7 @@ X_AXES = {
 FLOOR = 0.002
 """On a logarithmic axis smaller rates are drawn here."""
 FLOORED = f"Rates below {FLOOR:g} are drawn there."
-REFERENCE = {"color": WINE, "marker": "D", "markerfacecolor": "white", "linestyle": "none"}
+REFERENCE: dict[str, Any] = {"color": WINE, "marker": "D", "markerfacecolor": "white", "linestyle": "none"}
 
 
 def curve_figure(table: DataFrame, kind: str, x: str, caption: str, look: Look) -> tuple[list[Any], str]:
@@ -31,7 +31,7 @@ def curve_figure(table: DataFrame, kind: str, x: str, caption: str, look: Look) 
     """
     alpha, is_size = main_alpha(table), kind == "size"
     rates = ["rate", "mc_low", "mc_high"]
-    table = table.assign(n_categories=np.where(table["kind"] == kind, 99, 1)).reset_index(drop=True)
+    table = table.assign(n_categories=np.where(table["kind"] == kind, 99, 1))
     table[rates] = table[rates].clip(lower=FLOOR if is_size else 0)
     cells = [Cell(str(setting), {"setting": setting}) for setting in table["setting"].unique()]
     run = set(table["test"])
@@ -40,12 +40,11 @@ def curve_figure(table: DataFrame, kind: str, x: str, caption: str, look: Look) 
     rows = [Row(cells, _lines(tests, run), ends[0], group, ends[1], level) for group, tests in GROUPS.items()]
     label, scale = X_AXES[x]
     axis = Axis(x, label, sorted(float(value) for value in table[x].unique()), scale)
-    grid = Grid(
+    return Grid(
         table, axis, [row for row in rows if row.lines], "Type I error" if is_size else "power",
         draw_curves, level_handles(alpha) if is_size else (), y_log=is_size,
         empty="not measured", caption=caption,
-    )  # fmt: skip
-    return grid.pages(look), caption
+    ).figure(look)  # fmt: skip
 
 
 def _lines(tests: Sequence[str], run: set[str]) -> list[Line]:
@@ -59,8 +58,6 @@ def reference_figure(
 
     `table` holds simulated rows of one level and one number of examples at difference 0.
     """
-    from matplotlib.lines import Line2D
-
     alpha, tests = main_alpha(table), [test for test in TESTS if test in set(table["test"])]
 
     def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
@@ -70,16 +67,15 @@ def reference_figure(
             _draw_reference(axes, tests.index(one["test"]), one)
 
     handles = [
-        Line2D([], [], color="black", marker="o", label="measured", linestyle="none"),
-        Line2D([], [], label="reference", **REFERENCE),  # type: ignore[arg-type]
+        mark("measured", color="black", marker="o", linestyle="none"),
+        mark("reference", **REFERENCE),
         *level_handles(alpha),
     ]
     names = [TESTS[test].label for test in tests]
     ends = 0.8 * min([alpha / 5, *table["rate"].clip(lower=FLOOR)]), 1.0
     cells = [Cell(head, {"setting": setting}) for setting, head in settings.items()]
     axis, rows = Axis("rate", "Type I error", ends=ends), [named_row(cells, names)]
-    grid = Grid(table.reset_index(drop=True), axis, rows, "", draw, handles, names=names, caption=caption)
-    return grid.pages(look), caption
+    return Grid(table, axis, rows, "", draw, handles, names=names, caption=caption).figure(look)
 
 
 def _draw_reference(axes: Any, y: int, one: Mapping[Any, Any]) -> None:

@@ -25,7 +25,7 @@ from harness.compare.variance_sources import split_variance
 from harness.compare.wine_tables import ERROR_RATES, is_wine_report
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
-from harness.drawing.style import COLORS, Look, draw_level, handle, level_handles, style_of
+from harness.drawing.style import COLORS, Look, draw_level, handle, level_handles, mark, style_of
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically
@@ -301,8 +301,6 @@ def scores_figure(
     trials: DataFrame, scorer: str, published: Mapping[str, Sequence[float]], caption: str, look: Look
 ) -> tuple[list[Any], str]:
     """Return the scores of every estimator over the seeds, a line each: a panel per design."""
-    from matplotlib.lines import Line2D
-
     names = list(dict.fromkeys(trials["estimator"]))
     designs = list(DESIGNS)
 
@@ -325,12 +323,12 @@ def scores_figure(
         Cell(head, {}, x=Axis(design, label, scale="linear", ends=ends)) for design, head in DESIGNS.items()
     ]
     words = [name.replace("_", " ") for name in names]
-    handles = [Line2D([], [], label="mean", **MEAN)]
+    handles = [mark("mean", **MEAN)]
     if set(published) & set(names):
-        handles.append(Line2D([], [], label="published", **PUBLISHED))
+        handles.append(mark("published", **PUBLISHED))
     axis, rows = Axis("", ""), [named_row(cells, words)]
     grid = Grid(trials, axis, rows, "", draw, handles, names=words, empty="no score", caption=caption)
-    return grid.pages(look), caption
+    return grid.figure(look)
 
 
 def _draw_points(axes: Any, place: int, values: np.ndarray, names: tuple[str, str]) -> None:
@@ -365,7 +363,5 @@ def rejections_figure(rejections: DataFrame, alpha: float, caption: str, look: L
     names = [f"{a} – {b}".replace("_", " ") for a, b in pairs]
     handles = [handle(style, TESTS[test].label) for test, style in styles.items()]
     rows = [named_row([Cell("", {})], names)]
-    table = rejections.reset_index(drop=True)
     handles += level_handles(alpha, tolerance=False)
-    grid = Grid(table, axis, rows, "", draw, handles, names=names, caption=caption)
-    return grid.pages(look), caption
+    return Grid(rejections, axis, rows, "", draw, handles, names=names, caption=caption).figure(look)

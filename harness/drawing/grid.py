@@ -81,6 +81,10 @@ class Grid:
     names: Sequence[str] = ()
     line: float = 1.75
 
+    def figure(self, look: Look) -> tuple[list[Any], str]:
+        """Return the pages and the caption."""
+        return self.pages(look), self.caption
+
     def pages(self, look: Look) -> list[Any]:
         """Return the figure's pages: columns that the width has room for, rows that the height has."""
         with figure_style(look):

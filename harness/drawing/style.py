@@ -220,9 +220,14 @@ def told(text: str) -> str:
 
 def handle(style: Style, label: str) -> Any:
     """Return what stands for a curve in a legend."""
+    return mark(label, **style.line())
+
+
+def mark(label: str, **look: Any) -> Any:
+    """Return what stands for a line or a marker in a legend."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], label=told(label), **style.line())
+    return Line2D([], [], label=told(label), **look)
 
 
 def patch(label: str, color: str, **look: Any) -> Any:
@@ -234,10 +239,7 @@ def patch(label: str, color: str, **look: Any) -> Any:
 
 def level_handles(alpha: float, tolerance: bool = True) -> list[Any]:
     """Return what stands for the nominal level, and the band about it, in a legend."""
-    from matplotlib.lines import Line2D
-
-    line = {"color": GREY, "linewidth": 0.8, "linestyle": NOMINAL_LINE}
-    nominal = Line2D([], [], label=told(f"nominal level {alpha:g}"), **line)  # type: ignore[arg-type]
+    nominal = mark(f"nominal level {alpha:g}", color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE)
     return [nominal, tolerance_handle()] if tolerance else [nominal]
 
 

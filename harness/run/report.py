@@ -41,8 +41,6 @@ def write_summary(results: Results) -> list[str]:
 def make_report(results: Results, findings: Sequence[str]) -> Report:
     """Return the report of a finished run, whose figures are drawn."""
     models = tabulate_models(results.models, results.outcomes)
-    artefacts = captions.ARTEFACTS if results.truth != "sampling_interval" else ()
-    reading = [*artefacts, captions.BAND_OVERLAP, captions.INFERRED]
     again = paragraphs("run", "again")
     sections = [
         Section("Main findings", [report.numbered(findings)]),
@@ -54,7 +52,7 @@ def make_report(results: Results, findings: Sequence[str]) -> Report:
         _categories(results),
         _conclusions(results),
         _truth_rules(results),
-        Section("How to read the numbers", [bullets(reading)]),
+        Section("How to read the numbers", [bullets(captions.reading_sentences(results.truth))]),
         report.figures_section(results.folder),
         report.rerun_section(results.provenance, (report.REDRAW, FROM_OUTCOMES), again),
     ]
@@ -69,10 +67,11 @@ def _what_was_run(results: Results) -> Section:
     run["n_documents"] = ", ".join(str(int(n)) for n in sorted(rates["n_documents"].unique()))
     rule = None if results.truth in names.NULL_TRUTHS else truth_name(results.truth)
     lines = [
-        captions.corpus_sentence(provenance), *captions.corpus_notes(provenance),
-        captions.sets_sentence(provenance, rates), *paragraphs("run", "what_was_run", run=run, rule=rule),
+        *captions.corpus_sentences(provenance),
+        captions.sets_sentence(provenance, rates),
+        *paragraphs("run", "what_was_run", run=run, rule=rule),
         captions.SIGN,
-    ]  # fmt: skip
+    ]
     return Section("What was run", [bullets(lines)])
 
 

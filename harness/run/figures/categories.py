@@ -11,7 +11,7 @@ from harness.drawing.grid import Cell, Grid, Row, Space
 from harness.drawing.layout import Axis
 from harness.drawing.marks import aside, bar_width, count_categories, count_handles, top_of
 from harness.drawing.save import Build
-from harness.drawing.style import GREY, Look, level_handles, patch, style_of
+from harness.drawing.style import GREY, Look, level_handles, mark, patch, style_of
 from harness.evaluation.rates import verdict
 from harness.results.folder import Results
 from harness.results.names import (
@@ -101,12 +101,11 @@ def size_figure(rows: DataFrame, table: DataFrame, look: Look, *, x_axis: str) -
         ROOM, "sizes", alpha=alpha, measure=measure_name(measure), truth=str(truth).replace("_", " "),
         n_sets=rows.loc[rows["test"].isin(tests), "n_sets"], left_out=left_out,
     )  # fmt: skip
-    grid = Grid(
+    return Grid(
         rows, Study(rows, "", x_axis).sizes(), made, "size", draw_spread,
         [*_size_handles(alpha), *count_handles(rows)], count_categories, shape=0.5, empty="no live category",
         caption=caption,
-    )  # fmt: skip
-    return grid.pages(look), caption
+    ).figure(look)  # fmt: skip
 
 
 def draw_spread(axes: Any, points: DataFrame, row: Row, space: Space) -> None:
@@ -139,10 +138,8 @@ def draw_spread(axes: Any, points: DataFrame, row: Row, space: Space) -> None:
 
 
 def _size_handles(alpha: float) -> list[Any]:
-    from matplotlib.lines import Line2D
-
     def line(label: str, **style: Any) -> Any:
-        return Line2D([], [], color=GREY, label=label, **style)
+        return mark(label, color=GREY, **style)
 
     return [
         line("median category", marker="o"), patch("10 to 90 % of live categories", GREY, alpha=0.2),
@@ -180,7 +177,7 @@ def category_points(by_category: DataFrame, nulls: DataFrame, sizes: DataFrame) 
 def liberal_figure(points: DataFrame, look: Look) -> tuple[list[Any], str]:
     """Return size against what may make a category liberal: a row per test, a column per property."""
     tests = shown_tests(points)
-    points = points[points["test"].isin(tests)].reset_index(drop=True)
+    points = points[points["test"].isin(tests)]
     alpha = float(points["alpha"].iloc[0])
     low, high = points["expected"].min() / 1.15, points["expected"].max() * 1.15
     axes = [Axis("expected", PROPERTIES["expected"], ends=(low, high))]
@@ -193,8 +190,7 @@ def liberal_figure(points: DataFrame, look: Look) -> tuple[list[Any], str]:
         made.append(Row(cells, (), upper, _heading(part), level=alpha))
     caption = paragraph(ROOM, "liberal", alpha=alpha, middle=_middles(points))
     handles = [*_verdict_handles(), *level_handles(alpha)]
-    grid = Grid(points, axes[0], made, "size", draw_points, handles, shape=0.6, caption=caption)
-    return grid.pages(look), caption
+    return Grid(points, axes[0], made, "size", draw_points, handles, shape=0.6, caption=caption).figure(look)
 
 
 def draw_points(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
@@ -218,10 +214,8 @@ def shown_tests(points: DataFrame, most: int = 3) -> list[str]:
 
 
 def _verdict_handles() -> list[Any]:
-    from matplotlib.lines import Line2D
-
     return [
-        Line2D([], [], linestyle="none", marker="o", markersize=3, markeredgewidth=0, color=color, label=word)
+        mark(word, linestyle="none", marker="o", markersize=3, markeredgewidth=0, color=color)
         for word, color in reversed(VERDICTS.items())
     ]
 

@@ -110,7 +110,7 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
         for truth in truths
         for some in groups.values()
         for curve in some
-    ).reset_index(drop=True)
+    )
     made = []
     for measure, some in groups.items():
         lines = [_line(curve, word) for curve in some for word in CONVENTIONS]
@@ -122,8 +122,7 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
         told=_proportion(rows, provenance, truths)[:1],
     )  # fmt: skip
     axis, handles = Study(both, "").sizes(), level_handles(alpha)
-    grid = Grid(both, axis, made, "rejected", draw_curves, handles, shape=0.6, caption=caption)
-    return grid.pages(look), caption
+    return Grid(both, axis, made, "rejected", draw_curves, handles, shape=0.6, caption=caption).figure(look)
 
 
 def _line(curve: Curve, word: str) -> Line:

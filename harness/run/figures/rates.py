@@ -185,7 +185,7 @@ def panel_figure(
         missing=[panel.letter for panel in panels if not panel.balance],
         unions=any(panel.balance in ("meta", "meta_or") for panel in panels),
     )  # fmt: skip
-    return _rates_grid(study, rows, made, kind, alpha, caption).pages(look), caption
+    return _rates_grid(study, rows, made, kind, alpha, caption).figure(look)
 
 
 def family_figure(study: Study, panels: list[Panel], look: Look, *, kind: str, alpha: float) -> Pages:
@@ -194,7 +194,7 @@ def family_figure(study: Study, panels: list[Panel], look: Look, *, kind: str, a
     cells = [Cell(panel.title, where(panel)) for panel in panels]
     made = [rate_row(rows, cells, lines, kind, alpha, heading) for heading, lines in families(rows)]
     caption = _caption("families", study, kind, alpha, rows)
-    return _rates_grid(study, rows, made, kind, alpha, caption).pages(look), caption
+    return _rates_grid(study, rows, made, kind, alpha, caption).figure(look)
 
 
 def _rates_grid(
@@ -207,13 +207,11 @@ def _rates_grid(
 
 
 def _caption(name: str, study: Study, kind: str, alpha: float, rows: DataFrame, **more: Any) -> str:
-    is_null = study.truth in names.NULL_TRUTHS
-    reading = captions.truth_sentences(study.truth)
-    reading = [captions.ON_REAL_PAIRS] if is_null and kind == "power" else reading
-    measures = [names.measure_name(str(measure)) for measure in rows["measure"].unique()]
     return paragraph(
-        ROOM, name, kind=kind, alpha=alpha, reading=reading, is_null=is_null, measures=measures, **more
-    )
+        ROOM, name, kind=kind, alpha=alpha, reading=captions.truth_sentences(study.truth, kind),
+        is_null=study.truth in names.NULL_TRUTHS,
+        measures=[names.measure_name(str(measure)) for measure in rows["measure"].unique()], **more,
+    )  # fmt: skip
 
 
 def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pages:
@@ -240,10 +238,9 @@ def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pag
         reading=captions.truth_sentences("exact_null"),
     )  # fmt: skip
     axis, handles = Axis("alpha", "nominal level", levels), [tolerance_handle()]
-    grid = Grid(
+    return Grid(
         rows, axis, made, "actual rate", draw, handles, y_log=True, empty="no rate above 0", caption=caption
-    )
-    return grid.pages(look), caption
+    ).figure(look)
 
 
 def _by_size(rows: DataFrame, panels: list[Panel], top: float, bottom: float = 0.0) -> list[Row]:
@@ -276,8 +273,7 @@ def path_figure(path: DataFrame, panels: list[Panel], look: Look) -> Pages:
     made = _by_size(rows, panels, 1.0)
     caption = paragraph(ROOM, "path", alpha=alpha, far=rows[rows["h"] == max(axis.values)])
     handles = [patch("z test with known variance", "0.75"), *count_handles(rows, dead=False)]
-    grid = Grid(rows, axis, made, "power", draw, handles, count_categories, caption=caption)
-    return grid.pages(look), caption
+    return Grid(rows, axis, made, "power", draw, handles, count_categories, caption=caption).figure(look)
 
 
 def prevalence_figure(study: Study, look: Look) -> Pages:
@@ -301,7 +297,7 @@ def prevalence_figure(study: Study, look: Look) -> Pages:
     caption = _caption("prevalence", study, "size", alpha, rows)
     handles = rate_handles(rows, "size", alpha)
     grid = Grid(rows, axis, made, "rejected", draw_curves, handles, count_categories, caption=caption)
-    return grid.pages(look), caption
+    return grid.figure(look)
 
 
 def truth_figure(study: Study, look: Look) -> Pages:
@@ -321,7 +317,6 @@ def truth_figure(study: Study, look: Look) -> Pages:
         cells = [Cell(curve.label, where(panel) | {"test": curve.test}) for curve in some]
         made.append(Row(cells, lines, top_of(part, 2 * alpha), panel.title, level=alpha))
     caption = paragraph(ROOM, "truths", alpha=alpha)
-    grid = Grid(
+    return Grid(
         rows, study.sizes(), made, study.label("size"), draw_curves, level_handles(alpha), caption=caption
-    )
-    return grid.pages(look), caption
+    ).figure(look)
