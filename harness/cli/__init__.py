@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness import __version__
-from harness.cli.help import USAGE, help_of
+from harness.cli.help import help_of, usage
 from harness.errors import BROKEN, UserError, harmless, instead, sentence
 from harness.runtime.interruption import until_told
 from harness.runtime.talk import PLACES, USUAL, is_wanted, say, set_verbosity
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(USAGE, end="")
+        print(usage(), end="")
         return 0
     if arguments[0] == "--version":
         print(__version__)

@@ -13,45 +13,7 @@ from harness.cli import COMMANDS, conf_files
 from harness.errors import UserError, instead
 from harness.packaged import POPULATIONS
 
-BASH = """\
-# for ~/.bashrc:  source <(harness completion bash)
-_harness() {
-    local line
-    COMPREPLY=()
-    while IFS= read -r line; do
-        COMPREPLY+=("$line")
-    done < <("$1" completion bash --query "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-}
-complete -o nospace -F _harness harness
-"""
-ZSH = """\
-#compdef harness
-# for ~/.zshrc, after compinit:  source <(harness completion zsh)
-_harness() {
-    local -a found
-    found=("${(@f)$("${(Q)words[1]}" completion zsh --query "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" \\
-        2>/dev/null)}")
-    compadd -U -- ${${(M)found:#* }% }
-    compadd -U -S '' -- ${found:#* }
-}
-compdef _harness harness
-"""
-FISH = """\
-# for ~/.config/fish/config.fish:  harness completion fish | source
-function __harness_complete
-    set -l words (commandline --current-process --tokenize --cut-at-cursor)
-    set -a words (commandline --current-token --cut-at-cursor)
-    $words[1] completion fish --query $words[2..] 2>/dev/null
-end
-complete --command harness --no-files --arguments '(__harness_complete)'
-"""
-SHELLS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
-HELP = """\
-harness completion: a script by which a shell completes commands, settings, members of groups and files.
-
-  bash: source <(harness completion bash)      in ~/.bashrc
-  zsh:  source <(harness completion zsh)       in ~/.zshrc, after compinit
-  fish: harness completion fish | source       in ~/.config/fish/config.fish"""
+SHELLS = ("bash", "zsh", "fish")
 FLAGS = ("--help ", "--multirun ", "--cfg ", "--config-dir=")
 LAUNCHER, LAUNCHERS = "hydra/launcher", ("basic", "joblib", "submitit_local", "submitit_slurm")
 FILES = ("cache", "from", "out", "plugins", "population", "predictions", "spread_to", "to")
@@ -64,13 +26,18 @@ def complete(arguments: Sequence[str]) -> Iterator[str]:
     """Yield the lines that ``harness completion ARGUMENTS`` prints."""
     shell, *rest = arguments or [""]
     if arguments and arguments[-1] in ("-h", "--help") and "--query" not in arguments:
-        yield HELP
+        yield _beside("txt")
     elif shell not in SHELLS or (rest and rest[0] != "--query"):
         raise UserError(f"{' '.join(arguments)!r} is no shell; {instead(shell, SHELLS)}")
     elif not rest:
-        yield SHELLS[shell].rstrip()
+        yield _beside(shell)
     else:
         yield from _answer(shell, rest[1:])
+
+
+def _beside(ending: str) -> str:
+    """Return the file beside this one: the script of a shell, or the help."""
+    return Path(__file__).with_suffix(f".{ending}").read_text(encoding="utf-8").rstrip()
 
 
 def _answer(shell: str, pieces: Sequence[str]) -> Iterator[str]:

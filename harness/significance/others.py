@@ -17,9 +17,9 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import require
 from harness.measures import A, B, Floats, Ints, Y, difference
 from harness.significance.equal_counts import distinct_rows
+from harness.significance.replicates import check_replicates
 from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
 
 MOST_DOCUMENTS = 10**6
@@ -105,8 +105,7 @@ def _package(name: str) -> Any:
 
 def _check(measure: str, n_replicates: int) -> None:
     check_choice("measure", measure, MEASURES)
-    counted = type(n_replicates) is int and n_replicates >= 1
-    require(counted, f"n_replicates: {n_replicates!r} is not allowed; a whole number of at least 1 is")
+    check_replicates(n_replicates)
 
 
 def _f1(truth: Ints, decided: Ints, axis: int = -1) -> Floats:
@@ -132,10 +131,8 @@ def mlxtend_mcnemar(counts: ArrayLike, exact: bool = False, *, degenerate: str =
 def mlxtend_cochrans_q(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     """Cochran's Q of mlxtend, for two systems McNemar's test without correction."""
 
-    def ask(items: Items, _: int) -> Any:
-        return _package("mlxtend.evaluate").cochrans_q(*items)[1]
-
-    return _each_set(counts, ask, "error", degenerate)
+    test = _package("mlxtend.evaluate").cochrans_q
+    return _each_set(counts, lambda items, _: test(*items)[1], "error", degenerate)
 
 
 def mlxtend_permutation(
@@ -191,19 +188,15 @@ def statsmodels_proportions(counts: ArrayLike, *, degenerate: str = "accept") ->
 def scipy_wilcoxon(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     """Wilcoxon's signed-rank test of scipy on the documents' differences, zeros left out."""
 
-    def ask(items: Items, _: int) -> Any:
-        return _package("scipy.stats").wilcoxon(*items.right()).pvalue
-
-    return _each_set(counts, ask, "error", degenerate)
+    test = _package("scipy.stats").wilcoxon
+    return _each_set(counts, lambda items, _: test(*items.right()).pvalue, "error", degenerate)
 
 
 def scipy_ttest(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     """Paired t test of scipy on what each system gets right."""
 
-    def ask(items: Items, _: int) -> Any:
-        return _package("scipy.stats").ttest_rel(*items.right()).pvalue
-
-    return _each_set(counts, ask, "error", degenerate)
+    test = _package("scipy.stats").ttest_rel
+    return _each_set(counts, lambda items, _: test(*items.right()).pvalue, "error", degenerate)
 
 
 def scipy_permutation(
