@@ -115,11 +115,16 @@ def count_outcomes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.
         positive, found_a, found_b = (
             _as_bool(name, values[rows]).reshape(-1, n_categories) for name, values in given.items()
         )
-        # e1..e8 in their order are the numbers 0..7 in binary: not positive, not found by B, not by A
-        code = 4 * (~positive).view(np.uint8) + 2 * (~found_b).view(np.uint8) + (~found_a).view(np.uint8)
+        code = cell_codes(positive, found_a, found_b)
         for cell in range(8):
             counts[:, cell] += np.count_nonzero(code == cell, axis=0)
     return counts[0] if truth.ndim == 1 else counts
+
+
+def cell_codes(truth: NDArray[np.bool_], a: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return the cell of each decision, 0 for e1 to 7 for e8."""
+    # e1..e8 in their order are the numbers 0..7 in binary: not positive, not found by B, not by A
+    return 4 * (~truth).view(np.uint8) + 2 * (~b).view(np.uint8) + (~a).view(np.uint8)
 
 
 def _refuse_repeats(what: str, names: Sequence[object]) -> None:

@@ -9,17 +9,25 @@ from numpy.typing import NDArray
 from pandas import DataFrame
 
 from harness.category_sets.patterns import find_patterns
-from harness.category_sets.ratios import measure, standard_error
-from harness.category_sets.resampling import draw_documents, replicate
-from harness.category_sets.variants import Population, Variant, dcf_statistic, make_population
-from harness.category_sets.verdicts import Z95, summarise
+from harness.category_sets.ratios import Floats, measure, standard_error
+from harness.category_sets.variants import (
+    Population,
+    Variant,
+    dcf_statistic,
+    draw_documents,
+    make_population,
+    replicate,
+)
+from harness.intervals import clopper_pearson
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
-Floats = NDArray[np.float64]
-
 DRAWS_PER_UNIT = 50
+MEAN_LIMIT = 0.15
+VARIANCE_LIMITS = (0.80, 1.25)
+FAR = 3.0
+Z95 = 1.959963984540054
 
 
 class Draws(NamedTuple):
@@ -155,3 +163,76 @@ def _judge_random_set(shared: tuple[Any, ...], name: str, members: NDArray[np.in
         "d_true": np.array([measure(each, population.frequencies) for each in ratios]),
         "sd_true": np.array([spread[variant.quantity] for variant in variants]),
     }
+
+
+def summarise(
+    d: Floats, sd: Floats, low: Floats, high: Floats, d_true: float, sd_true: float
+) -> dict[str, Any]:
+    """Return what the draws of one set and variant say.
+
+    `d`, `sd`, `low` and `high` are the difference of each draw, its estimated standard deviation (where that
+    is 0 or unknown, z_te is 0) and its 95 % interval; `sd_true` is the standard deviation of d over draws
+    from the population, whose difference is `d_true`. Returned are `mean` and `variance` of z_te - z_true
+    with their 95 % error bars (the variance's from the fourth moment); `error_mean`, `error_variance`: the
+    same of (d - d_true) / sd, whose law does not depend on z_true; `coverage` with its Clopper-Pearson
+    interval; `verdict` (``no bias``, ``biased`` or ``apart``) and `settled`: whether the error bars say the
+    same.
+    """
+    usable = sd > 0
+    safe = np.where(usable, sd, 1.0)
+    z_true = d_true / sd_true if sd_true > 0 else 0.0
+    shifts = np.where(usable, d / safe, 0.0) - z_true
+    errors = (d[usable] - d_true) / sd[usable]
+    mean, mean_bar = float(shifts.mean()), Z95 * float(shifts.std(ddof=1)) / len(shifts) ** 0.5
+    variance, variance_bar = float(shifts.var(ddof=1)), Z95 * _variance_error(shifts)
+    n_covered = int(np.sum((low <= d_true) & (d_true <= high)))
+    cover_low, cover_high = clopper_pearson(n_covered, len(d))
+    word, settled = judge_bias(
+        (mean - mean_bar, mean, mean + mean_bar),
+        (variance - variance_bar, variance, variance + variance_bar),
+        abs(z_true) > FAR,
+    )
+    return {
+        "d_true": d_true,
+        "sd_true": sd_true,
+        "z_true": z_true,
+        "mean": mean,
+        "mean_low": mean - mean_bar,
+        "mean_high": mean + mean_bar,
+        "variance": variance,
+        "variance_low": variance - variance_bar,
+        "variance_high": variance + variance_bar,
+        "error_mean": float(errors.mean()) if len(errors) else np.nan,
+        "error_variance": float(errors.var(ddof=1)) if len(errors) > 1 else np.nan,
+        "coverage": n_covered / len(d),
+        "coverage_low": float(cover_low),
+        "coverage_high": float(cover_high),
+        "n_degenerate": int((~usable).sum()),
+        "verdict": word,
+        "settled": settled,
+    }
+
+
+def judge_bias(
+    mean: tuple[float, float, float], variance: tuple[float, float, float], far: bool
+) -> tuple[str, bool]:
+    """Return the verdict on (low, estimate, high) of mean and variance, and whether the intervals settle it.
+
+    No bias: the mean lies within .15 of 0 and the variance within [.80, 1.25]. Sets with |z_true| > 3 stand
+    apart: there the scatter of sd*, times z, tells in both.
+    """
+    limits = ((-MEAN_LIMIT, MEAN_LIMIT), VARIANCE_LIMITS)
+    pairs = list(zip((mean, variance), limits, strict=True))
+    fair = all(bottom <= estimate <= top for (_, estimate, _), (bottom, top) in pairs)
+    surely = all(bottom <= low and high <= top for (low, _, high), (bottom, top) in pairs)
+    never = any(high < bottom or low > top for (low, _, high), (bottom, top) in pairs)
+    word = "apart" if far else "no bias" if fair else "biased"
+    return word, surely if fair else never
+
+
+def _variance_error(values: Floats) -> float:
+    """Return the standard error of the sample variance, from the fourth moment."""
+    n = len(values)
+    centred = values - values.mean()
+    second, fourth = np.mean(centred**2), np.mean(centred**4)
+    return float(np.sqrt(max(fourth - second**2 * (n - 3) / (n - 1), 0.0) / n))

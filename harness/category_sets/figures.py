@@ -5,8 +5,8 @@ from typing import Any
 
 from pandas import DataFrame
 
+from harness.category_sets.calibration import MEAN_LIMIT, VARIANCE_LIMITS
 from harness.category_sets.variants import METHODS, Variant, records, variants_of
-from harness.category_sets.verdicts import MEAN_LIMIT, VARIANCE_LIMITS
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
 from harness.drawing.style import (

@@ -23,27 +23,6 @@ class Patterns(NamedTuple):
         return int(self.frequencies.sum())
 
 
-def outcome_codes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.uint8]:
-    """Return the cell of every document in every category: 0 for e1 to 7 for e8.
-
-    Examples
-    --------
-    >>> outcome_codes([True, True, False], [True, False, True], [True, True, False])
-    array([0, 1, 6], dtype=uint8)
-    """
-    truth, by_a, by_b = (np.asarray(values) for values in (y_true, a, b))
-    if not truth.shape == by_a.shape == by_b.shape:
-        raise ValueError(
-            f"y_true, a, b: shapes {truth.shape}, {by_a.shape}, {by_b.shape}; equal ones are allowed"
-        )
-    for name, values in (("y_true", truth), ("a", by_a), ("b", by_b)):
-        if values.dtype != bool:
-            raise ValueError(f"{name}: type {values.dtype} is not allowed; bool is")
-    # e1..e8 in their order are 0..7 in binary: not positive, not found by B, not found by A
-    code = 4 * (~truth).view(np.uint8) + 2 * (~by_b).view(np.uint8) + (~by_a).view(np.uint8)
-    return code.astype(np.uint8)
-
-
 def find_patterns(codes: ArrayLike) -> Patterns:
     """Count the distinct rows of `codes`.
 
@@ -56,12 +35,6 @@ def find_patterns(codes: ArrayLike) -> Patterns:
     ([[0, 7], [7, 7]], [1, 2])
     """
     rows = np.asarray(codes)
-    if rows.ndim != 2 or 0 in rows.shape:
-        raise ValueError(
-            f"codes: shape {rows.shape} is not allowed; at least one document and category is needed"
-        )
-    if rows.dtype.kind not in "iu" or (rows < 0).any() or (rows > 7).any():
-        raise ValueError("codes: whole numbers from 0 (e1) to 7 (e8) are allowed")
     number = np.zeros(len(rows), dtype=np.int64)
     for start in range(0, rows.shape[1], _CODES_AT_ONCE):
         for column in rows[:, start : start + _CODES_AT_ONCE].T:

@@ -12,24 +12,27 @@ from numpy.typing import NDArray
 from harness.balance import label_documents
 from harness.category_sets import expected, table3
 from harness.category_sets.calibration import Draws, calibrate, calibrate_random
-from harness.category_sets.choice import Sets, disjoint_sets, random_sets
-from harness.category_sets.patterns import find_patterns, outcome_codes
+from harness.category_sets.patterns import find_patterns
 from harness.category_sets.report import draw_figures, write_summary
 from harness.category_sets.variants import calibration_variants, make_population, table_variants
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.measures import check_measure
-from harness.outcomes import Population, count_outcomes, write_outcomes
+from harness.outcomes import Population, cell_codes, count_outcomes, write_outcomes
 from harness.results.selection import check_no_choice
 from harness.run import training
 from harness.run.study import Source, prepare
 from harness.run.training import NATURAL, Job, Trained
 from harness.runtime.provenance import Clock
 from harness.runtime.run_folder import RunFolder, open_run
+from harness.seeding import rng
 from harness.writing.prose import paragraphs
 
+NAMES = ("X", "Y", "Z")
+
+Sets = dict[str, NDArray[np.int64]]
 Codes = NDArray[np.uint8]
-"""The cells of documents, shape (n_documents, n_categories); see :func:`patterns.outcome_codes`."""
+"""The cells of documents, shape (n_documents, n_categories); see :func:`harness.outcomes.cell_codes`."""
 
 
 def run_category_sets(job: Job) -> None:
@@ -97,6 +100,36 @@ def warn(split: Mapping[str, int], sets: Sets, options: Mapping[str, Any], n_cat
     )  # fmt: skip
 
 
+def disjoint_sets(n_categories: int, size: int, seed: int) -> Sets:
+    """Draw the sets X, Y and Z: `size` categories each, none in two of them.
+
+    Where there are fewer than ``3 * size`` categories each set gets a third of them.
+
+    Examples
+    --------
+    >>> [len(members) for members in disjoint_sets(20, 10, seed=0).values()]
+    [6, 6, 6]
+    """
+    if not 1 <= size <= n_categories:
+        raise UserError(
+            f"category_sets.size: {size} is not allowed; from 1 to the {n_categories} categories that have a "
+            "positive document in D_tr is"
+        )
+    if n_categories < len(NAMES):
+        raise UserError(f"category_sets: {n_categories} categories are too few; three sets need at least 3")
+    each = min(size, n_categories // len(NAMES))
+    order = rng(seed, "category sets").permutation(n_categories)
+    return {name: np.sort(order[place * each : (place + 1) * each]) for place, name in enumerate(NAMES)}
+
+
+def random_sets(n_categories: int, size: int, n_sets: int, seed: int) -> Sets:
+    """Draw sets R01, R02, ... of `size` categories each; one category may be in several sets."""
+    return {
+        f"R{place:02d}": np.sort(rng(seed, "random set", place).permutation(n_categories)[:size])
+        for place in range(1, n_sets + 1)
+    }
+
+
 def resample(job: Job, true: Codes, test: Codes, sets: Sets, clock: Clock) -> dict[str, pd.DataFrame]:
     """Return ``table3``, ``histograms`` and ``calibration`` of the cells of D_true and D_te."""
     options, seed = job.config["category_sets"], job.seed
@@ -152,7 +185,7 @@ def decide_both(job: Job, source: Source, pair: tuple[str, str, str], run: RunFo
     write_table(topics, out / "categories.csv")
     counts = count_outcomes(truth[:n_true], *(found[:n_true] for found in decisions))
     write_outcomes([Population(pair[0], NATURAL, categories.names, counts)], out / "outcomes.csv")
-    codes = outcome_codes(truth, *decisions)
+    codes = cell_codes(truth, *decisions)
     return codes[:n_true], codes[n_true:]
 
 

@@ -11,8 +11,7 @@ from scipy import special
 
 from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overlap
 from harness.category_sets.ratios import measure
-from harness.category_sets.resampling import replicate
-from harness.category_sets.variants import DCF_VARIANCES, Population, Variant, dcf_statistic
+from harness.category_sets.variants import DCF_VARIANCES, Population, Variant, dcf_statistic, replicate
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -28,7 +27,7 @@ def resample_sets(
 ) -> dict[tuple[str, str], Arrays]:
     """Draw the bootstrap replicates of D_te and the subsets of D_true, both as large as D_te.
 
-    Returns what :func:`harness.category_sets.resampling.replicate` does, for each (set, "te" or "true").
+    Returns what :func:`harness.category_sets.variants.replicate` does, for each (set, "te" or "true").
     """
     draws = {"te": n_replicates, "true": n_subsets}
     units = [(name, source, draws[source], seed) for name in populations for source in draws]

@@ -18,6 +18,7 @@ from harness.run.findings.paper import Conclusion, papers_conclusions
 from harness.writing import report
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Captioned, Report, Section, bullets, table
+from harness.writing.table_text import with_bounds
 
 PARTS = {"The paper's conclusions": "spread_conclusions", "Truth rules": "spread_truth_rules"}
 
@@ -49,7 +50,7 @@ def _where(truth: str, kind: str) -> str:
 
 
 def _cell(point: Mapping[Any, Any]) -> str:
-    return f"{point['rate']:.3f} [{point['rate_low']:.3f}, {point['rate_high']:.3f}]"
+    return with_bounds(point["rate"], point["rate_low"], point["rate_high"])
 
 
 def tabulate_verdicts(spread: DataFrame) -> DataFrame:
@@ -94,7 +95,7 @@ def tabulate_truth_rules(runs: Mapping[str, Results]) -> DataFrame:
     rows = []
     for truth, part in joined.groupby("truth", sort=False):
         total = part["total"]
-        score = f"{total.mean():.2f} [{total.min():.2f}, {total.max():.2f}]" if total.notna().any() else ""
+        score = with_bounds(total.mean(), total.min(), total.max(), 2)
         row = {"rule": truth_name(str(truth)), "score": score}
         rows.append(row | {text: _sum_shares(part[name]) for name, text in STATEMENTS.items()})
     return pd.DataFrame(rows)

@@ -14,6 +14,7 @@ from harness.compare.trials import ERROR, Trials
 from harness.intervals import clopper_pearson
 from harness.significance.effect_size import Estimate, cohens_d, mean_interval
 from harness.significance.ranks import holm
+from harness.writing.table_text import bounds
 
 TESTED = ("mcnemar", "mcnemar_exact", "five_by_two_t", "five_by_two_f")
 """Those of :data:`TESTS` that see what a trial holds: one hold-out and 5x2cv."""
@@ -223,8 +224,3 @@ def table_of_verdicts(rejections: DataFrame) -> DataFrame:
         for row in rejections.to_dict("records")
     ]  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def bounds(low: float, high: float, digits: int = 3) -> str:
-    """Return an interval as text, empty where there is none."""
-    return "" if np.isnan(low) or np.isnan(high) else f"[{low:.{digits}f}, {high:.{digits}f}]"

@@ -42,15 +42,6 @@ MEAN: dict[str, Any] = {
 }  # fmt: skip
 PUBLISHED: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": "#d0103a", "markersize": 6}
 SHOWN_FAILURES = 20
-# the first condition that holds, on the share of seeds on which 5x2cv F rejects and its interval
-VERDICTS: tuple[tuple[Callable[[float, float], bool], str], ...] = (
-    (lambda low, high: low > 0.9, "nearly every seed shows a difference"),
-    (lambda low, high: high < 0.1, "hardly any seed shows a difference"),
-    (lambda low, high: low > 0.5, "most seeds show a difference, not all"),
-    (lambda low, high: high < 0.5, "most seeds show none, not all"),
-    (lambda low, high: high - low > 0.4, "too few seeds to tell"),
-    (lambda low, high: True, "the verdict hangs on the seed"),
-)
 
 
 def run_study(
@@ -167,33 +158,10 @@ def _shown(joined: Mapping[str, DataFrame], seconds: DataFrame, facts: Mapping[s
 
 def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[str]:
     """Return what was found, one sentence a pair and one on what the hold-out can show."""
-    found = []
-    for names, part in tables.by_key(rejections, "a", "b"):
-        *data, a, b = names.values()
-        row = pick(part, test="five_by_two_f").iloc[0]
-        told = _verdict(part) if row["rate"] == row["rate"] else "no verdict, every seed failed"
-        share, low, high = (100 * row[name] for name in ("rate", "low", "high"))
-        share = f"5x2cv F rejects on {share:.1f} % [{low:.1f}, {high:.1f}] of the seeds"
-        words = f"{share}: {told}" if row["rate"] == row["rate"] else told
-        found.append(": ".join([*data, f"{a} - {b}", words]))
-    few = fewest_discordant(alpha, "corrected")
+    judged = pick(rejections, test="five_by_two_f").to_dict("records")
     cells = pick(verdicts, test="mcnemar").dropna(subset="pvalue")
-    if len(cells):
-        m = (cells["only_a_wrong"] + cells["only_b_wrong"]).astype(int)
-        found += [
-            f"McNemar's corrected test needs {few} discordant samples to reject; "
-            f"{100 * (m >= few).mean():.1f} % of all hold-outs and pairs have as many",
-            f"{100 * (m == 0).mean():.1f} % of them have no discordant sample, the median is {m.median():g}",
-        ]
-    return found
-
-
-def _verdict(part: DataFrame) -> str:
-    """Return a verdict on one pair from the combined F test, the best of the four at keeping its level."""
-    row = pick(part, test="five_by_two_f").iloc[0]
-    if row["n_seeds"] == row["n_missing"]:
-        return "5x2cv gave no verdict"
-    return next(words for holds, words in VERDICTS if holds(row["low"], row["high"]))
+    told = {"m": (cells["only_a_wrong"] + cells["only_b_wrong"]).astype(int), "judged": judged}
+    return paragraphs("compare", "learners_found", few=fewest_discordant(alpha, "corrected"), **told)
 
 
 def fewest_discordant(alpha: float, variant: str) -> int:
@@ -248,12 +216,13 @@ def _failures(failures: DataFrame) -> Section:
 
 def count_warnings(trials: Mapping[str, Mapping[str, Trials]]) -> list[str]:
     """Return one sentence for each estimator and text of a warning, with the number of fits."""
-    counted: Counter[tuple[str, str]] = Counter()
-    for data, found in trials.items():
-        for name, own in found.items():
-            where = f"{name} on {data}" if len(trials) > 1 else name
-            counted.update((where, text) for _, _, text in own.warnings)
-    return [f"{name}: {n} fits warned: {text}" for (name, text), n in counted.items()]
+    told = [
+        (f"{name} on {data}" if len(trials) > 1 else name, text)
+        for data, found in trials.items()
+        for name, own in found.items()
+        for _, _, text in own.warnings
+    ]
+    return [f"{name}: {n} fits warned: {text}" for (name, text), n in Counter(told).items()]
 
 
 def describe(facts: Mapping[str, Any]) -> list[str]:

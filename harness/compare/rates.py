@@ -12,6 +12,8 @@ from pandas import DataFrame
 from harness.compare.learner_tests import TESTS, Experiment
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
+from harness.writing.prose import paragraph, paragraphs
+from harness.writing.table_text import with_bounds
 
 STEM = "algorithm_size_power"
 TABLE = f"{STEM}.csv"
@@ -81,14 +83,10 @@ def main_alpha(table: DataFrame) -> float:
     return 0.05 if 0.05 in alphas else float(alphas[0])
 
 
-def with_interval(row: Mapping[str, Any]) -> str:
-    """Return a rate with its interval."""
-    return f"{row['rate']:.3f} [{row['mc_low']:.3f}, {row['mc_high']:.3f}]"
-
-
 def wide_table(rows: DataFrame, column: str, head: str) -> DataFrame:
     """Return rates with intervals: a row for each test, a column for each value of `column`."""
-    cells = rows.assign(cell=rows.apply(with_interval, axis=1))
+    columns = zip(rows["rate"], rows["mc_low"], rows["mc_high"], strict=True)
+    cells = rows.assign(cell=[with_bounds(*one) for one in columns])
     wide = cells.pivot(index="test", columns=column, values="cell").fillna("")
     wide = wide.loc[[test for test in TESTS if test in wide.index], list(dict.fromkeys(rows[column]))]
     wide = wide.rename(index={name: test.label for name, test in TESTS.items()}, columns=head.format)
@@ -101,40 +99,27 @@ GRAVEST = ("liberal", "undecided", "conservative", "holds")
 def setting_findings(level: DataFrame) -> list[str]:
     """Return what the tests did in each setting, a line for each verdict, and the range of their power."""
     lines = []
+    level = level.assign(label=[TESTS[test].label for test in level["test"]])
     for (name, kind), own in level.groupby(["setting", "kind"], sort=False):
         if kind == "size":
-            lines += _verdict_lines(str(name), own)
+            alpha, several = main_alpha(own), own["n_examples"].nunique() > 1
+            told = [(word, tests) for word, tests in _by_verdict(own).items() if tests]
+            lines += paragraphs("compare", "sizes", where=name, alpha=alpha, several=several, told=told)
         else:
             last = own[own["n_examples"] == own["n_examples"].max()].sort_values("rate", kind="stable")
-            low, high = last.iloc[0], last.iloc[-1]
-            lines.append(
-                f"{name}, {last['n_examples'].iloc[0]} examples: power from {low['rate']:.3f} "
-                f"({TESTS[low['test']].label}) to {high['rate']:.3f} ({TESTS[high['test']].label})."
-            )
+            lines += paragraphs("compare", "powers", where=name, low=last.iloc[0], high=last.iloc[-1])
     return lines
 
 
-def _verdict_lines(name: str, own: DataFrame) -> list[str]:
-    """Return which tests have a verdict somewhere, the gravest first; more than six are counted."""
+def _by_verdict(own: DataFrame) -> dict[str, list[str]]:
+    """Return the tests by the gravest verdict that each has somewhere."""
     told: dict[str, list[str]] = {word: [] for word in GRAVEST}
-    for test, points in own.groupby("test", sort=False):
-        word = next(word for word in GRAVEST if word in set(points["verdict"]))
-        told[word].append(TESTS[str(test)].label)
-    where = f"{name}, level {main_alpha(own):g}"
-    somewhere = " somewhere" if own["n_examples"].nunique() > 1 else ""
-    heads = {word: word if word == "holds" else word + somewhere for word in GRAVEST}
-    n_tests = sum(len(some) for some in told.values())
-    names = {
-        word: "; ".join(some) if len(some) <= 6 else f"{len(some)} of {n_tests} tests"
-        for word, some in told.items()
-    }
-    return [f"{where}: {heads[word]}: {some}." for word, some in names.items() if some]
+    for label, verdicts in own.groupby("label", sort=False)["verdict"]:
+        told[next(word for word in GRAVEST if word in set(verdicts))].append(str(label))
+    return told
 
 
 def degenerate_finding(level: DataFrame) -> str:
     """Return how often a test had no verdict, at the point where that was most."""
     worst = level.sort_values("degenerate_share", kind="stable").iloc[-1]
-    return (
-        f"A test has no verdict of its own on at most {100 * worst['degenerate_share']:.2g} % of the data "
-        f"sets ({TESTS[worst['test']].label}, {worst['n_examples']} examples, {worst['setting']})."
-    )
+    return paragraph("compare", "no_verdict", worst=worst, test=TESTS[worst["test"]].label)

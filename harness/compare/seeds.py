@@ -1,6 +1,5 @@
 """Algorithms trained with several seeds: what each reaches, and how it differs from a baseline."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from harness.significance.ranks import holm
 from harness.significance.result import check_choice
 from harness.significance.t_tests import paired_differences, paired_t, unpaired_t
 from harness.writing.prose import paragraphs
-from harness.writing.table_text import show
+from harness.writing.table_text import show, with_bounds
 
 TIDY = ("algorithm", "seed", "score")
 PAIRINGS = ("auto", "paired", "unpaired")
@@ -290,9 +289,7 @@ def display_table(table: DataFrame) -> DataFrame:
 
 
 def _with_interval(row: Mapping[Any, Any], name: str, digits: int) -> str:
-    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
-    interval = f" [{show(low, digits)}, {show(high, digits)}]" if math.isfinite(low) else ""
-    return show(value, digits) + interval
+    return with_bounds(*(row[f"{name}{end}"] for end in ("", "_low", "_high")), digits)
 
 
 def _probability(value: float) -> str:

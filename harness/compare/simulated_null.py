@@ -23,7 +23,7 @@ from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned, Report
-from harness.writing.table_text import show
+from harness.writing.table_text import show, with_bounds
 
 BLOCK = 1000
 """Trials that share a generator; a block is always drawn whole, so that more trials extend fewer."""
@@ -286,7 +286,7 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
         {
             "test": TESTS[row["test"]].label, "data sets": row["setting"], "by": row["method"],
             "Type I error": show(row["rate"], 4)
-            if row["method"] == "enumeration" else rates.with_interval(row),
+            if row["method"] == "enumeration" else with_bounds(row["rate"], row["mc_low"], row["mc_high"]),
             "reference": show(row["reference"], 4), "met": row["reference_met"],
             "degenerate": show(row["degenerate_share"], 4), "verdict": row["verdict"],
         }
@@ -297,18 +297,13 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
 
 def findings(table: DataFrame, n_examples: int) -> list[str]:
     """Return in sentences which tests hold their level, which references are met, and who has most power."""
+    table = table.assign(label=[TESTS[test].label for test in table["test"]])
     simulated = pick(table, alpha=rates.main_alpha(table), n_examples=n_examples, method="simulation")
     lines = rates.setting_findings(pick(simulated, kind="size"))
     judged = table[table["reference_met"] != ""]
     if len(judged):
-        missed = [
-            f"{TESTS[row['test']].label}, {row['setting']}, {row['method']}, {row['kind']} at "
-            f"{row['alpha']:g}, {row['n_examples']} examples, difference {row['difference']:g}: "
-            f"{row['rate']:.4f} against {row['reference']:.4f}"
-            for row in records(pick(judged, reference_met="no"))
-        ]
-        text = f"{len(judged) - len(missed)} of {len(judged)} references are met"
-        lines += [text + ".", *(f"Not met: {one}." for one in missed)]
+        missed = records(pick(judged, reference_met="no"))
+        lines += paragraphs("compare", "simulated_references", judged=len(judged), missed=missed)
     power = pick(simulated, kind="power")
     if len(power):
         lines.append(_power_finding(power, pick(simulated, kind="size", verdict="liberal")))
@@ -318,14 +313,11 @@ def findings(table: DataFrame, n_examples: int) -> list[str]:
 def _power_finding(power: DataFrame, liberal: DataFrame) -> str:
     apart = sorted(-power["difference"].unique())
     middle, setting = apart[len(apart) // 2], power["setting"].iloc[0]
-    left_out = sorted(pick(liberal, setting=setting)["test"])
     fair = pick(power, difference=-middle, setting=setting)
-    fair = fair[~fair["test"].isin(left_out)].sort_values("rate", ascending=False, kind="stable")
-    best, worst = (f"{row['rate']:.2f} ({TESTS[row['test']].label})" for row in records(fair.iloc[[0, -1]]))
-    return (
-        f"B's error rate {middle:g} higher, {setting}: of tests that are not liberal power is {best} down to "
-        f"{worst}."
-    )
+    fair = fair[~fair["test"].isin(pick(liberal, setting=setting)["test"])]
+    fair = fair.sort_values("rate", ascending=False, kind="stable")
+    ends = {"best": fair.iloc[0], "worst": fair.iloc[-1]}
+    return paragraph("compare", "simulated_powers", middle=middle, setting=setting, **ends)
 
 
 def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
@@ -355,9 +347,7 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
         made["power"] = partial(curve_figure, at_n, "power", "excess", caption)
     by_n = pick(level, kind="size", setting=first)
     if by_n["n_examples"].nunique() > 1:
-        caption = (
-            f"Type I errors at level {alpha:g} against the number of examples of a data set, {first}. "
-            f"{FLOORED} {source} {trials}"
-        )
+        told = {"first": first, "floored": FLOORED, "source": source, "trials": trials}
+        caption = say("simulated_by_examples", **told)
         made["type_i_errors_by_examples"] = partial(curve_figure, by_n, "size", "n_examples", caption)
     return made

@@ -346,10 +346,8 @@ def run_study(
     n_pool = corpus.n_documents - setting["n_truth"]
     points = list_points(setting, n_pool)
     share = max(point.n_examples for point in points) / n_pool
-    warnings = [
-        f"The largest data sets hold {100 * share:.0f} % of the {n_pool:,} documents that they are drawn "
-        "from: they resemble each other, and rates come out lower than on a larger corpus."
-    ] * (share > MOST_OF_POOL)
+    warnings = paragraphs("compare", "training_sets_warnings", share=share, n_pool=n_pool)
+    warnings = warnings if share > MOST_OF_POOL else []
     facts: dict[str, Any] = {
         "corpus": {
             "name": corpus.name, "n_documents": corpus.n_documents, "n_terms": population.whole.shape[1],
@@ -396,10 +394,7 @@ def findings(level: DataFrame, truth: DataFrame) -> list[str]:
     null = truth[truth["setting"].str.startswith("null")]
     if len(null) and null["difference_se"].notna().all():
         scores = (null["difference"] / null["difference_se"].where(null["difference_se"] > 0, np.inf)).abs()
-        lines.append(
-            f"The nulls' true differences, measured, lie within {scores.max():.1f} standard errors of 0 "
-            f"({len(null)} of them)."
-        )
+        lines.append(paragraph("compare", "training_sets_truth", farthest=scores.max(), n=len(null)))
     return [*lines, rates.degenerate_finding(level)]
 
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy.special import chdtri
 
-from harness.compare.learner_tables import bounds as interval_text
 from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
 from harness.models.estimators import open_random_states
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
 from harness.writing.report import Captioned
+from harness.writing.table_text import bounds
 
 JOINT = "all"
 RESIDUAL = "residual"
@@ -54,8 +54,8 @@ def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: flo
         df = sum(len(group) - 1 for group in groups)
         squares = sum(((group - group.mean()) ** 2).sum() for group in groups)
         spread = squares > 1e-20 * (part["score"] ** 2).max()
-        bounds = [squares / chdtri(df, share) if spread else np.nan for share in (tail, 1 - tail)]
-        rows.append([source, len(part), df, part["score"].mean(), squares / df if spread else 0.0, *bounds])
+        ends = [squares / chdtri(df, share) if spread else np.nan for share in (tail, 1 - tail)]
+        rows.append([source, len(part), df, part["score"].mean(), squares / df if spread else 0.0, *ends])
     names = ["source", "n_scores", "df", "mean", "variance", "variance_low", "variance_high"]
     table = pd.DataFrame(rows, columns=names)
     return _with_shares(table, (table["source"] == joint).to_numpy())
@@ -114,12 +114,12 @@ def variance_components(
     rows = []
     for part in squares:
         variance = _component(means, part, cells.shape)
-        bounds = np.quantile(np.maximum(_component(drawn, part, cells.shape), 0), [tail, 1 - tail])
+        low, high = np.quantile(np.maximum(_component(drawn, part, cells.shape), 0), [tail, 1 - tail])
         rows.append({
             "source": RESIDUAL if len(part) == cells.ndim else " x ".join(sources[axis] for axis in part),
             "n_levels": int(np.prod([cells.shape[axis] for axis in part])), "df": dfs[part],
             "mean_square": float(means[part]), "variance": max(float(variance), 0.0),
-            "variance_low": bounds[0], "variance_high": bounds[1], "negative": bool(variance < 0),
+            "variance_low": low, "variance_high": high, "negative": bool(variance < 0),
         })  # fmt: skip
     return _with_shares(pd.DataFrame(rows), np.zeros(len(rows), dtype=bool))
 
@@ -291,9 +291,7 @@ def _idle(part: DataFrame, estimator: Any) -> str:
 def _shown(table: DataFrame) -> DataFrame:
     shown = table[[name for name in ("data", "estimator", "source") if name in table]].assign(
         sd=[f"{sd:.4f}" for sd in table["sd"]],
-        interval=[
-            interval_text(low, high, 4) for low, high in zip(table["sd_low"], table["sd_high"], strict=True)
-        ],
+        interval=[bounds(low, high, 4) for low, high in zip(table["sd_low"], table["sd_high"], strict=True)],
         df=table["df"],
         share=["" if share != share else f"{100 * share:.1f} %" for share in table["share"]],
     )

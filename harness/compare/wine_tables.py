@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pandas import DataFrame
 
-from harness.compare.learner_tables import DESIGNS, bounds
+from harness.compare.learner_tables import DESIGNS
 from harness.compare.report_parts import pick
 from harness.writing.prose import paragraphs
 from harness.writing.report import Section, bullets
@@ -50,15 +50,13 @@ def published(verdicts: DataFrame) -> Section:
 
 def rate_sentences(scores: DataFrame) -> list[str]:
     """Return for each estimator whether the report's error rates lie where nine of ten seeds lie."""
-    sentences = []
-    for name, rates in ERROR_RATES.items():
-        for (design, label), rate in zip(DESIGNS.items(), rates, strict=True):
-            for row in pick(scores, estimator=name, design=design).dropna(subset="q05").to_dict("records"):
-                low, high = row["q05"], row["q95"]
-                where = "within" if low - ROUNDED <= rate <= high + ROUNDED else "outside"
-                told = f"{where} 90 % of the seeds, {bounds(low, high)}"
-                sentences.append(f"{name}, {label}: the published error rate {rate:.3f} lies {told}")
-    return sentences
+    told = [
+        (name, label, rate, row)
+        for name, rates in ERROR_RATES.items()
+        for (design, label), rate in zip(DESIGNS.items(), rates, strict=True)
+        for row in pick(scores, estimator=name, design=design).dropna(subset="q05").to_dict("records")
+    ]
+    return paragraphs("compare", "published_rates", told=told, rounded=ROUNDED)
 
 
 def add_published_rates(table: DataFrame) -> DataFrame:

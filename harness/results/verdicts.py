@@ -10,6 +10,7 @@ from harness.results import names
 from harness.results.category_verdicts import category_verdict, distribution_words, mean_words
 from harness.results.names import FEW_CATEGORIES, NULL_TRUTHS, Curve, Panel
 from harness.results.truth_scores import CANNOT_TELL, interval, truth_name
+from harness.writing.table_text import with_bounds
 
 WORDS = ("holds", "liberal", "conservative", "undecided", CANNOT_TELL)
 
@@ -73,7 +74,7 @@ class Judged(NamedTuple):
         if self.rate != self.rate:
             return "no category qualifies"
         noun = "category" if self.n_categories == 1 else "categories"
-        return f"{self.rate:.3f} [{self.low:.3f}, {self.high:.3f}], {self.n_categories} {noun}"
+        return f"{with_bounds(self.rate, self.low, self.high)}, {self.n_categories} {noun}"
 
 
 def size_truth(table: DataFrame, truth: str) -> str:

@@ -16,6 +16,7 @@ from harness.results.truth_scores import STATEMENTS, interval, total_scores, tru
 from harness.results.verdicts import told_curves
 from harness.writing.prose import paragraph
 from harness.writing.report import Captioned
+from harness.writing.table_text import with_bounds
 
 
 def tables_of(results: Results, models: DataFrame) -> dict[str, list[Captioned]]:
@@ -58,11 +59,7 @@ def _cells(
 
 def _rate(point: Any) -> str:
     counts = f"({int(point['n_categories'])}/{int(point['n_dead'])})"
-    return f"{_with_interval(point['rate'], *interval(point)) or '–'} {counts}"
-
-
-def _with_interval(rate: float, low: float, high: float) -> str:
-    return "" if rate != rate else f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{with_bounds(point['rate'], *interval(point)) or '–'} {counts}"
 
 
 def ranking_parts(ranked: DataFrame) -> list[Captioned]:
@@ -73,7 +70,7 @@ def ranking_parts(ranked: DataFrame) -> list[Captioned]:
             {
                 "measure": row["measure"], "rank": str(row["rank"]), "test": names.test_name(row["test"]),
                 **distribution_cells(row),
-                **{f"mean {kind}": _with_interval(row[kind], row[f"{kind}_low"], row[f"{kind}_high"])
+                **{f"mean {kind}": with_bounds(row[kind], row[f"{kind}_low"], row[f"{kind}_high"])
                    for kind in ("size", "power")},
                 "size-adjusted power": row["power_adjusted"], "by category, joint null": row["joint_verdict"],
             }

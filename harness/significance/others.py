@@ -130,7 +130,6 @@ def mlxtend_mcnemar(counts: ArrayLike, exact: bool = False, *, degenerate: str =
 
 def mlxtend_cochrans_q(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     """Cochran's Q of mlxtend, for two systems McNemar's test without correction."""
-
     test = _package("mlxtend.evaluate").cochrans_q
     return _each_set(counts, lambda items, _: test(*items)[1], "error", degenerate)
 
@@ -187,14 +186,12 @@ def statsmodels_proportions(counts: ArrayLike, *, degenerate: str = "accept") ->
 
 def scipy_wilcoxon(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     """Wilcoxon's signed-rank test of scipy on the documents' differences, zeros left out."""
-
     test = _package("scipy.stats").wilcoxon
     return _each_set(counts, lambda items, _: test(*items.right()).pvalue, "error", degenerate)
 
 
 def scipy_ttest(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     """Paired t test of scipy on what each system gets right."""
-
     test = _package("scipy.stats").ttest_rel
     return _each_set(counts, lambda items, _: test(*items.right()).pvalue, "error", degenerate)
 

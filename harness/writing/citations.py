@@ -51,35 +51,3 @@ def works_of(provenance: Mapping[str, Any]) -> list[Work]:
 def version_of(provenance: Mapping[str, Any]) -> str:
     """Return the version of the software that ran."""
     return str((provenance.get("versions") or {}).get("harness", __version__))
-
-
-def reference(work: Work, version: str) -> str:
-    """Return a work as an entry of a list of references; `version` is that of the software.
-
-    Examples
-    --------
-    >>> print(reference(works()["demsar2006statistical"], "0.1.0"))
-    Demšar, Janez (2006). Statistical Comparisons of Classifiers over Multiple Data Sets. Journal of Machine \
-Learning Research 7, 1–30.
-    """
-    fields = work.fields
-    year = f" ({work.year})" if work.year is not None else ""
-    where = " ".join(fields[name] for name in ("booktitle", "journal", "volume") if name in fields)
-    if work.kind == "techreport":
-        where = f"{fields['institution']}, {fields['number']}"
-    elif "number" in fields:
-        where += f"({fields['number']})"
-    if "pages" in fields:
-        where += f", {fields['pages'].replace('--', '–')}"
-    if work.key == SOFTWARE:
-        where = f"Version {version}"
-    return f"{'; '.join(work.authors)}{year}. {work.title}. {where}."
-
-
-def bibtex(work: Work, version: str) -> str:
-    """Return a work as a BibTeX entry; `version` is that of the software."""
-    authors = "{" + work.authors[0] + "}" if work.key == SOFTWARE else " and ".join(work.authors)
-    fields = {"author": authors, "title": "{" + work.title + "}", **work.fields}
-    fields |= {"year": str(work.year)} if work.year is not None else {"version": version}
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
-    return "\n".join([f"@{work.kind}{{{work.key},", *lines, "}"])

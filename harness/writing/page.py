@@ -15,7 +15,7 @@ from pandas import DataFrame
 from harness.errors import harmless
 from harness.runtime.store import read_regular, write_atomically
 from harness.writing.captions import ALL, read_captions
-from harness.writing.citations import bibtex, reference, version_of, works_of
+from harness.writing.citations import version_of, works_of
 from harness.writing.prose import render
 from harness.writing.report import RERUN, Report
 from harness.writing.table_text import cells
@@ -59,7 +59,6 @@ def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
     }
     too_long = [stem for stem, parts in more.items() if any(len(part) > LONGEST_TABLE for _, part in parts)]
     more = {stem: parts for stem, parts in more.items() if stem not in too_long}
-    version, works = version_of(facts), works_of(facts)
     headings = [one.heading for one in front] + ["Figures"] * ("<h2" in figures)
     headings += [one.heading for one in rest] + ["More tables"] * bool(more or too_long)
     style, script = (files(__package__).joinpath("templates", name).read_text("utf-8") for name in
@@ -68,8 +67,7 @@ def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
         "report.html.j2", title=report.title, command=" ".join(str(facts.get("command") or "").split()),
         headings=[*headings, "How to cite", RERUN, "Files"], style=style, script=script, front=front,
         figures=figures, rest=rest, more=more, too_long=too_long,
-        works=[(reference(work, version), work.reason) for work in works],
-        bibtex="\n\n".join(bibtex(work, version) for work in works), again=by_heading[RERUN],
+        works=works_of(facts), version=version_of(facts), again=by_heading[RERUN],
         versions=_versions(facts), files=list(_beside(out)),
     )  # fmt: skip
     write_atomically(out / NAME, harmless(text).encode())

@@ -115,6 +115,16 @@ def show(value: object, digits: int = 3) -> str:
     return str(value)
 
 
+def bounds(low: float, high: float, digits: int = 3) -> str:
+    """Return an interval as text, empty where there is none."""
+    return f"[{low:.{digits}f}, {high:.{digits}f}]" if low == low and high == high else ""
+
+
+def with_bounds(value: float, low: float, high: float, digits: int = 3) -> str:
+    """Return an estimate with its interval as text, empty where there is no estimate."""
+    return f"{show(value, digits)} {bounds(low, high, digits)}".strip() if value == value else ""
+
+
 def cells(frame: DataFrame) -> list[list[str]]:
     """Return the cells of a table as text, row by row."""
     return [[show(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]

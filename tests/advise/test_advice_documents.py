@@ -31,13 +31,14 @@ from harness.advise.documents.tests import (
 from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
 from harness.advise.needed import needed_items
 from harness.advise.points import Plan, Point, Question, measure_pair
-from harness.category_sets.patterns import find_patterns, outcome_codes
+from harness.category_sets.patterns import find_patterns
 from harness.category_sets.ratios import f1_ratios, standard_error
 from harness.cli import main
 from harness.measures import DIFFERENCES, influence
 from harness.measures import difference as measured
 from harness.nulls import divergence, project
 from harness.nulls.projection import project_patterns
+from harness.outcomes import cell_codes
 from harness.runtime.parallel import run_here
 from harness.significance.wald import wald
 
@@ -140,7 +141,7 @@ def test_the_macro_error_is_the_micro_error():
 def test_the_standard_error_is_that_of_category_sets(average):
     decisions = draw(seed=1)
     own = pair_of(decisions, "f1", average)
-    patterns = find_patterns(outcome_codes(decisions.truth(), decisions.said("a"), decisions.said("b")))
+    patterns = find_patterns(cell_codes(decisions.truth(), decisions.said("a"), decisions.said("b")))
     ratios = f1_ratios(patterns.codes, average)
     expected = own.difference(own.counts) / standard_error(ratios, patterns.frequencies)
     assert wald_by_document(own.counts, own.kinds).statistic == pytest.approx(float(expected), rel=1e-9)
@@ -498,7 +499,7 @@ def test_both_forms_and_every_format_say_the_same(tmp_path, form, ending, monkey
     assert found.categories == decisions.categories
     np.testing.assert_array_equal(found.codes, decisions.codes)
     own = one_category(found, "c1").cells("a", "b.1")
-    codes = outcome_codes(decisions.truth()[:, 1], decisions.said("a")[:, 1], decisions.said("b.1")[:, 1])
+    codes = cell_codes(decisions.truth()[:, 1], decisions.said("a")[:, 1], decisions.said("b.1")[:, 1])
     np.testing.assert_array_equal(own, np.bincount(codes, minlength=8))
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from harness.category_sets.calibration import Draws, calibrate, calibrate_random
-from harness.category_sets.choice import disjoint_sets, random_sets
+from harness.category_sets.calibration import Draws, calibrate, calibrate_random, summarise
 from harness.category_sets.expected import (
     as_z,
     bootstrap_overlap,
@@ -18,15 +17,21 @@ from harness.category_sets.expected import (
     selection_effect,
     subset_overlap,
 )
-from harness.category_sets.patterns import find_patterns, outcome_codes, pooled_cells
+from harness.category_sets.patterns import find_patterns, pooled_cells
 from harness.category_sets.ratios import dcf_ratios, f1_ratios, measure, standard_error
-from harness.category_sets.resampling import draw_documents, draw_events, replicate
+from harness.category_sets.study import disjoint_sets, random_sets
 from harness.category_sets.table3 import PUBLISHED, resample_sets, tabulate, tabulate_histograms
-from harness.category_sets.variants import calibration_variants, make_population, table_variants
-from harness.category_sets.verdicts import summarise
+from harness.category_sets.variants import (
+    calibration_variants,
+    draw_documents,
+    draw_events,
+    make_population,
+    replicate,
+    table_variants,
+)
 from harness.errors import UserError
 from harness.measures import dcf_difference
-from harness.outcomes import count_outcomes
+from harness.outcomes import cell_codes, count_outcomes
 from harness.runtime.parallel import run_here
 from harness.significance.dcf import dcf
 
@@ -44,7 +49,7 @@ def decisions(seed, n_documents, n_categories, prevalence=0.2):
 
 @pytest.fixture(scope="module")
 def codes():
-    return outcome_codes(*decisions(0, 3000, 6))
+    return cell_codes(*decisions(0, 3000, 6))
 
 
 # --- patterns --------------------------------------------------------------------------------------
@@ -69,27 +74,13 @@ def test_patterns_are_the_distinct_documents(seed, n_documents, n_categories):
 @pytest.mark.parametrize("n_categories", [1, 5, 12, 13, 30])
 def test_cells_of_patterns_are_a_recount_of_the_documents(n_categories):
     truth, a, b = decisions(1, 500, n_categories)
-    found = find_patterns(outcome_codes(truth, a, b))
+    found = find_patterns(cell_codes(truth, a, b))
     counts = count_outcomes(truth, a, b)
     assert found.n_documents == 500
     assert (found.frequencies @ pooled_cells(found.codes) == counts.sum(axis=0)).all()
     for category in range(n_categories):
         cells = np.bincount(found.codes[:, category], found.frequencies, minlength=8)
         assert (cells == counts[category]).all()
-
-
-@pytest.mark.parametrize("bad", [np.zeros((0, 3), int), np.zeros(4, int), np.array([[8]]), np.array([[0.5]])])
-def test_codes_that_are_none(bad):
-    with pytest.raises(ValueError, match="codes"):
-        find_patterns(bad)
-
-
-def test_decisions_that_do_not_fit():
-    yes = np.ones(3, dtype=bool)
-    with pytest.raises(ValueError, match="shapes"):
-        outcome_codes(yes, yes, yes[:2])
-    with pytest.raises(ValueError, match="a: type int64"):
-        outcome_codes(yes, yes.astype(np.int64), yes)
 
 
 # --- measures --------------------------------------------------------------------------------------
@@ -100,7 +91,7 @@ def test_decisions_that_do_not_fit():
 def test_f1_is_that_of_scikit_learn(average, prevalence):
     truth, a, b = decisions(2, 400, 7, prevalence)
     a[:, 0] = b[:, 0] = truth[:, 0] = False  # 0/0
-    found = find_patterns(outcome_codes(truth, a, b))
+    found = find_patterns(cell_codes(truth, a, b))
     theirs = [f1_score(truth, decided, average=average, zero_division=0) for decided in (a, b)]
     mine = measure(f1_ratios(found.codes, average), found.frequencies)
     assert mine == pytest.approx(theirs[0] - theirs[1], abs=1e-12)
@@ -143,7 +134,7 @@ def test_draws_have_the_moments_of_a_multinomial():
 def test_batches_change_no_draw(monkeypatch):
     frequencies = np.arange(1, 9)
     whole = np.concatenate(list(draw_documents(frequencies, 30, 100, rng=np.random.default_rng(4))))
-    monkeypatch.setattr("harness.category_sets.resampling._AT_ONCE", 24)
+    monkeypatch.setattr("harness.category_sets.variants._AT_ONCE", 24)
     parts = list(draw_documents(frequencies, 30, 100, rng=np.random.default_rng(4)))
     assert len(parts) == 34
     assert (np.concatenate(parts) == whole).all()
@@ -190,7 +181,7 @@ def test_the_standard_error_is_the_bootstraps_with_many_documents(codes, quantit
 
 @pytest.fixture(scope="module")
 def populations(codes):
-    test = outcome_codes(*decisions(10, 800, 6))
+    test = cell_codes(*decisions(10, 800, 6))
     return {
         name: (
             make_population(find_patterns(test[:, m]), COSTS),
@@ -292,7 +283,7 @@ def test_variance_of_a_test_set_outside_a_small_population():
 
 def nearly_fair(seed):
     """A large population of two categories in which A and B are close."""
-    return find_patterns(outcome_codes(*decisions(seed, 20_000, 2)))
+    return find_patterns(cell_codes(*decisions(seed, 20_000, 2)))
 
 
 def test_an_honest_bootstrap_has_no_bias():

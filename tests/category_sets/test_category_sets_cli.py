@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from html_page import check_page
 
-from harness.category_sets.choice import disjoint_sets
-from harness.category_sets.study import warn
+from harness.category_sets.study import disjoint_sets, warn
 from harness.cli import main
 
 TINY = [
