@@ -7,27 +7,14 @@ from pandas import DataFrame
 
 from harness.category_sets.calibration import MEAN_LIMIT, VARIANCE_LIMITS
 from harness.category_sets.variants import METHODS, Variant, records, variants_of
+from harness.drawing import style
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
-from harness.drawing.style import (
-    AMBER,
-    BLACK,
-    GREY,
-    INDIGO,
-    NOMINAL_LINE,
-    TEAL,
-    TOLERANCE,
-    Look,
-    Style,
-    handle,
-    mark,
-    patch,
-    told,
-)
+from harness.drawing.style import Look, Style, told
 from harness.writing.prose import paragraph
 
-TEST_COLOR, TRUE_COLOR, TRUE_WORDS = INDIGO, AMBER, "#a86700"
-SETS = {"X": (BLACK, "o", -0.28), "Y": (TEAL, "^", 0.0), "Z": (AMBER, "D", 0.28)}
+TEST_COLOR, TRUE_COLOR, TRUE_WORDS = style.INDIGO, style.AMBER, "#a86700"
+SETS = {"X": (style.BLACK, "o", -0.28), "Y": (style.TEAL, "^", 0.0), "Z": (style.AMBER, "D", 0.28)}
 """Colour, marker and place beside its line of each set."""
 RANDOM_PLACE, RANDOM_COLOR = 0.44, "#8c8c8c"
 WIDEST_MEAN, HIGHEST_VARIANCE = 1.0, 4.0  # points beyond are drawn at the edge, with their number
@@ -84,7 +71,7 @@ def _draw_bars(axes: Any, row: Any, bars: DataFrame, peak: float, size: float) -
         (true, {"color": TRUE_COLOR, "linewidth": 1.2}),
     ):
         axes.stairs(some["share"], [*some["low"], float(some["high"].iloc[-1])], **look)
-    axes.axvline(0, ymax=0.76, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE)
+    axes.axvline(0, ymax=0.76, color=style.GREY, linewidth=0.8, linestyle=style.NOMINAL_LINE)
     place = 1.1 * peak
     interval = {"color": TEST_COLOR, "linewidth": 1.6, "marker": "|", "gid": "bar:te"}
     axes.plot([row.low_te, row.high_te], [place, place], **interval)
@@ -99,10 +86,10 @@ def _draw_bars(axes: Any, row: Any, bars: DataFrame, peak: float, size: float) -
 
 def _histogram_handles() -> list[Any]:
     return [
-        patch("bootstrap of D_te", TEST_COLOR, alpha=0.45),
-        handle(Style(TEST_COLOR, "o", width=1.5), "D_te, 95 % interval"),
-        handle(Style(TRUE_COLOR, ""), "subsets of D_true"),
-        handle(Style(TRUE_COLOR, "D", "none"), "all of D_true"),
+        style.patch("bootstrap of D_te", TEST_COLOR, alpha=0.45),
+        style.handle(Style(TEST_COLOR, "o", width=1.5), "D_te, 95 % interval"),
+        style.handle(Style(TRUE_COLOR, ""), "subsets of D_true"),
+        style.handle(Style(TRUE_COLOR, "D", "none"), "all of D_true"),
     ]
 
 
@@ -114,8 +101,8 @@ def bias_figure(table: DataFrame, setting: Sequence[str], look: Look) -> tuple[l
     def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
         """Draw one column for every variant, over the band where there is no bias."""
         limits, ideal = ideals[space.x.column]
-        axes.axvspan(*limits, color=TOLERANCE, linewidth=0, zorder=-1)
-        axes.axvline(ideal, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0)
+        axes.axvspan(*limits, color=style.TOLERANCE, linewidth=0, zorder=-1)
+        axes.axvline(ideal, color=style.GREY, linewidth=0.8, linestyle=style.NOMINAL_LINE, zorder=0)
         for line, variant in enumerate(variants):
             _draw_line(axes, variant.rows(table), space, line)
 
@@ -181,7 +168,7 @@ def _bias_handles(table: DataFrame) -> list[Any]:
     if (table["kind"] == "random").any():
         looks.append(("random sets", RANDOM_COLOR, "|", "none", 5))
     handles: list[Any] = [
-        mark(label, color=color, marker=marker, linestyle=line, markersize=size, linewidth=1)
+        style.mark(label, color=color, marker=marker, linestyle=line, markersize=size, linewidth=1)
         for label, color, marker, line, size in looks
     ]
-    return [*handles, patch("no bias", TOLERANCE)]
+    return [*handles, style.patch("no bias", style.TOLERANCE)]

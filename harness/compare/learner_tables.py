@@ -9,9 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from harness.compare.learner_tests import HOLD_OUT, N_HALVINGS, TESTS, Differences, Floats, Ints
+from harness.compare.learner_tests import HOLD_OUT, N_HALVINGS, TESTS, Differences
 from harness.compare.trials import ERROR, Trials
 from harness.intervals import clopper_pearson
+from harness.measures import Floats, Ints
 from harness.significance.effect_size import Estimate, cohens_d, mean_interval
 from harness.significance.ranks import holm
 from harness.writing.table_text import bounds

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError, instead
+from harness.measures import Bools, Floats, Ints
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.significance import cross_validation as cv
@@ -15,10 +16,6 @@ from harness.significance.proportion import proportion
 from harness.significance.result import TestResult, discordant
 
 N_HALVINGS = 5
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Differences(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from pandas import DataFrame
 
+from harness.errors import check_share
 from harness.measures import Floats
 from harness.significance import effect_size as effects
 from harness.significance.cross_validation import corrected_resampled_t
@@ -96,8 +97,7 @@ def seeds_table(
     [['svm', 0, 'baseline'], ['mlp', 0, 'better']]
     """
     check_choice("pairing", pairing, PAIRINGS)
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha: {alpha!r} is not allowed; a number between 0 and 1 is")
+    check_share("alpha", alpha)
     frame = tidy_scores(scores)
     parts = {
         str(name): part.set_index("seed")["score"] for name, part in frame.groupby("algorithm", sort=False)

@@ -15,7 +15,7 @@ from harness.runtime.provenance import check_finished, read_provenance
 from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store
 from harness.runtime.talk import Say, say
-from harness.writing.report import Section, bullets, write_report
+from harness.writing.report import figures_section, write_report
 
 # a module has `run_study` (run, stage_run, seed, **options) -> (facts for provenance.json, report), and
 # `figures` (folder, what provenance.json holds)
@@ -55,11 +55,7 @@ def compare(
         run.note(**facts)
         with run.clock.stage("figures and summary"):
             drawn = draw_figures(out, run.facts, figure, out / "figures")
-            files = [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
-            look = Section(
-                "What to look at", [bullets(["figures/captions.md says what each figure shows", *files])]
-            )
-            write_report(out, replace(report, sections=[*report.sections, look]), run.facts)
+            write_report(out, replace(report, sections=[*report.sections, figures_section(out)]), run.facts)
         run.tell(drawn, report.sections[0].blocks[0].lines)
 
 
@@ -73,8 +69,6 @@ def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | N
     return draw_figures(folder, facts, figure, out)
 
 
-def draw_figures(
-    folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path
-) -> list[Path]:
+def draw_figures(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
     """Draw the figures of a study from the tables in its folder to `out`, and write their captions."""
     return draw(out, STUDIES[facts["study"]].figures(folder, facts), Look.of(figure))

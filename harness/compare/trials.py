@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from pandas import DataFrame
 
 from harness.compare.datasets import Dataset, count_held_out
-from harness.compare.learner_tests import N_HALVINGS, Floats, Ints
+from harness.compare.learner_tests import N_HALVINGS
 from harness.errors import UserError
+from harness.measures import Floats, Ints
 from harness.models.estimators import fresh
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays

@@ -12,6 +12,8 @@ from scipy.special import chdtri
 
 from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
+from harness.errors import check_share
+from harness.measures import Floats
 from harness.models.estimators import open_random_states
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
@@ -21,7 +23,6 @@ from harness.writing.table_text import bounds
 JOINT = "all"
 RESIDUAL = "residual"
 SOURCES = ("split", "initialisation", "hyperparameters")
-Floats = NDArray[np.float64]
 
 
 def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: float = 0.95) -> DataFrame:
@@ -204,8 +205,7 @@ def _with_shares(table: DataFrame, joint: NDArray[np.bool_]) -> DataFrame:
 
 
 def _tail(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: {confidence!r} is not allowed; a number between 0 and 1 is")
+    check_share("confidence", confidence)
     return (1 - confidence) / 2
 
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from harness import nulls
 from harness.evaluation.rejections import Question, Test, decide, families, no_counts
 from harness.evaluation.sets import draw_sets
+from harness.measures import Ints
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.equal_counts import distinct_rows
-
-Ints = NDArray[np.int64]
 
 WITH_POWER = "exact_null"
 """The null beside which power is measured, and at which the path to the real pair begins."""

@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from harness.errors import require
-from harness.measures import difference, standard_deviation
+from harness.measures import Floats, difference, standard_deviation
 from harness.nulls.projection import as_shares
-
-Floats = NDArray[np.float64]
 
 _LARGEST_FACTOR = 100.0
 _SCAN = 400

@@ -7,10 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import kl_div
 
 from harness.errors import require
-from harness.measures import A, B, Y, as_cells, check_measure, difference, f1_difference
+from harness.measures import A, B, Floats, Y, as_cells, check_measure, difference, f1_difference
 from harness.nulls.ratios import equal_ratios
-
-Floats = NDArray[np.float64]
 
 _CLOSED = {"error": ([1, 6], [2, 5]), "recall": ([1], [2])}
 RATIOS = {

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Floats = NDArray[np.float64]
+from harness.measures import Floats
 
 _NEWTON_STEPS = 100
 _ROUGHLY = 50, 1e-10  # steps and balance when a grid of common values is looked over

@@ -8,6 +8,7 @@ import pandas as pd
 from pandas import DataFrame
 
 from harness.errors import UserError
+from harness.evaluation.rates import SIZE_POWER
 from harness.runtime.store import read_regular
 from harness.writing.table_text import from_csv
 
@@ -20,13 +21,7 @@ PRIMARY_ALPHA = 0.05
 NULL_TRUTHS = ("exact_null", "joint_null")  # populations made so that H0 holds; the others judge real ones
 FEW_CATEGORIES = 5
 
-COLUMNS = (
-    "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "rate", "mc_low",
-    "mc_high",
-    "category_low", "category_high", "category_sd", "n_categories", "n_dead", "n_sets", "degenerate_share",
-    "wrong_direction_rate", "rate_without_dead", "prevalence",
-)  # fmt: skip
-
+COLUMNS = tuple(name for name in SIZE_POWER if name != "convention_share")  # what earlier versions wrote
 NUMERIC = tuple(
     name for name in COLUMNS if name not in ("pair", "balance", "truth", "measure", "test", "kind")
 )

@@ -6,14 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.runtime.provenance import (
-    NAME,
-    Clock,
-    check_folder,
-    command_line,
-    describe_software,
-    write_provenance,
-)
+from harness.runtime import provenance
 from harness.runtime.store import LOCK, digest
 from harness.runtime.talk import PLACES, Say
 
@@ -28,11 +21,11 @@ class RunFolder:
     """
 
     def __init__(self, out: Path, identity: Mapping[str, Any], say: Say) -> None:
-        self.out, self.say, self.clock = out, say, Clock(say)
+        self.out, self.say, self.clock = out, say, provenance.Clock(say)
         self.lines: list[str] = []
         self._facts: dict[str, Any] = {
-            "finished": False, "identity": digest(dict(identity)), "command": command_line(),
-            **describe_software(),
+            "finished": False, "identity": digest(dict(identity)), "command": provenance.command_line(),
+            **provenance.describe_software(),
         }  # fmt: skip
 
     @property
@@ -44,7 +37,7 @@ class RunFolder:
     def note(self, **facts: Any) -> None:
         """Add to what ``provenance.json`` says, and write it."""
         self._facts |= facts
-        write_provenance(self.out, self.facts)
+        provenance.write_provenance(self.out, self.facts)
 
     def begin(
         self, config: Mapping[str, Any], n_sets: int, facts: Mapping[str, Any], warnings: Sequence[str]
@@ -70,7 +63,7 @@ def open_run(out: Path, identity: Mapping[str, Any], say: Say) -> Iterator[RunFo
     RunFolder or None
         None where `out` holds this very run, finished; there is nothing to do then.
     """
-    state, summary = check_folder(out, identity), out / "summary.md"
+    state, summary = provenance.check_folder(out, identity), out / "summary.md"
     if state == "finished":
         say(f"{out} holds this very run, finished; summary: {summary}", PLACES)
         yield None
@@ -79,8 +72,8 @@ def open_run(out: Path, identity: Mapping[str, Any], say: Say) -> Iterator[RunFo
     try:
         yield run
     except UserError:
-        if state == "new" and [path.name for path in out.glob("*") if path.name != LOCK] == [NAME]:
-            (out / NAME).unlink()  # nothing was begun; where something was, the same command goes on
+        if state == "new" and [path.name for path in out.glob("*") if path.name != LOCK] == [provenance.NAME]:
+            (out / provenance.NAME).unlink()  # nothing was begun; else the same command goes on
         raise
     run.note(finished=True)
     for line in run.lines:

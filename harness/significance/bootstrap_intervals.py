@@ -7,16 +7,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from harness.measures import Bools, Floats, Ints, difference
+from harness.significance import interval_replicates as ir
 from harness.significance.bootstrap import checked_sets, interval_names
 from harness.significance.bootstrap import degenerate_sets as degenerate_sets
-from harness.significance.interval_replicates import (
-    INTERVALS,
-    Errors,
-    Interval,
-    Observed,
-    difference_replicates,
-    observe,
-)
 from harness.significance.replicates import Keys, check_levels, on_live_sets, set_generator
 from harness.significance.result import TestResult, check_choice, settle_degenerate
 from harness.significance.stopping import final_count
@@ -83,9 +76,9 @@ def bootstrap_intervals(
     studentized 0.04
     bca 0.04
     """
-    check_choice("interval", interval, tuple(INTERVALS))
+    check_choice("interval", interval, tuple(ir.INTERVALS))
     cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
-    kind, errors = INTERVALS[interval], interval == "studentized"
+    kind, errors = ir.INTERVALS[interval], interval == "studentized"
 
     def test(sets: Ints, keys: Keys) -> Floats:
         pvalues = np.empty(len(sets))
@@ -130,10 +123,10 @@ def reject(
     array([[ True, False],
            [ True, False]])
     """
-    levels, names = check_levels(alphas), interval_names(interval, tuple(INTERVALS))
+    levels, names = check_levels(alphas), interval_names(interval, tuple(ir.INTERVALS))
     check_choice("degenerate", degenerate, ("accept", "reject"))
     cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
-    kinds, shape = [INTERVALS[name] for name in names], (len(names), len(levels))
+    kinds, shape = [ir.INTERVALS[name] for name in names], (len(names), len(levels))
 
     def judge(sets: Ints, keys: Keys) -> Bools:
         verdicts = np.zeros((len(sets), *shape), dtype=bool)
@@ -180,19 +173,19 @@ def unusable_share(
 
 def _replicates(
     sets: Ints, keys: Keys, measure: str, n_replicates: int, stratified: bool, errors: bool
-) -> Iterator[tuple[int, Observed, Iterator[tuple[Floats, Errors]]]]:
+) -> Iterator[tuple[int, ir.Observed, Iterator[tuple[Floats, ir.Errors]]]]:
     """Yield place, observed values and replicates, from a generator of its own, of each set."""
     for start in range(0, len(sets), BLOCK):
-        for i, observed in enumerate(observe(sets[start : start + BLOCK], measure, stratified), start):
+        for i, observed in enumerate(ir.observe(sets[start : start + BLOCK], measure, stratified), start):
             own = set_generator(keys[i])
-            stages = difference_replicates(sets[i], measure, n_replicates, stratified, own, errors=errors)
+            stages = ir.difference_replicates(sets[i], measure, n_replicates, stratified, own, errors=errors)
             yield i, observed, stages
 
 
 def _verdicts(
-    observed: Observed,
-    stages: Iterator[tuple[Floats, Errors]],
-    kinds: list[Interval],
+    observed: ir.Observed,
+    stages: Iterator[tuple[Floats, ir.Errors]],
+    kinds: list[ir.Interval],
     levels: Floats,
     n_replicates: int,
 ) -> Bools:

@@ -22,6 +22,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from harness.errors import require
 from harness.measures import EXCHANGED, Bools, Floats, Ints
+from harness.significance import weighted
 from harness.significance.likelihood_ratio import nothing_to_compare
 from harness.significance.result import (
     TestResult,
@@ -29,17 +30,6 @@ from harness.significance.result import (
     check_choice,
     chi_square_upper,
     settle_degenerate,
-)
-from harness.significance.weighted import (
-    MEASURES,
-    PSEUDO_COUNT,
-    bartlett,
-    fit,
-    kinds,
-    multiplier,
-    signed,
-    statistic,
-    weight_of,
 )
 from harness.significance.worst_null import GAMMA, guaranteed
 
@@ -99,7 +89,7 @@ def unconditional(
     measure: str = "f1",
     variant: str = "estimated",
     costs: float = 1.0,
-    pseudo_count: float = PSEUDO_COUNT,
+    pseudo_count: float = weighted.PSEUDO_COUNT,
     *,
     degenerate: str = "accept",
 ) -> TestResult:
@@ -143,7 +133,7 @@ def unconditional(
     >>> [round(float(unconditional(counts, measure).pvalue), 3) for measure in MEASURES]
     [0.045, 0.321, 0.034]
     """
-    check_choice("measure", measure, MEASURES)
+    check_choice("measure", measure, weighted.MEASURES)
     check_choice("variant", variant, VARIANTS)
     for name, value in (("costs", costs), ("pseudo_count", pseudo_count)):
         require(0 < value < np.inf, f"{name}: {value!r} is not allowed; a number above 0 is needed")
@@ -167,7 +157,7 @@ def _nothing_to_compare(cells: Ints, measure: str) -> Bools:
     if measure != "dcf":
         return nothing_to_compare(cells, measure)
     n_positives, n_negatives = cells[:, :4].sum(axis=1), cells[:, 4:].sum(axis=1)
-    same = kinds(cells).sum(axis=0) == 0
+    same = weighted.kinds(cells).sum(axis=0) == 0
     return np.asarray(same | (n_positives == 0) | (n_negatives == 0))
 
 
@@ -177,11 +167,12 @@ def _test(
     """Return p-values and statistics of sets that can be compared."""
     turn = np.sign(cells[:, [1, 6]] - cells[:, [2, 5]]) @ [2, 1] > 0
     cells = np.where(turn[:, None], cells[:, EXCHANGED], cells)  # so that p is the same to the last digit
-    place = np.round(np.log(weight_of(cells, measure, costs)) / STEP).astype(np.int64)
-    counts, weight = kinds(cells).astype(float), np.exp(STEP * place)
-    found = statistic(counts, weight, multiplier(counts, weight))
-    expected = fit(counts, weight, pseudo_count)
-    pvalue = chi_square_upper(found / bartlett(expected, weight)) + GAMMA * (variant == "berger_boos")
+    place = np.round(np.log(weighted.weight_of(cells, measure, costs)) / STEP).astype(np.int64)
+    counts, weight = weighted.kinds(cells).astype(float), np.exp(STEP * place)
+    found = weighted.statistic(counts, weight, weighted.multiplier(counts, weight))
+    expected = weighted.fit(counts, weight, pseudo_count)
+    corrected = found / weighted.bartlett(expected, weight)
+    pvalue = chi_square_upper(corrected) + GAMMA * (variant == "berger_boos")
     least = expected.min(axis=0)
     (few,) = np.nonzero((least < LARGE) & ((least < LARGE_ENOUGH) | (pvalue < LIKELY)))
     if variant == "estimated":
@@ -197,14 +188,15 @@ def _test(
 def _estimated(pseudo_count: float, *known: int) -> float:
     """Return the p-value by the four counts, the place of the weight and N; evaluation sets repeat."""
     counts, weight, n = np.array(known[:4], dtype=float)[:, None], np.exp([STEP * known[4]]), known[5]
-    m = multiplier(counts, weight)
-    reached = float(statistic(counts, weight, m)[0]) / 2
+    m = weighted.multiplier(counts, weight)
+    reached = float(weighted.statistic(counts, weight, m)[0]) / 2
     if reached < BALANCED:
         return 1.0
     most = 1 / np.maximum(weight, 1)
     nodes = np.append(NODES * most, np.clip(np.abs(m), 1e-6 * most, (1 - 1e-9) * most))
-    logs = np.log1p(nodes * signed(weight))  # of both kinds in favour of A, then of both in favour of B
-    expected = fit(counts, weight, pseudo_count)[:, 0] * n / (n + 4 * pseudo_count)
+    # of both kinds in favour of A, then of both in favour of B
+    logs = np.log1p(nodes * weighted.signed(weight))
+    expected = weighted.fit(counts, weight, pseudo_count)[:, 0] * n / (n + 4 * pseudo_count)
     in_favour_of_b = expected[[2, 3, 0, 1]]
     return sum(_probability(null, logs, reached, n) for null in (expected, in_favour_of_b))
 

@@ -9,6 +9,7 @@ from pandas import DataFrame
 
 from harness.drawing.save import ALONE, Build, draw
 from harness.drawing.style import Look
+from harness.evaluation.null_tables import PATH
 from harness.results import captions, names
 from harness.results.folder import Results
 from harness.results.names import NULL_TRUTHS, PRIMARY_ALPHA, REWEIGHTED, Panel, select
@@ -106,7 +107,7 @@ def _nulls(results: Results, part: DataFrame, group: str, x_axis: str) -> dict[s
     if exact["alpha"].nunique() > 1:
         jobs["figure_null_calibration"] = partial(rates.calibration_figure, exact, panels)
     if results.has("power_path.csv"):
-        path = rates.of_measure(results.read("power_path.csv", rates.PATH_COLUMNS), group)
+        path = rates.of_measure(results.read("power_path.csv", PATH), group)
         path = path[(path["balance"] != REWEIGHTED) & path["rate"].notna()]
         several = path.groupby("n_documents")["h"].nunique() > 1  # the null alone is no path
         path = path[path["n_documents"].isin(several.index[several])]

@@ -13,15 +13,8 @@ from harness.drawing.marks import aside, bar_width, count_categories, count_hand
 from harness.drawing.save import Build
 from harness.drawing.style import GREY, Look, level_handles, mark, patch, style_of
 from harness.evaluation.rates import verdict
+from harness.results import names
 from harness.results.folder import Results
-from harness.results.names import (
-    NULL_TRUTHS,
-    REWEIGHTED,
-    measure_name,
-    primary_alpha,
-    select,
-    test_name,
-)
 from harness.run.figures.rates import MEASURES, ROOM, Study, families, panels_of, where
 from harness.writing.prose import paragraph
 
@@ -63,8 +56,8 @@ def plan_categories(results: Results, x_axis: str) -> dict[str, Build]:
             stem = f"figure_size_by_category_{measure}"
             jobs[stem] = partial(size_figure, rows, results.table, x_axis=x_axis)
     shown = sizes[(sizes["truth"] == "exact_null") & sizes["measure"].isin(MEASURES)]
-    names = "size_power_by_category.csv", "nulls.csv"
-    if shown["median"].notna().any() and all(map(results.has, names)):
+    needed = "size_power_by_category.csv", "nulls.csv"
+    if shown["median"].notna().any() and all(map(results.has, needed)):
         jobs["figure_liberal_categories"] = partial(_liberal, results, shown)
     return jobs
 
@@ -76,17 +69,17 @@ def _liberal(results: Results, shown: DataFrame, look: Look) -> tuple[list[Any],
 
 def measured(table: DataFrame) -> DataFrame:
     """Return the rows of one level and one truth, the exact null where it was run, no rescaled prevalence."""
-    table = table[table["balance"] != REWEIGHTED]
+    table = table[table["balance"] != names.REWEIGHTED]
     if table.empty:
         return table
-    truth = next((name for name in NULL_TRUTHS if (table["truth"] == name).any()), "")
-    return select(table, alpha=primary_alpha(table), truth=truth)
+    truth = next((name for name in names.NULL_TRUTHS if (table["truth"] == name).any()), "")
+    return names.select(table, alpha=names.primary_alpha(table), truth=truth)
 
 
 def size_figure(rows: DataFrame, table: DataFrame, look: Look, *, x_axis: str) -> tuple[list[Any], str]:
     """Return the spread of sizes over categories against N: a row per test, a column per panel."""
     alpha, truth, measure = rows["alpha"].iloc[0], rows["truth"].iloc[0], str(rows["measure"].iloc[0])
-    means = select(table, measure=measure, kind="size", alpha=alpha, truth=truth)
+    means = names.select(table, measure=measure, kind="size", alpha=alpha, truth=truth)
     rows = rows.merge(means[[*POINT, "rate"]].rename(columns={"rate": "mean"}), how="left", on=POINT)
     rows = rows.assign(n_dead=rows["n_categories"] - rows["n_live"])
     drawn = rows.loc[rows["median"].notna(), "test"].unique()
@@ -95,10 +88,10 @@ def size_figure(rows: DataFrame, table: DataFrame, look: Look, *, x_axis: str) -
     cells = {test: [Cell(panel.title, where(panel) | {"test": test}) for panel in panels] for test in tests}
     ends = ("q90", "worst", "worst_again")
     tops = {test: top_of(rows[rows["test"] == test], 1.6 * alpha, ends) for test in tests}
-    made = [Row(cells[test], (), tops[test], test_name(test), level=alpha) for test in tests]
-    left_out = [test_name(str(test)) for test in rows["test"].unique() if test not in drawn]
+    made = [Row(cells[test], (), tops[test], names.test_name(test), level=alpha) for test in tests]
+    left_out = [names.test_name(str(test)) for test in rows["test"].unique() if test not in drawn]
     caption = paragraph(
-        ROOM, "sizes", alpha=alpha, measure=measure_name(measure), truth=str(truth).replace("_", " "),
+        ROOM, "sizes", alpha=alpha, measure=names.measure_name(measure), truth=str(truth).replace("_", " "),
         n_sets=rows.loc[rows["test"].isin(tests), "n_sets"], left_out=left_out,
     )  # fmt: skip
     return Grid(
@@ -158,7 +151,8 @@ def category_points(by_category: DataFrame, nulls: DataFrame, sizes: DataFrame) 
         the share of positives among them; `f1`, the mean of A's and B's; and `verdict`.
     """
     place = [name for name in POINT if name != "test"]
-    made = nulls[(nulls["truth"] == "exact_null") & (nulls["balance"] != REWEIGHTED) & nulls["e1"].notna()]
+    own = nulls["balance"] != names.REWEIGHTED
+    made = nulls[(nulls["truth"] == "exact_null") & own & nulls["e1"].notna()]
     cells = made[[f"e{i}" for i in range(1, 9)]].to_numpy(float)
     discordant, positive = cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, [1, 2]].sum(axis=1)
     made = made[["pair", "balance", "measure", "category"]].assign(
@@ -222,7 +216,7 @@ def _verdict_handles() -> list[Any]:
 
 def _heading(part: DataFrame) -> str:
     n_liberal = int((part["verdict"] == "liberal").sum())
-    name = test_name(str(part["test"].iloc[0]))
+    name = names.test_name(str(part["test"].iloc[0]))
     return f"{name}: liberal at {n_liberal:,} of {len(part):,} points"
 
 

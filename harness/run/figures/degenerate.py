@@ -12,19 +12,7 @@ from harness.drawing.marks import draw_curves, top_of
 from harness.drawing.style import LONG, SOLID, Look, level_handles, style_of
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
-from harness.results.names import (
-    NULL_TRUTHS,
-    PAIRS,
-    PRIMARY_TRUTH,
-    UNBALANCED,
-    Curve,
-    companion_curves,
-    measure_name,
-    pair_name,
-    papers_curves,
-    primary_alpha,
-    select,
-)
+from harness.results import names
 from harness.results.truth_scores import truth_name
 from harness.run.figures.rates import ROOM, Study
 from harness.writing.prose import paragraph, paragraphs
@@ -73,8 +61,8 @@ def both_conventions(points: DataFrame, convention: str) -> Both:
 
 def close_pair(table: DataFrame) -> str:
     """Return the close pair on natural categories: the paper's, else the last that was run; "" for none."""
-    run = [str(pair) for pair in table.loc[table["balance"] == UNBALANCED, "pair"].unique()]
-    return PAIRS[1] if PAIRS[1] in run else (run[-1] if run else "")
+    run = [str(pair) for pair in table.loc[table["balance"] == names.UNBALANCED, "pair"].unique()]
+    return names.PAIRS[1] if names.PAIRS[1] in run else (run[-1] if run else "")
 
 
 def shown_truths(table: DataFrame) -> list[str]:
@@ -84,29 +72,29 @@ def shown_truths(table: DataFrame) -> list[str]:
     ):  # a run of an earlier version: what the convention settles is not known
         return []
     run = set(table["truth"].unique())
-    return [name for name in (*NULL_TRUTHS, PRIMARY_TRUTH) if name in run]
+    return [name for name in (*names.NULL_TRUTHS, names.PRIMARY_TRUTH) if name in run]
 
 
-def affected_curves(table: DataFrame) -> dict[str, list[Curve]]:
+def affected_curves(table: DataFrame) -> dict[str, list[names.Curve]]:
     """Return the proportion test and the bootstraps that were run, by measure."""
-    curves = [*papers_curves(table), *companion_curves(table)]
+    curves = [*names.papers_curves(table), *names.companion_curves(table)]
     found = {measure: [c for c in curves if c.slot in slots] for measure, slots in SLOTS.items()}
     return {measure: some for measure, some in found.items() if some}
 
 
 def can_be_drawn(table: DataFrame) -> bool:
     """Return whether a close pair and a test that degenerate sets matter for were run."""
-    close = select(table, pair=close_pair(table), balance=UNBALANCED, kind="size")
+    close = names.select(table, pair=close_pair(table), balance=names.UNBALANCED, kind="size")
     return bool(shown_truths(close) and affected_curves(close))
 
 
 def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Look) -> tuple[list[Any], str]:
     """Return sizes under both conventions: a row per measure, a column per truth, and the caption."""
-    alpha, pair = primary_alpha(table), close_pair(table)
-    rows = select(table, pair=pair, balance=UNBALANCED, kind="size", alpha=alpha)
+    alpha, pair = names.primary_alpha(table), close_pair(table)
+    rows = names.select(table, pair=pair, balance=names.UNBALANCED, kind="size", alpha=alpha)
     truths, groups = shown_truths(rows), affected_curves(rows)
     both = pd.concat(
-        _tidy(select(rows, truth=truth, test=curve.test), run_convention(provenance, curve.test))
+        _tidy(names.select(rows, truth=truth, test=curve.test), run_convention(provenance, curve.test))
         for truth in truths
         for some in groups.values()
         for curve in some
@@ -116,16 +104,16 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
         lines = [_line(curve, word) for curve in some for word in CONVENTIONS]
         top = top_of(both[both["measure"] == measure], 1.6 * alpha)
         cells = [Cell(truth_name(truth), {"truth": truth, "measure": measure}) for truth in truths]
-        made.append(Row(cells, lines, top, measure_name(measure), level=alpha))
+        made.append(Row(cells, lines, top, names.measure_name(measure), level=alpha))
     caption = paragraph(
-        ROOM, "degenerate", pair=pair_name(pair), alpha=alpha,
+        ROOM, "degenerate", pair=names.pair_name(pair), alpha=alpha,
         told=_proportion(rows, provenance, truths)[:1],
     )  # fmt: skip
     axis, handles = Study(both, "").sizes(), level_handles(alpha)
     return Grid(both, axis, made, "rejected", draw_curves, handles, shape=0.6, caption=caption).figure(look)
 
 
-def _line(curve: Curve, word: str) -> Line:
+def _line(curve: names.Curve, word: str) -> Line:
     style = style_of(curve.test)._replace(dashes=DASHES[word])
     label = f"{curve.label}, {word}ed"
     return Line(f"{curve.test}:{word}", label, style, {"test": curve.test, "convention": word}, False)
@@ -150,12 +138,13 @@ def figure_1d(table: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
     paper's observation, and the mean sizes at the smallest N under the first truth. Empty where it cannot be
     told.
     """
-    alpha, pair = primary_alpha(table), close_pair(table)
-    rows = select(table, pair=pair, balance=UNBALANCED, kind="size", alpha=alpha, test="proportion")
+    alpha, pair = names.primary_alpha(table), close_pair(table)
+    place = {"pair": pair, "balance": names.UNBALANCED, "test": "proportion"}
+    rows = names.select(table, kind="size", alpha=alpha, **place)
     for truth, both in _proportion(rows, provenance, shown_truths(rows))[:1]:
         explains, last = _explains(both, alpha)
         return paragraphs(
-            "run", "figure_1d", last=last, both=both, truth=truth_name(truth), pair=pair_name(pair),
+            "run", "figure_1d", last=last, both=both, truth=truth_name(truth), pair=names.pair_name(pair),
             alpha=alpha, explains=explains,
         )  # fmt: skip
     return []
@@ -178,7 +167,7 @@ def _explains(both: Both, alpha: float) -> tuple[str, float | None]:
 def _proportion(rows: DataFrame, provenance: Mapping[str, Any], truths: list[str]) -> list[tuple[str, Both]]:
     found = []
     for truth in truths:
-        points = select(rows, truth=truth, test="proportion")
+        points = names.select(rows, truth=truth, test="proportion")
         if points["rate"].notna().any():
             found.append((truth, both_conventions(points, run_convention(provenance, "proportion"))))
     return found

@@ -7,20 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas import DataFrame
 
+from harness.drawing import style
 from harness.drawing.grid import Cell, Grid, Line, Row, Space, batches, matching
 from harness.drawing.layout import Axis
 from harness.drawing.marks import count_categories, count_handles, draw_curves, top_of
-from harness.drawing.style import (
-    GREY,
-    NOMINAL_LINE,
-    TOLERANCE,
-    Look,
-    level_handles,
-    numbered_style,
-    patch,
-    style_of,
-    tolerance_handle,
-)
+from harness.drawing.style import GREY, NOMINAL_LINE, TOLERANCE, Look
 from harness.results import captions, names
 from harness.results.names import FEW_CATEGORIES, REWEIGHTED, Curve, Panel, select
 from harness.results.truth_scores import truth_name
@@ -30,10 +21,6 @@ Pages = tuple[list[Any], str]
 ROOM = "run/figures"
 OTHER_MEASURES = "other measures"
 MEASURES = ("f1", "error")
-PATH_COLUMNS = (
-    "pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate", "mc_low",
-    "mc_high", "n_categories", "n_sets",
-)  # fmt: skip
 # families of tests, in the order of their rows: heading, beginnings of the tests' names
 PAPERS = "The paper's tests"
 FAMILIES = (
@@ -98,7 +85,7 @@ def panels_of(table: DataFrame) -> list[Panel]:
 def lines_of(some: Sequence[Curve]) -> list[Line]:
     """Return curves with the style that their test has everywhere."""
     return [
-        Line(curve.test, curve.label, style_of(curve.test), {"test": curve.test}, not curve.companion)
+        Line(curve.test, curve.label, style.style_of(curve.test), {"test": curve.test}, not curve.companion)
         for curve in some
     ]
 
@@ -155,8 +142,8 @@ def rate_row(
 
 def rate_handles(rows: DataFrame, kind: str, alpha: float) -> list[Any]:
     """Return what stands in a legend beside the tests."""
-    band = patch("band over categories", "0.45", alpha=0.25)
-    level = level_handles(alpha) if kind == "size" else []
+    band = style.patch("band over categories", "0.45", alpha=0.25)
+    level = style.level_handles(alpha) if kind == "size" else []
     return [*level, band, *count_handles(rows)]
 
 
@@ -237,7 +224,7 @@ def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pag
         ROOM, "calibration", rows=rows[rows["rate"].notna()], alpha=names.primary_alpha(rows),
         reading=captions.truth_sentences("exact_null"),
     )  # fmt: skip
-    axis, handles = Axis("alpha", "nominal level", levels), [tolerance_handle()]
+    axis, handles = Axis("alpha", "nominal level", levels), [style.tolerance_handle()]
     return Grid(
         rows, axis, made, "actual rate", draw, handles, y_log=True, empty="no rate above 0", caption=caption
     ).figure(look)
@@ -272,7 +259,7 @@ def path_figure(path: DataFrame, panels: list[Panel], look: Look) -> Pages:
 
     made = _by_size(rows, panels, 1.0)
     caption = paragraph(ROOM, "path", alpha=alpha, far=rows[rows["h"] == max(axis.values)])
-    handles = [patch("z test with known variance", "0.75"), *count_handles(rows, dead=False)]
+    handles = [style.patch("z test with known variance", "0.75"), *count_handles(rows, dead=False)]
     return Grid(rows, axis, made, "power", draw, handles, count_categories, caption=caption).figure(look)
 
 
@@ -307,7 +294,7 @@ def truth_figure(study: Study, look: Look) -> Pages:
     rows = select(table, kind="size", alpha=alpha).assign(mc_low=np.nan, mc_high=np.nan)
     some = names.papers_curves(table) or names.other_curves(table)[:4]
     lines = [
-        Line(truth, truth_name(truth), numbered_style(place), {"truth": truth}, False)
+        Line(truth, truth_name(truth), style.numbered_style(place), {"truth": truth}, False)
         for place, truth in enumerate(map(str, table["truth"].unique()))
     ]
     rows = rows[rows["test"].isin([curve.test for curve in some])]
@@ -316,7 +303,6 @@ def truth_figure(study: Study, look: Look) -> Pages:
         part = names.select_panel(rows, panel)
         cells = [Cell(curve.label, where(panel) | {"test": curve.test}) for curve in some]
         made.append(Row(cells, lines, top_of(part, 2 * alpha), panel.title, level=alpha))
-    caption = paragraph(ROOM, "truths", alpha=alpha)
-    return Grid(
-        rows, study.sizes(), made, study.label("size"), draw_curves, level_handles(alpha), caption=caption
-    ).figure(look)
+    caption, handles = paragraph(ROOM, "truths", alpha=alpha), style.level_handles(alpha)
+    grid = Grid(rows, study.sizes(), made, study.label("size"), draw_curves, handles, caption=caption)
+    return grid.figure(look)
