@@ -289,7 +289,8 @@ def display_table(table: DataFrame) -> DataFrame:
 
 
 def _with_interval(row: Mapping[Any, Any], name: str, digits: int) -> str:
-    return with_bounds(*(row[f"{name}{end}"] for end in ("", "_low", "_high")), digits)
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    return with_bounds(value, low, high, digits)
 
 
 def _probability(value: float) -> str:

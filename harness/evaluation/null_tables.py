@@ -128,9 +128,7 @@ def _distribution(point: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     return told | {"n_liberal_holm": int((holm(np.minimum(1, chance)) <= ERROR).sum())}
 
 
-def path_table(
-    plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], grid: Grid
-) -> pd.DataFrame:
+def path_table(plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], grid: Grid) -> pd.DataFrame:
     """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
 
     `n_left_out` are those where the path does not reach `h`, or that have no null. `mc_low` and `mc_high`

@@ -11,14 +11,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from harness.errors import check_share, require
-from harness.evaluation.category_rates import BY_CATEGORY, POINT, key_values
+from harness.evaluation.category_rates import POINT, key_values
 from harness.intervals import clopper_pearson
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
 from harness.writing.table_text import to_csv
 
-SIZE_POWER = (
+SIZE_POWER: tuple[str, ...] = (
     "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "rate", "mc_low",
     "mc_high", "category_low", "category_high", "category_sd", "n_categories", "n_dead", "n_sets",
     "degenerate_share", "wrong_direction_rate", "rate_without_dead", "prevalence", "convention_share",
@@ -69,16 +68,11 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     >>> table[["kind", "rate", "n_categories"]].values.tolist()
     [['size', 0.06, 2], ['power', nan, 0]]
     """
-    missing = [column for column in BY_CATEGORY if column not in by_category.columns]
-    needed = f"needed are {', '.join(BY_CATEGORY)}"
-    require(not missing, f"by_category: lacks {', '.join(missing)}; {needed}")
     point, first = points(by_category)
     group = 2 * point + (by_category["kind"].to_numpy(dtype=object) == "power")
     each = by_category["n_sets"].to_numpy(dtype=np.int64)
     n_sets = np.repeat(each[first], 2)
     n_sets[group] = each
-    one_number = (each == n_sets[group]).all()
-    require(one_number, "by_category: categories of one point differ in n_sets; one number is allowed")
     columns = _means(by_category, group, n_sets, seed)
     keys = {name: np.repeat(key_values(by_category, name)[first], 2) for name in POINT}
     kinds = np.tile(np.array(["size", "power"], dtype=object), len(first))
@@ -205,8 +199,6 @@ def fewest_discordances(
     >>> fewest_discordances(lambda counts: stats.chi2.sf(counts[..., 1] + counts[..., 6], 1), 0.05, 100)
     4
     """
-    check_share("alpha", alpha)
-    require(n_documents >= 1, f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
     start, stop = 1, 8  # ten suffice for ordinary tests and levels; each replicate costs
     while start <= n_documents:
         discordant = np.arange(start, min(stop, n_documents) + 1)
@@ -216,9 +208,6 @@ def fewest_discordances(
         counts[:, :, 7] = (n_documents - discordant) // 2
         result = pvalue_function(counts.reshape(-1, 8))
         pvalue = np.asarray(getattr(result, "pvalue", result), dtype=float)
-        one_each = pvalue.shape == (2 * len(discordant),) and not np.isnan(pvalue).any()
-        wrong = f"pvalue_function: p-values of shape {pvalue.shape} or NaN"
-        require(one_each, f"{wrong}; one for each set is needed")
         rejects = (pvalue <= alpha).reshape(2, -1).any(axis=0)
         if rejects.any():
             return int(discordant[np.argmax(rejects)])
@@ -253,15 +242,6 @@ def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: flo
     array([ True, False])
     """
     cells = np.asarray(counts, dtype=float)
-    if cells.ndim != 2 or cells.shape[-1] != 8 or not (cells >= 0).all() or (cells.sum(axis=-1) <= 0).any():
-        raise ValueError(
-            f"counts: shape {cells.shape} or a cell is not allowed; cells >= 0, (n_categories, 8), are"
-        )
-    if n_documents < 1 or fewest < 0 or not 0 < alpha < 1:
-        raise ValueError(
-            f"n_documents, fewest, alpha: {n_documents}, {fewest}, {alpha} is not allowed; "
-            ">= 1, >= 0 and between 0 and 1 are"
-        )
     disagreement = cells[:, [1, 2, 5, 6]].sum(axis=-1) / cells.sum(axis=-1)
     return np.asarray(stats.binom.sf(fewest - 1, n_documents, np.minimum(disagreement, 1.0)) < alpha)
 
