@@ -11,10 +11,17 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from harness import nulls
-from harness.evaluation.category_rates import POINT, category_rates, category_rows, key_values
 from harness.evaluation.null_sets import Grid, levels, shown_alpha
 from harness.evaluation.plans import Plan
-from harness.evaluation.rates import dead_categories, points, verdict
+from harness.evaluation.rates import (
+    POINT,
+    category_rates,
+    category_rows,
+    dead_categories,
+    key_values,
+    points,
+    verdict,
+)
 from harness.evaluation.rejections import COUNTED
 from harness.intervals import clopper_pearson
 from harness.measures import costs_text

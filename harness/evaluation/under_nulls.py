@@ -28,7 +28,7 @@ class NullStudy(NamedTuple):
     Attributes
     ----------
     by_category : list of pandas.DataFrame
-        Columns of :data:`harness.evaluation.category_rates.BY_CATEGORY`; one table for each plan.
+        Columns of :data:`harness.evaluation.rates.BY_CATEGORY`; one table for each plan.
     path, nulls : list of pandas.DataFrame
         Rows of ``power_path.csv`` and of ``nulls.csv``, likewise.
     distributions : list of pandas.DataFrame

@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.errors import UserError
-from harness.evaluation.category_rates import category_rates, category_rows
 from harness.evaluation.plans import Plan
-from harness.evaluation.rates import dead_categories, fewest_discordances
+from harness.evaluation.rates import category_rates, category_rows, dead_categories, fewest_discordances
 from harness.evaluation.rejections import Question, Setting, Test, ask, count_rejections
 from harness.evaluation.sets import draw_sets, draw_stratified
 from harness.runtime.store import Arrays

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from harness.evaluation.category_rates import POINT
 from harness.evaluation.null_tables import LEAST_SETS
-from harness.evaluation.rates import verdict
+from harness.evaluation.rates import POINT, verdict
 from harness.results.names import FEW_CATEGORIES, read_table
 from harness.results.truth_scores import CANNOT_TELL
 

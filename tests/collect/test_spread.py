@@ -9,10 +9,14 @@ import pytest
 from fake_run import results_of
 
 from harness.cli import main
-from harness.collect.figures import plan_spread_figures
 from harness.collect.join import Run
-from harness.collect.spread_report import main_findings, tabulate_truth_rules, tabulate_verdicts
-from harness.collect.spread_table import POINT, SPREAD_COLUMNS, read_runs, tabulate_spread
+from harness.collect.spread import POINT, SPREAD_COLUMNS, read_runs, tabulate_spread
+from harness.collect.spread_report import (
+    main_findings,
+    plan_spread_figures,
+    tabulate_truth_rules,
+    tabulate_verdicts,
+)
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.outcomes import Population, write_outcomes

@@ -16,7 +16,7 @@ from harness.evaluation.rates import size_power
 from harness.evaluation.under_rules import fewest_to_reject
 from harness.outcomes import Population
 from harness.packaged import load_population
-from harness.run.evaluation import evaluate_all
+from harness.run.study import evaluate_all
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock
 from harness.runtime.store import Store

@@ -7,10 +7,12 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from harness.evaluation.category_rates import BY_CATEGORY, category_rates, category_rows
 from harness.evaluation.plans import Plan
 from harness.evaluation.rates import (
+    BY_CATEGORY,
     SIZE_POWER,
+    category_rates,
+    category_rows,
     dead_categories,
     fewest_discordances,
     size_power,

@@ -12,7 +12,7 @@ from harness.results.truth_scores import (
     statement_verdict,
     total_scores,
 )
-from harness.run.tables import truth_parts
+from harness.run.report import truth_parts
 
 SIZES = [100, 1000, 6000]
 
