@@ -1,5 +1,6 @@
 """What the reports of the studies of learning algorithms share."""
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from harness.runtime.store import read_regular
 from harness.writing.report import Captioned, Section, bullets, table, warnings_section
 from harness.writing.table_text import from_csv
 
+PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
 NAMES = dict.fromkeys(("data", "estimator", "algorithm", "a", "b", "test"), str)
 
 

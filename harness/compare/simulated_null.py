@@ -15,7 +15,7 @@ from harness.compare import learner_tests as lt
 from harness.compare import rates
 from harness.compare.figure_rates import FLOORED, curve_figure, reference_figure
 from harness.compare.learner_tests import HOLD_OUT, TESTS, Differences, Experiment
-from harness.compare.report_parts import Figures, pick, read_table, records, sections
+from harness.compare.report_parts import PUBLISHED, Figures, pick, read_table, records, sections
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.measures import Floats, Ints
@@ -53,22 +53,7 @@ class Point(NamedTuple):
 
 N_REFERENCE = 20_000
 """Data sets behind each reference."""
-# level .05, two-sided; measured once by a program that shares no code with this one
-REFERENCES = {
-    "exact": {
-        "resampled_t": 0.612, "kfold_t": 0.046, "five_by_two_t": 0.026, "five_by_two_f": 0.030,
-        "corrected_resampled_t": 0.045,
-    },
-    "random": {
-        "resampled_t": 0.616, "kfold_t": 0.050, "five_by_two_t": 0.027, "five_by_two_f": 0.033,
-        "corrected_resampled_t": 0.050,
-    },
-}  # fmt: skip
-# one hold-out of 100 examples drawn independently, by enumeration, to four digits
-ENUMERATED = {
-    "mcnemar": 0.0257, "mcnemar_uncorrected": 0.0512, "mcnemar_exact": 0.0292, "mcnemar_midp": 0.0462,
-    "proportion": 0.0552,
-}  # fmt: skip
+REFERENCES, ENUMERATED = PUBLISHED["simulated"], PUBLISHED["enumerated"]
 STANDARD = {
     halves: Point(halves, 0.05, 0.15, 0.0, 300, 1 / 3, n_resamples=30, n_folds=10) for halves in REFERENCES
 }

@@ -9,30 +9,15 @@ from collections.abc import Sequence
 from pandas import DataFrame
 
 from harness.compare.learner_tables import DESIGNS
-from harness.compare.report_parts import pick
+from harness.compare.report_parts import PUBLISHED, pick
 from harness.writing.prose import paragraphs
 from harness.writing.report import Section, bullets
 
-# name -> (error rate on the hold-out, error rate in 5x2cv), the report's table 4
-ERROR_RATES = {
-    "xgboost": (0.028, 0.051),
-    "logistic_regression": (0.028, 0.059),
-    "random_forest": (0.0, 0.035),
-    "svm": (0.0, 0.073),
-}
+ERROR_RATES = PUBLISHED["wine"]["error_rates"]
 ROUNDED = 0.0005
 """The report prints three decimals."""
 
-# pair -> (the report's verdict of McNemar's test in table 5, why it cannot be)
-ONE_AGAINST_NONE = "impossible: one error against none gives p = 1"
-MCNEMAR_VERDICTS = {
-    frozenset({"xgboost", "random_forest"}): ("True", ONE_AGAINST_NONE),
-    frozenset({"xgboost", "svm"}): ("True", ONE_AGAINST_NONE),
-    frozenset({"logistic_regression", "random_forest"}): (
-        "False", "right, but the same counts as its XGBoost - random forest",
-    ),
-    frozenset({"random_forest", "svm"}): ("undefined", "no error at all: 0/0"),
-}  # fmt: skip
+MCNEMAR_VERDICTS = {frozenset(pair.split(" - ")): told for pair, told in PUBLISHED["wine"]["mcnemar"].items()}
 
 
 def is_wine_report(data: Sequence[str], scorer: str) -> bool:

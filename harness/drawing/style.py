@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import tomllib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from harness.results.names import MEASURE_WORDS
 from harness.runtime.store import write_atomically
 from harness.writing.table_text import escape_latex
 
+KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 FORMATS = ("pdf", "svg", "pgf", "png")
 X_AXES = ("log", "linear")
 NOMINAL_LINE = (0, (6, 3))
@@ -77,19 +79,13 @@ class Look:
     def settings(self) -> dict[str, Any]:
         """What matplotlib is told."""
         line = self.font_size / 8
-        return {
+        return KNOWN["settings"] | {
             "font.family": [self.font] if self.font else ["DejaVu Sans"],
             "font.size": self.font_size,
             "text.usetex": self.usetex,
-            "text.parse_math": False,  # a name may hold a dollar
-            "text.hinting": "none",  # hinted letters are wider at few dots an inch
             "axes.titlesize": self.font_size,
-            "axes.titlelocation": "left",
-            "axes.titley": 1.0,  # a fixed place: looking for one measures every tick
             "axes.labelsize": self.font_size,
             "axes.linewidth": 0.6 * line,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
             "xtick.labelsize": self.small,
             "ytick.labelsize": self.small,
             "xtick.major.width": 0.6 * line,
@@ -100,13 +96,7 @@ class Look:
             "xtick.minor.size": 1.8 * line,
             "lines.linewidth": 1.1 * line,
             "lines.markersize": 3.2 * line,
-            "legend.frameon": False,
             "legend.fontsize": self.small,
-            "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
-            "svg.fonttype": "none",
-            "svg.hashsalt": "harness",
-            "pgf.rcfonts": False,
-            "savefig.facecolor": "white",
         }
 
 
@@ -141,51 +131,14 @@ class Style(NamedTuple):
         }  # fmt: skip
 
 
-SOLID, LONG, SHORT, MIXED, DOTTED = "-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2))
-DASHES = (SOLID, LONG, SHORT, MIXED, DOTTED)
+DASHES = {
+    "solid": "-", "long": (0, (5, 1.5)), "short": (0, (2.5, 1.2)), "mixed": (0, (5, 1.5, 1, 1.5)),
+    "dotted": (0, (1, 1.2)),
+}  # fmt: skip
 BLACK, INDIGO, TEAL, AMBER, WINE = "#000000", "#3b4a92", "#1f8f89", "#e08a00", "#a3195b"
-
-# The paper's four are safe for the colour-blind, their luminance rising from black to amber; of other tests
-# the hue is the family's, the marker the test's.
 STYLES = {
-    "bootstrap_f1_symmetric": Style(BLACK, "o"),
-    "bootstrap_f1": Style(BLACK, "o", DOTTED, filled=False, width=0.8),
-    "mcnemar": Style(INDIGO, "s", LONG),
-    "proportion": Style(TEAL, "^", MIXED),
-    "bootstrap_error_symmetric": Style(AMBER, "D", SHORT),
-    "bootstrap_error": Style(AMBER, "D", DOTTED, filled=False, width=0.8),
-    "mcnemar_midp": Style("#1b2a6b", "v"),
-    "mcnemar_exact": Style("#7fb2e5", "P", SHORT),
-    "mcnemar_uncorrected": Style("#3b6fc4", "X", MIXED),
-    "mcnemar_auto": Style("#1b2a6b", "<", LONG),
-    "randomization": Style("#7fb2e5", ">", LONG),
-    "randomization_midp": Style("#3b6fc4", "*"),
-    "sign": Style("#7fb2e5", "h", MIXED),
-    "wald": Style("#d1495b", "v"),
-    "likelihood_ratio": Style("#7a1022", "P", LONG),
-    "score": Style("#ee9a80", "X", SHORT),
-    "likelihood_ratio_f1_bartlett": Style("#a8324a", "o", MIXED),
-    "estimated": Style("#7a1022", "D"),
-    "unconditional": Style("#d1495b", "D", LONG, filled=False),
-    "mcnemar_unconditional": Style("#1b2a6b", "D", SHORT, filled=False),
-    "snedecor_cochran": Style("#7a1022", "<", MIXED),
-    "wald_balanced": Style("#ee9a80", ">", DOTTED),
-    "bootstrap_basic": Style("#2f7d1f", "v"),
-    "bootstrap_bca": Style("#0b4f3c", "P", LONG),
-    "bootstrap_t": Style("#8cc47c", "X", SHORT),
-    "dirichlet": Style("#8e4fb5", "v"),
-    "bayesian_bootstrap": Style("#4a1a6b", "P", LONG),
-    "goutte_gaussier_paired": Style("#c79be0", "X", SHORT),
-    "dcf": Style("#8e4fb5", "<"),
-    "dcf_eq9": Style("#4a1a6b", ">", LONG),
-    "dcf_independent": Style("#c79be0", "*", SHORT),
-    "unpaired": Style("#8a5a2b", "v"),
-    "goutte_gaussier": Style("#4d4d4d", "P", LONG),
-    "resampled_t": Style(WINE, "v"),
-    "kfold_t": Style(AMBER, "D", DOTTED),
-    "corrected_resampled_t": Style("#4d4d4d", "o"),
-    "five_by_two_t": Style("#8e4fb5", "P", LONG),
-    "five_by_two_f": Style("#4a1a6b", "X", MIXED),
+    test: Style(**one | {"dashes": DASHES[one.get("dashes", "solid")]})
+    for test, one in KNOWN["styles"].items()
 }
 COLORS = (BLACK, INDIGO, TEAL, AMBER, "#8c8c8c", WINE)
 MARKERS = "osD^vP*X<>"
@@ -193,7 +146,9 @@ MARKERS = "osD^vP*X<>"
 
 def numbered_style(place: int) -> Style:
     """Return the style of the n-th curve that stands for no test; 30 in turn differ."""
-    return Style(COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
+    return Style(
+        COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)], [*DASHES.values()][place % len(DASHES)]
+    )
 
 
 def style_of(test: str) -> Style:
@@ -206,7 +161,7 @@ def style_of(test: str) -> Style:
     """
     stem = "_".join(word for word in test.split("_") if word not in MEASURE_WORDS)
     mixed = zlib.crc32(test.encode())
-    own = Style(COLORS[mixed % 6], MARKERS[mixed // 6 % 10], DASHES[mixed // 60 % 5])
+    own = Style(COLORS[mixed % 6], MARKERS[mixed // 6 % 10], [*DASHES.values()][mixed // 60 % 5])
     return STYLES.get(test) or STYLES.get(stem) or own
 
 

@@ -44,6 +44,6 @@ def _worst_median(sizes: DataFrame, alpha: float) -> dict[str, str]:
 def _of_papers(sizes: DataFrame, alpha: float) -> dict[str, str]:
     n = sizes["n_documents"].max()
     rates = dict(sizes[sizes["n_documents"] == n].groupby("test")["rate"].max())
-    ours = [next((test for test in names if test in rates), None) for _, names in LEGEND]
+    ours = [next((test for test in names if test in rates), None) for names in LEGEND.values()]
     found = {test: rate(rates[test]) for test in ours if test is not None}
     return {"alpha": f"{alpha:g}", "N": f"{n:.0f}", **found} if found else {}

@@ -1,6 +1,7 @@
 """What the two figures of Keller, Bengio & Wong (NIPS 2005) hold: their panels, their curves, their names."""
 
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,40 +27,10 @@ NUMERIC = tuple(
     name for name in COLUMNS if name not in ("pair", "balance", "truth", "measure", "test", "kind")
 )
 
-# the paper's legend, in its order: label, names of the test (the paper's own reading first)
-LEGEND = (
-    ("Bootstrap test ΔF1", ("bootstrap_f1_symmetric", "bootstrap_f1")),
-    ("McNemar test ΔCerr", ("mcnemar",)),
-    ("Proportion test ΔCerr", ("proportion",)),
-    ("Bootstrap test ΔCerr", ("bootstrap_error_symmetric", "bootstrap_error")),
-)
-
-MODEL_NAMES = {"linear_svm": "linear SVM", "rbf_svm": "RBF SVM", "mlp": "MLP"}
-BALANCE_NAMES = {
-    "natural": "unbalanced",
-    "meta": "balanced",
-    "meta_or": "balanced (OR)",
-    "stratified": "balanced (stratified)",
-    "reweighted": "reweighted",
-}
-# words in the names of tests that a reader knows in another form
-MEASURE_WORDS = {"f1": "ΔF1", "error": "ΔCerr", "precision": "Δprecision", "recall": "Δrecall"}
-WORDS = {
-    "mcnemar": "McNemar", "midp": "mid-p", "bca": "BCa", "goutte": "Goutte and", "gaussier": "Gaussier",
-    "snedecor": "Snedecor and", "cochran": "Cochran", "dcf": "DCF", "likelihood": "likelihood-",
-    "eq9": "eq. 9", "bartlett": "Bartlett", "bayesian": "Bayesian", "dirichlet": "Dirichlet", "wald": "Wald",
-    "t": "t",
-}  # fmt: skip
-TRUTH_NAMES = {
-    "exact_zero": "R0 exact zero",
-    "margin": "R1 margin",
-    "half_document": "R2 half a document",
-    "sampling_interval": "R3 sampling interval",
-    "scaled_sd": "R3c scaled sd",
-    "population_test": "R4 population test",
-    "exact_null": "exact null (KL)",
-    "joint_null": "joint null",
-}
+KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+LEGEND: Mapping[str, list[str]] = KNOWN["legend"]
+"""The paper's, in its order: label, names of the test."""
+MEASURE_WORDS: Mapping[str, str] = KNOWN["measures"]
 
 
 class Panel(NamedTuple):
@@ -74,7 +45,7 @@ class Panel(NamedTuple):
     def title(self) -> str:
         """Return the heading, such as ``(a) linear SVM vs MLP, balanced``."""
         letter = f"({self.letter}) " if self.letter else ""
-        balance = BALANCE_NAMES.get(self.balance, self.balance) if self.balance else self.kind
+        balance = KNOWN["balances"].get(self.balance, self.balance) if self.balance else self.kind
         return f"{letter}{pair_name(self.pair)}, {balance}"
 
 
@@ -130,7 +101,7 @@ def pair_name(pair: str) -> str:
     'linear SVM vs MLP'
     """
     return " vs ".join(
-        MODEL_NAMES.get(model, model.replace("_", " ")) for model in pair_models(pair) if model
+        KNOWN["models"].get(model, model.replace("_", " ")) for model in pair_models(pair) if model
     )
 
 
@@ -186,7 +157,7 @@ def papers_curves(table: DataFrame) -> list[Curve]:
     """Return those of the paper's four curves that were run; the symmetric bootstrap where present."""
     run = set(table["test"].unique())
     curves = []
-    for slot, (label, names) in enumerate(LEGEND):
+    for slot, (label, names) in enumerate(LEGEND.items()):
         test = next((name for name in names if name in run), None)
         if test is not None:
             curves.append(Curve(test, label, slot))
@@ -198,14 +169,14 @@ def companion_curves(table: DataFrame) -> list[Curve]:
     run = set(table["test"].unique())
     return [
         Curve(names[-1], f"{label}, equal-tailed", slot, companion=True)
-        for slot, (label, names) in enumerate(LEGEND)
+        for slot, (label, names) in enumerate(LEGEND.items())
         if len(names) > 1 and run.issuperset(names)
     ]
 
 
 def other_curves(table: DataFrame) -> list[Curve]:
     """Return the curves of all tests that the paper does not have, in the order of their first rows."""
-    papers = {name for _, names in LEGEND for name in names}
+    papers = {name for names in LEGEND.values() for name in names}
     return [
         Curve(str(name), test_name(str(name)), -1) for name in table["test"].unique() if name not in papers
     ]
@@ -219,12 +190,12 @@ def test_name(test: str) -> str:
     >>> test_name("mcnemar"), test_name("mcnemar_midp"), test_name("randomization_f1_midp")
     ('McNemar test ΔCerr', 'McNemar mid-p', 'Randomization mid-p ΔF1')
     """
-    for label, names in LEGEND:
+    for label, names in LEGEND.items():
         if test in names:
             equal_tailed = len(names) > 1 and test == names[-1]
             return f"{label}, equal-tailed" if equal_tailed else label
     words = sorted(test.split("_"), key=MEASURE_WORDS.__contains__)
-    named = " ".join(MEASURE_WORDS.get(word) or WORDS.get(word, word) for word in words)
+    named = " ".join(MEASURE_WORDS.get(word) or KNOWN["words"].get(word, word) for word in words)
     return named[:1].upper() + named[1:].replace("- ", "-")
 
 

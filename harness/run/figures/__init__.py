@@ -89,7 +89,7 @@ def _papers(study: rates.Study, chosen: bool) -> dict[str, Build]:
 
 def _others(study: rates.Study, panels: list[Panel], look: Look, **choice: Any) -> tuple[list[Any], str]:
     """Return the figure of tests that the paper does not have."""
-    papers = [name for _, tests in names.LEGEND for name in tests]
+    papers = [name for tests in names.LEGEND.values() for name in tests]
     table = study.table[~study.table["test"].isin(papers)]
     shown = [panel for panel in panels if panel.balance]
     return rates.family_figure(study._replace(table=table), shown, look, **choice)

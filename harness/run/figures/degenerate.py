@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 from pandas import DataFrame
 
+from harness.drawing import style
 from harness.drawing.grid import Cell, Grid, Line, Row
 from harness.drawing.marks import draw_curves, top_of
-from harness.drawing.style import LONG, SOLID, Look, level_handles, style_of
+from harness.drawing.style import Look, level_handles, style_of
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
 from harness.results import names
@@ -18,7 +19,7 @@ from harness.run.figures.rates import ROOM, Study
 from harness.writing.prose import paragraph, paragraphs
 
 SLOTS = {"error": (2, 3), "f1": (0,)}  # of the paper's legend: proportion test, the two bootstraps
-DASHES: dict[str, Any] = {"accept": SOLID, "reject": LONG}
+DASHES = {"accept": "solid", "reject": "long"}  # of each convention
 CONVENTIONS = tuple(DASHES)
 
 
@@ -114,9 +115,9 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
 
 
 def _line(curve: names.Curve, word: str) -> Line:
-    style = style_of(curve.test)._replace(dashes=DASHES[word])
+    drawn = style_of(curve.test)._replace(dashes=style.DASHES[DASHES[word]])
     label = f"{curve.label}, {word}ed"
-    return Line(f"{curve.test}:{word}", label, style, {"test": curve.test, "convention": word}, False)
+    return Line(f"{curve.test}:{word}", label, drawn, {"test": curve.test, "convention": word}, False)
 
 
 def _tidy(points: DataFrame, convention: str) -> DataFrame:
