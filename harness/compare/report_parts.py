@@ -12,7 +12,7 @@ from harness.runtime.store import read_regular
 from harness.writing.report import Captioned, Section, bullets, table, warnings_section
 from harness.writing.table_text import from_csv
 
-PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
+PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
 NAMES = dict.fromkeys(("data", "estimator", "algorithm", "a", "b", "test"), str)
 
 

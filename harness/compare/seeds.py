@@ -33,7 +33,8 @@ def tidy_scores(scores: Any) -> DataFrame:
     """
     frame = _as_frame(scores)
     if not set(TIDY) <= set(frame.columns):
-        frame = _stacked(frame)
+        wide = frame.rename_axis(index="seed", columns=None).reset_index()
+        frame = wide.melt("seed", var_name="algorithm", value_name="score")
     frame = frame.loc[:, list(TIDY)].reset_index(drop=True)
     twice = frame.duplicated(["algorithm", "seed"])
     if twice.any():
@@ -142,15 +143,6 @@ def _as_frame(scores: Any) -> DataFrame:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"scores: lengths differ ({lengths}); write a failed seed as NaN")
     return pd.DataFrame({str(name): list(values) for name, values in scores.items()})
-
-
-def _stacked(wide: DataFrame) -> DataFrame:
-    for what, labels in (("algorithm", wide.columns), ("seed", wide.index)):
-        if labels.has_duplicates:
-            name = labels[labels.duplicated()][0]
-            raise ValueError(f"scores: {what} {name} is there twice; each {what} once is allowed")
-    algorithms, seeds = wide.columns.astype(str).repeat(len(wide)), np.tile(wide.index, wide.shape[1])
-    return pd.DataFrame(dict(zip(TIDY, (algorithms, seeds, wide.to_numpy().T.ravel()), strict=True)))
 
 
 def _check_values(frame: DataFrame) -> None:

@@ -17,7 +17,7 @@ from harness.results.names import MEASURE_WORDS
 from harness.runtime.store import write_atomically
 from harness.writing.table_text import escape_latex
 
-KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+KNOWN: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FORMATS = ("pdf", "svg", "pgf", "png")
 X_AXES = ("log", "linear")
 NOMINAL_LINE = (0, (6, 3))

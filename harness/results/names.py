@@ -27,7 +27,7 @@ NUMERIC = tuple(
     name for name in COLUMNS if name not in ("pair", "balance", "truth", "measure", "test", "kind")
 )
 
-KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+KNOWN: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 LEGEND: Mapping[str, list[str]] = KNOWN["legend"]
 """The paper's, in its order: label, names of the test."""
 MEASURE_WORDS: Mapping[str, str] = KNOWN["measures"]

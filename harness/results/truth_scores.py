@@ -153,4 +153,4 @@ def statement_verdict(scores: DataFrame, truth: str, statement: str) -> str:
 
 def truth_name(truth: str) -> str:
     """Return a rule's label, such as ``R3 sampling interval``; the name itself for a rule without one."""
-    return names.KNOWN["truths"].get(truth, truth.replace("_", " "))
+    return str(names.KNOWN["truths"].get(truth, truth.replace("_", " ")))

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from harness.measures import Bools, Floats, Ints, error_difference, f1_difference
+from harness.significance.bootstrap_f1 import frozen
 from harness.significance.equal_counts import distinct_rows, keep_last
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
@@ -77,11 +78,11 @@ def randomization(
         result = mcnemar(counts, "midp" if midp else "exact", degenerate=degenerate)
         return result._replace(statistic=error_difference(counts))
     cells = as_counts(counts, MAX_DOCUMENTS)
-    frozen = (cells[..., [1, 2, 5, 6]].sum(axis=-1) == 0) | (cells[..., :3].sum(axis=-1) == 0)
-    pvalues = np.ones(frozen.shape)
-    reached, tied = _f1_weights(cells[~frozen])
-    pvalues[~frozen] = np.minimum(reached - tied / 2 if midp else reached, 1)
-    return settle_degenerate(pvalues, f1_difference(cells), frozen, degenerate)
+    same = frozen(cells)
+    pvalues = np.ones(same.shape)
+    reached, tied = _f1_weights(cells[~same])
+    pvalues[~same] = np.minimum(reached - tied / 2 if midp else reached, 1)
+    return settle_degenerate(pvalues, f1_difference(cells), same, degenerate)
 
 
 @keep_last
