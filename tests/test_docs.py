@@ -10,7 +10,6 @@ import pytest
 
 from harness import outcomes
 from harness.cli import main
-from harness.evaluation import category_rates as size_power_categories
 from harness.evaluation import null_tables as null_evaluation_tables
 from harness.evaluation import rates as size_power
 
@@ -104,7 +103,7 @@ EXPLAINED = set(re.findall(r"`([\w]+)`", (ROOT / "docs" / "tables.md").read_text
 
 def test_every_column_of_the_main_tables_is_explained():
     for columns in (
-        outcomes.COLUMNS, size_power.SIZE_POWER, size_power_categories.BY_CATEGORY,
+        outcomes.COLUMNS, size_power.SIZE_POWER, size_power.BY_CATEGORY,
         null_evaluation_tables.PATH, null_evaluation_tables.NULLS,
     ):  # fmt: skip
         assert set(columns) <= EXPLAINED | {f"e{i}" for i in range(1, 9)}, set(columns) - EXPLAINED

@@ -246,7 +246,7 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
         about = " ".join(describe({**facts, "data": [one]}))
         own, shares = of_data_set(trials, one["name"]), of_data_set(rejections, one["name"])
         caption = paragraph(
-            "compare", "scores_caption", score=_score_words(scorer), n_seeds=own["seed"].nunique(),
+            "compare", "scores_caption", score=score_words(scorer), n_seeds=own["seed"].nunique(),
             published=published, about=about,
         )  # fmt: skip
         made[f"figure_scores{end}"] = partial(scores_figure, own, scorer, published, caption)
@@ -260,10 +260,6 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
 def _ranks_figure(ranks: DataFrame, about: Sequence[str], look: Look) -> tuple[list[Any], str]:
     figure, caption = critical_difference_figure(ranks, look)
     return [figure], " ".join([caption, *about])
-
-
-def _score_words(scorer: str) -> str:
-    return "Error rate" if scorer == ERROR else f"Score ({scorer})"
 
 
 def scores_figure(
@@ -287,7 +283,7 @@ def scores_figure(
     low, high = np.nanquantile(values, [0, 1]) if np.isfinite(values).any() else (0.0, 1.0)
     room = 0.05 * (high - low) or 0.01
     ends = (float(low - room), float(high + room))
-    label = _score_words(scorer).lower()
+    label = score_words(scorer)
     cells = [
         Cell(head, {}, x=Axis(design, label, scale="linear", ends=ends)) for design, head in DESIGNS.items()
     ]

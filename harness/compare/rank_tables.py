@@ -197,16 +197,13 @@ def _with_comparisons(tables: RankTables, baseline: str) -> DataFrame:
 
 
 def _finding(ranks: DataFrame, baseline: str, words: str) -> list[str]:
-    first = ranks.iloc[0]
-    places = list(zip(ranks["algorithm"], ranks["average_rank"], strict=True))
-    critical, verdicts = first["critical_difference"], zip(ranks["algorithm"], ranks["verdict"], strict=True)
-    verdict = "the estimators differ" if first["friedman_pvalue"] <= first["alpha"] else "no difference shown"
-    apart = [f"{name} is {word}" for name, word in verdicts if word in (BETTER, WORSE)]
-    pairs = itertools.combinations(places, 2)
-    parted = [f"{a} and {b}" for (a, low), (b, high) in pairs if high - low >= critical]
+    first, rows = ranks.iloc[0], ranks.to_dict("records")
+    parted = [
+        f"{a['algorithm']} and {b['algorithm']}"
+        for a, b in itertools.combinations(rows, 2)
+        if b["average_rank"] - a["average_rank"] >= first["critical_difference"]
+    ]
     return paragraphs(
-        "compare", "ranks_finding", first=first, words=words, verdict=verdict, parted=", ".join(parted),
-        places=", ".join(f"{name} {rank:.2f}" for name, rank in places),
-        f="infinite" if np.isinf(first["friedman_f"]) else f"{first['friedman_f']:.2f}",
-        baseline=baseline, apart=", ".join(apart),
+        "compare", "ranks_finding", first=first, rows=rows, words=words, parted=parted, baseline=baseline,
+        apart=[row for row in rows if row["verdict"] in (BETTER, WORSE)],
     )  # fmt: skip

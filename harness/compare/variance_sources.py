@@ -228,7 +228,7 @@ def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str)
         found = components, variance_by_source(_one_at_a_time(part, sources))
         for tables, table in zip(made.values(), found, strict=True):
             tables.append(table.assign(**key))
-        findings.append(f"{name}: {_shares(components)}{_idle(part, estimators[key['estimator']])}")
+        findings.append(_finding(name, components, part, estimators[key["estimator"]]))
     csvs = {"variance": scores}
     if not made["variance"]:
         return Part({}, csvs, (), warnings)
@@ -251,12 +251,10 @@ def _caption(table: DataFrame, score: str, scores: DataFrame) -> list[str]:
 
 def describe_design(scores: DataFrame) -> str:
     """Return in a sentence what was crossed."""
-    n_splits, n_states = scores["split"].nunique(), scores["initialisation"].nunique()
-    text = f"{n_splits} hold-outs, each with {n_states} random states"
-    for name, part in scores.groupby("estimator", sort=False):
-        if (part["hyperparameters"] != "").any():
-            text += f"; settings drawn for {name}: {' | '.join(part['hyperparameters'].unique())}"
-    return text + "."
+    settings = scores.groupby("estimator", sort=False)["hyperparameters"].unique()
+    drawn = {name: own for name, own in settings.items() if any(own)}
+    n = {"n_splits": scores["split"].nunique(), "n_states": scores["initialisation"].nunique()}
+    return paragraph("compare", "variance_design", drawn=drawn, **n)
 
 
 def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
@@ -269,23 +267,14 @@ def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _shares(table: DataFrame) -> str:
-    """Return the three largest shares of the variance; the table has all."""
-    if table["share"].isna().all():
-        return "all scores are the same"
+def _finding(name: str, table: DataFrame, part: DataFrame, estimator: Any) -> str:
+    """Return the three largest shares of the variance, and why the initialisation makes none."""
     largest = table.sort_values("share", ascending=False, kind="stable").head(3)
-    pairs = zip(largest["source"], largest["share"], strict=True)
-    shares = ", ".join(f"{source} {100 * share:.0f} %" for source, share in pairs)
-    return f"of the variance on the hold-out {shares}"
-
-
-def _idle(part: DataFrame, estimator: Any) -> str:
-    """Return why the initialisation makes no difference, where it makes none."""
-    if part.groupby(["split", "hyperparameters"])["score"].nunique().max() > 1:
-        return ""
-    if not open_random_states(estimator):
-        return "; it has no random_state to set"
-    return "; its scores did not change with the random_state"
+    return paragraph(
+        "compare", "variance_found", who=name, shares=largest.dropna(subset="share"),
+        idle=part.groupby(["split", "hyperparameters"])["score"].nunique().max() <= 1,
+        open_states=open_random_states(estimator),
+    )  # fmt: skip
 
 
 def _shown(table: DataFrame) -> DataFrame:
