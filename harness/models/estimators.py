@@ -176,4 +176,3 @@ def _decide(own: Any, setting: Setting, x_train: Any, y: Bools, x: Any, seed: in
     except Exception as error:  # an estimator may raise anything
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise UserError(f"model: {type(own).__name__} cannot be trained here ({said})") from error
-

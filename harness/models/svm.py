@@ -70,9 +70,7 @@ def _over_folds(
     """Yield a fold, some categories that it can tune, and what ``function(fold, categories)`` returns."""
     for k, used in enumerate(usable):
         said = f"{name} fold {k}", f"{description}, fold {k + 1} of {len(usable)}"
-        for piece, part in over_categories(
-            run, function, partial(make_fold, k), np.flatnonzero(used), *said
-        ):
+        for piece, part in over_categories(run, function, partial(make_fold, k), np.flatnonzero(used), *said):
             yield k, piece, part
 
 
