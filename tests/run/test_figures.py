@@ -103,7 +103,7 @@ def test_every_rule_has_a_curve():
     assert len(shown) == 4 * 4  # panels, tests
     assert gids(shown[0], "line:") >= {f"line:{truth}" for truth in fake_run.TRUTHS[1:]}
     labels = [text.get_text() for text in pages[0].legends[0].get_texts()]
-    assert labels[: len(fake_run.TRUTHS)] == [papers.TRUTH_NAMES[truth] for truth in fake_run.TRUTHS]
+    assert labels[: len(fake_run.TRUTHS)] == [papers.KNOWN["truths"][truth] for truth in fake_run.TRUTHS]
 
 
 def test_the_same_bytes_in_another_process(run, tmp_path):
