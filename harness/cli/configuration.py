@@ -110,7 +110,7 @@ def build_models(cfg: DictConfig) -> dict[str, Any]:
             check_estimator(where, estimator)
             try:
                 made[name] = Classifier(
-                    plain, estimator, grid or {}, cfg.tune.enabled, criterion=cfg.tune.criterion
+                    plain, estimator, grid, cfg.tune.enabled, criterion=cfg.tune.criterion
                 )
             except (ValueError, AttributeError) as error:
                 raise UserError(f"{where}.{error}") from error

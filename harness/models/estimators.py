@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -56,7 +56,7 @@ def open_random_states(estimator: Any) -> list[str]:
     return [key for key, value in found if key.rpartition("__")[2] == "random_state" and value is None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Classifier:
     """A classifier of scikit-learn's kind, trained for each category on "does a document carry it?".
 
@@ -68,14 +68,18 @@ class Classifier:
     """
 
     description: Mapping[str, Any]
-    estimator: InitVar[Any]
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    tune: bool = True
-    n_folds: int = 3
-    criterion: str = "f1"
+    grid: Mapping[str, Sequence[Any]]
+    tune: bool
+    n_folds: int
+    criterion: str
 
-    def __post_init__(self, estimator: Any) -> None:
-        """Check the parameters."""
+    def __init__(
+        self, description: Mapping[str, Any], estimator: Any, grid: Mapping[str, Sequence[Any]] | None = None,
+        tune: bool = True, n_folds: int = 3, criterion: str = "f1",
+    ) -> None:  # fmt: skip
+        """Check the parameters. The estimator is no field: it is no part of what a run is made from."""
+        self.__dict__.update(description=description, made=estimator, grid=grid or {})
+        self.__dict__.update(tune=tune, n_folds=n_folds, criterion=criterion)
         cv.check_tuning(self.criterion, self.n_folds)
         known = estimator.get_params(deep=True)
         for name, values in self.grid.items():
@@ -84,7 +88,6 @@ class Classifier:
                 raise ValueError(f"grid.{name}: there is no such parameter; {allowed}")
             if not isinstance(values, list | tuple) or not values:
                 raise ValueError(f"grid.{name}: {values!r} is not allowed; a list of values is")
-        self.__dict__["made"] = estimator  # no field: it is no part of what a run is made from
 
     def _made(self) -> Any:
         return self.__dict__["made"]
