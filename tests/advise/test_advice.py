@@ -578,7 +578,7 @@ def test_the_sets_of_tests_that_draw_replicates_are_told():
     tests = ["wald_by_document", "bootstrap_by_document"]
     last = describe(question, OUTCOMES, "micro f1", tests)[-1]
     numbers = f"{MOST_SETS['size']:,} sets for a size, 40 populations of 100 sets"
-    assert last.startswith(f"Of these, bootstrap_by_document see {numbers}")
+    assert last.startswith(f"Of these, bootstrap_by_document sees {numbers}")
     assert "200 sets for a point" in last
     assert len(describe(question, OUTCOMES, "micro f1", tests[:1])) == 3
 
