@@ -130,7 +130,7 @@ def unconditional(
     Examples
     --------
     >>> counts = [20, 2, 9, 3, 4, 6, 5, 951]
-    >>> [round(float(unconditional(counts, measure).pvalue), 3) for measure in MEASURES]
+    >>> [round(float(unconditional(counts, measure).pvalue), 3) for measure in ("f1", "precision", "dcf")]
     [0.045, 0.321, 0.034]
     """
     check_choice("measure", measure, weighted.MEASURES)

@@ -308,7 +308,7 @@ def make_pair(outcomes: Said, question: Question, test: str | Sequence[str] | No
     for one in chosen:
         if one not in allowed:
             drawn = "runs" if of_runs else None if outcomes.clusters is None else "clusters"
-            what = drawn or f"average={question.average} {measure}"
+            what = drawn or ("scores" if measure == "score" else f"average={question.average} {measure}")
             raise ValueError(f"test: {one!r} is not allowed; of {what} {', '.join(allowed)} are")
     try:
         if isinstance(outcomes, Runs):
