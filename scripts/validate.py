@@ -187,20 +187,14 @@ def print_rows(rows: Iterator[Row]) -> list[Row]:
     return found
 
 
+KEPT = (validate_clusters, validate_margin, validate_scores, validate_many, validate_runs)
+PARTS = {"advise": validate_advise.main, **{module.PART.name: module.PART.main for module in KEPT}}
+
+
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["advise"]:
-        return validate_advise.main(arguments[1:])
-    if arguments[:1] == ["clusters"]:
-        return validate_clusters.main(arguments[1:])
-    if arguments[:1] == ["many"]:
-        return validate_many.main(arguments[1:])
-    if arguments[:1] == ["scores"]:
-        return validate_scores.main(arguments[1:])
-    if arguments[:1] == ["runs"]:
-        return validate_runs.main(arguments[1:])
-    if arguments[:1] == ["margin"]:
-        return validate_margin.main(arguments[1:])
+    if arguments and arguments[0] in PARTS:
+        return PARTS[arguments[0]](arguments[1:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

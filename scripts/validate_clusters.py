@@ -10,12 +10,11 @@ clusters from the null nearest to the population. FOLDER receives `clusters.csv`
 Wanted: the median true size within .8 to 1.2 alpha, and at most 10 % of them above.
 """
 
-import argparse
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from validate_kept import Part
 
 from harness.intervals import clopper_pearson
 
@@ -114,7 +113,7 @@ def judge_case(place: int, seed: int, n_sets: int) -> dict[str, Any]:
     ]}  # fmt: skip
 
 
-def tabulate(n_populations: int, seed: int, n_sets: int, run: Any) -> pd.DataFrame:
+def tabulate(n_populations: int, n_sets: int, seed: int, run: Any) -> pd.DataFrame:
     """Return a row for each population."""
     units = [(place, seed, n_sets) for place in range(n_populations)]
     found = run(judge_case, units, [repr(unit) for unit in units], threads=False, description="populations")
@@ -129,33 +128,15 @@ def tabulate(n_populations: int, seed: int, n_sets: int, run: Any) -> pd.DataFra
     return pd.DataFrame(rows, columns=[*columns, *ALWAYS, "naive", "mc_low", "mc_high"])
 
 
-def main(arguments: list[str]) -> int:
-    from harness.evaluation.rates import write_table
-    from harness.runtime.parallel import Workers, make_run
-    from harness.runtime.provenance import describe_software, write_provenance
-    from harness.runtime.store import Store
-
-    parser = argparse.ArgumentParser(
-        prog="validate.py clusters", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--n-populations", type=int, default=200)
-    parser.add_argument("--n-sets", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    software = describe_software()
-    run = make_run(Workers(), Store(Path(".harness-cache")), "validate_clusters", software["git_commit"])
-    table = tabulate(options.n_populations, options.seed, options.n_sets, run)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    write_table(table, options.folder / "clusters.csv")
-    command = f"python scripts/validate.py clusters results/{options.folder.name}"
-    command += f" --n-populations {options.n_populations} --n-sets {options.n_sets} --seed {options.seed}"
-    write_provenance(options.folder, {"finished": True, "command": command, **software})
+def tell(table: pd.DataFrame) -> tuple[str, bool]:
+    """Print the table in short; return what is wanted and whether it is met."""
     for name in ("true_size", *ALWAYS, "naive"):
         quantiles, above = table[name].quantile([0.1, 0.5, 0.9]).round(4), (table[name] > 1.2 * ALPHA).mean()
         print(f"{name:20} 10, 50, 90 %: {quantiles.tolist()}; above 1.2 alpha: {above:.3f}")
     print(table["test"].value_counts().to_string())
     median, above = table["true_size"].median(), (table["true_size"] > 1.2 * ALPHA).mean()
     ok = 0.8 * ALPHA <= median <= 1.2 * ALPHA and above <= 0.1
-    print(f"wanted: median within .8 to 1.2 alpha, at most 10 % above: {'met' if ok else 'NOT MET'}")
-    return 0 if ok else 1
+    return "median within .8 to 1.2 alpha, at most 10 % above", ok
+
+
+PART = Part("clusters", __doc__, tabulate, tell, n_populations=200, n_sets=10_000)

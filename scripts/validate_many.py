@@ -13,12 +13,11 @@ and how many of the different pairs are told apart (`told_apart`). Wanted: `fami
 most .06 over all populations. Rank sets are from 1,000 draws here, from 10,000 in the program.
 """
 
-import argparse
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from validate_kept import Part
 
 from harness.intervals import clopper_pearson
 
@@ -135,7 +134,7 @@ def judge_case(place: int, seed: int, n_sets: int) -> dict[str, Any]:
     return {"counted": counted, "test": np.array(field.test)}
 
 
-def tabulate(n_populations: int, seed: int, n_sets: int, run: Any) -> pd.DataFrame:
+def tabulate(n_populations: int, n_sets: int, seed: int, run: Any) -> pd.DataFrame:
     """Return a row for each population."""
     units = [(place, seed, n_sets) for place in range(n_populations)]
     found = run(judge_case, units, [repr(unit) for unit in units], threads=False, description="populations")
@@ -148,32 +147,14 @@ def tabulate(n_populations: int, seed: int, n_sets: int, run: Any) -> pd.DataFra
     return pd.DataFrame(rows, columns=columns)
 
 
-def main(arguments: list[str]) -> int:
-    from harness.evaluation.rates import write_table
-    from harness.runtime.parallel import Workers, make_run
-    from harness.runtime.provenance import describe_software, write_provenance
-    from harness.runtime.store import Store
-
-    parser = argparse.ArgumentParser(
-        prog="validate.py many", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--n-populations", type=int, default=100)
-    parser.add_argument("--n-sets", type=int, default=250)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    software = describe_software()
-    run = make_run(Workers("loky", 1), Store(Path(".harness-cache")), "validate_many", software["git_commit"])
-    table = tabulate(options.n_populations, options.seed, options.n_sets, run)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    write_table(table, options.folder / "many.csv")
-    command = f"python scripts/validate.py many results/{options.folder.name}"
-    command += f" --n-populations {options.n_populations} --n-sets {options.n_sets} --seed {options.seed}"
-    write_provenance(options.folder, {"finished": True, "command": command, **software})
+def tell(table: pd.DataFrame) -> tuple[str, bool]:
+    """Print the table in short; return what is wanted and whether it is met."""
     print(table.groupby(["kind", "null"])[list(COUNTED)].mean().round(4).to_string())
     rates = table[list(COUNTED[:2])].mean()
     print(f"over all populations: {rates.round(4).to_dict()}")
     print(f"populations whose interval lies above .06: {(table['mc_low'] > 0.06).sum()}")
     ok = bool((rates <= 0.06).all())
-    print(f"wanted: at most .06: {'met' if ok else 'NOT MET'}")
-    return 0 if ok else 1
+    return "at most .06", ok
+
+
+PART = Part("many", __doc__, tabulate, tell, n_populations=100, n_sets=250)

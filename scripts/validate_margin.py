@@ -12,13 +12,12 @@ latter on sets from the population's null, where the difference is 0. FOLDER rec
 for each population. Wanted: a true size of at most 1.2 alpha in 9 of 10.
 """
 
-import argparse
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from validate_clusters import as_outcomes, draw_case, draw_clusters
+from validate_kept import Part
 
 from harness.intervals import clopper_pearson
 
@@ -163,25 +162,9 @@ def judge_case(place: int, seed: int, n_sets: int) -> dict[str, Any]:
     return {"told": np.array(told), "numbers": np.array(numbers, dtype=float)}
 
 
-def main(arguments: list[str]) -> int:
-    from harness.evaluation.rates import write_table
-    from harness.runtime.parallel import Workers, make_run
-    from harness.runtime.provenance import describe_software, write_provenance
-    from harness.runtime.store import Store
-
-    parser = argparse.ArgumentParser(
-        prog="validate.py margin", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--n-populations", type=int, default=40)
-    parser.add_argument("--n-sets", type=int, default=10_000)
-    parser.add_argument("--n-jobs", type=int, default=-1)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    software, n_sets = describe_software(), options.n_sets
-    workers, store = Workers("loky", options.n_jobs), Store(Path(".harness-cache"))
-    run = make_run(workers, store, "validate_margin", software["git_commit"])
-    units = [(place, options.seed, n_sets) for place in range(options.n_populations)]
+def tabulate(n_populations: int, n_sets: int, seed: int, run: Any) -> pd.DataFrame:
+    """Return a row for each population."""
+    units = [(place, seed, n_sets) for place in range(n_populations)]
     found = run(judge_case, units, [repr(unit) for unit in units], threads=False, description="populations")
     told = pd.DataFrame([one["told"] for one in found], columns=["kind", "measure", "test", "verdict"])
     table = told.join(
@@ -189,16 +172,18 @@ def main(arguments: list[str]) -> int:
     )
     n_rejected = (table["true_size"] * n_sets).round().astype(int).to_numpy()
     table["n_sets"], (table["mc_low"], table["mc_high"]) = n_sets, clopper_pearson(n_rejected, n_sets)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    write_table(table, options.folder / "margin.csv")
-    command = f"python scripts/validate.py margin results/{options.folder.name}"
-    command += f" --n-populations {options.n_populations} --n-sets {n_sets} --seed {options.seed}"
-    write_provenance(options.folder, {"finished": True, "command": command, **software})
+    return table
+
+
+def tell(table: pd.DataFrame) -> tuple[str, bool]:
+    """Print the table in short; return what is wanted and whether it is met."""
     for kind, own in [*table.groupby("kind"), ("all", table)]:
         sizes = ((own[name].median().round(4), (own[name] > 1.2 * ALPHA).mean().round(3))
                  for name in ("true_size", "true_size_same", "wald"))  # fmt: skip
         print(f"{kind:9} median size and share above 1.2 alpha, recommended, same, wald:", *sizes)
     print(table["test"].value_counts().to_string())
     ok = (table["true_size"] > 1.2 * ALPHA).mean() <= 0.1
-    print(f"wanted: at most 10 % above 1.2 alpha: {'met' if ok else 'NOT MET'}")
-    return 0 if ok else 1
+    return "at most 10 % above 1.2 alpha", ok
+
+
+PART = Part("margin", __doc__, tabulate, tell, n_populations=40, n_sets=10_000)

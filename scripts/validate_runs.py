@@ -13,14 +13,13 @@ Wanted there: with 3 or 4 runs of a system at most 1.2 alpha in 9 of 10 populati
 and 1.2 alpha.
 """
 
-import argparse
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr, stdtr
+from validate_kept import Part
 
 from harness.intervals import clopper_pearson
 
@@ -171,7 +170,7 @@ def judge_case(place: int, seed: int, n_sets: int) -> dict[str, np.ndarray]:
     return {"rejected": rejected.astype(np.int64), "share": spread / spread.sum()}
 
 
-def tabulate(n_populations: int, seed: int, n_sets: int, run: Any) -> pd.DataFrame:
+def tabulate(n_populations: int, n_sets: int, seed: int, run: Any) -> pd.DataFrame:
     """Return the true sizes, a row for each population."""
     units = [(place, seed, n_sets) for place in range(n_populations)]
     found = run(judge_case, units, [repr(unit) for unit in units], threads=False, description="populations")
@@ -199,35 +198,8 @@ def tabulate(n_populations: int, seed: int, n_sets: int, run: Any) -> pd.DataFra
     return pd.DataFrame(rows, columns=[*columns, *names, *NAIVE, "mc_low", "mc_high"])
 
 
-def main(arguments: list[str]) -> int:
-    from harness.evaluation.rates import write_table
-    from harness.runtime.parallel import Workers, make_run
-    from harness.runtime.provenance import describe_software, write_provenance
-    from harness.runtime.store import Store
-
-    parser = argparse.ArgumentParser(
-        prog="validate.py runs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--n-populations", type=int, default=112)
-    parser.add_argument("--n-sets", type=int, default=10_000)
-    parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    software = describe_software()
-    workers = Workers("sequential") if options.n_jobs == 1 else Workers("loky", options.n_jobs)
-    run = make_run(workers, Store(Path(".harness-cache")), "validate_runs", software["git_commit"])
-    table = tabulate(options.n_populations, options.seed, options.n_sets, run)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    write_table(table, options.folder / "runs.csv")
-    command = f"python scripts/validate.py runs results/{options.folder.name}"
-    command += f" --n-populations {options.n_populations} --n-sets {options.n_sets} --seed {options.seed}"
-    write_provenance(options.folder, {"finished": True, "command": command, **software})
-    return tell(table)
-
-
-def tell(table: pd.DataFrame) -> int:
-    """Print the sizes by number of runs and half; return 0 where what is wanted is met."""
+def tell(table: pd.DataFrame) -> tuple[str, bool]:
+    """Print the table in short; return what is wanted and whether it is met."""
     met = []
     for (fewest, half), own in table.groupby(["fewest_runs", "half"], sort=False):
         print(f"{fewest} runs, {half}: {len(own)} populations")
@@ -237,5 +209,7 @@ def tell(table: pd.DataFrame) -> int:
             print(f"  {name:14} 0, 10, 50, 90, 100 %: {quantiles}; as wanted: {within:.3f}")
             if half == "judgement" and name == "true_size":
                 met.append(within >= 0.9)
-    print(f"wanted: 9 of 10 populations of the half for judgement: {'met' if all(met) else 'NOT MET'}")
-    return 0 if all(met) else 1
+    return "9 of 10 populations of the half for judgement", all(met)
+
+
+PART = Part("runs", __doc__, tabulate, tell, n_populations=112, n_sets=10_000, seed=1)

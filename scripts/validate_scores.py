@@ -12,13 +12,12 @@ Wanted, as they found: t and randomization test nearly nominal, the bootstrap li
 Wilcoxon's and the sign test off where the margins differ.
 """
 
-import argparse
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import betainc, ndtr
+from validate_kept import Part
 
 ALPHA = 0.05
 N_REPLICATES = 199  # as harness advise draws
@@ -110,32 +109,14 @@ def tabulate(n_populations: int, n_sets: int, seed: int, run: Any) -> pd.DataFra
     return pd.DataFrame(rows, columns=columns)
 
 
-def main(arguments: list[str]) -> int:
-    from harness.evaluation.rates import write_table
-    from harness.runtime.parallel import Workers, make_run
-    from harness.runtime.provenance import describe_software, write_provenance
-    from harness.runtime.store import Store
-
-    parser = argparse.ArgumentParser(
-        prog="validate.py scores", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--n-populations", type=int, default=60)
-    parser.add_argument("--n-sets", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    software = describe_software()
-    run = make_run(Workers("sequential"), Store(None), "validate_scores", software["git_commit"])
-    table = tabulate(options.n_populations, options.n_sets, options.seed, run)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    write_table(table, options.folder / "scores.csv")
-    command = f"python scripts/validate.py scores results/{options.folder.name}"
-    command += f" --n-populations {options.n_populations} --n-sets {options.n_sets} --seed {options.seed}"
-    write_provenance(options.folder, {"finished": True, "command": command, **software})
+def tell(table: pd.DataFrame) -> tuple[str, bool]:
+    """Print the table in short; return what is wanted and whether it is met."""
     print(table.groupby(["margins", "n_topics"])[list(TESTS)].mean().round(4).to_string())
     off = table.loc[table["margins"] != "same", list(TESTS)].sub(ALPHA).abs().mean()
     few = table.loc[table["n_topics"] == min(N_TOPICS), list(TESTS)].mean()
     ok = off[["paired_t", "randomization_score"]].max() < off[["wilcoxon", "sign"]].min()
     ok &= few["bootstrap_score"] > few[["paired_t", "randomization_score"]].max()
-    print(f"wanted: the order of Urbano, Lima and Hanjalic: {'met' if ok else 'NOT MET'}")
-    return 0 if ok else 1
+    return "the order of Urbano, Lima and Hanjalic", ok
+
+
+PART = Part("scores", __doc__, tabulate, tell, n_populations=60, n_sets=600)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import kendalltau, kstest, ttest_rel
 
@@ -123,6 +124,16 @@ def test_scores_of_one_mean_are_drawn_and_judged(validate):
     a, b = scores.draw_scores(scores.draw_population(5, 0), (100, 25), rng(*names))
     expected = (ttest_rel(a, b, axis=1).pvalue <= 0.05).sum()
     assert scores.judge_population(5, 25, 100, 0)["rejected"][0] == expected > 0
+
+
+def test_a_part_keeps_its_table_and_says_whether_what_is_wanted_is_met(validate, capsys, here):
+    options = ["--n-populations", "2", "--n-sets", "20", "--n-jobs", "1"]
+    status = validate.main(["scores", "found", *options])
+    assert capsys.readouterr().out.rstrip().endswith("NOT MET" if status else ": met")
+    kept = json.loads((here / "found" / "provenance.json").read_text())
+    assert kept["command"].endswith("scores results/found --n-populations 2 --n-sets 20 --seed 0")
+    table = pd.read_csv(here / "found" / "scores.csv")
+    assert table.groupby("population")["n_topics"].agg(list).tolist() == [[25, 50, 100]] * 2
 
 
 @pytest.mark.slow

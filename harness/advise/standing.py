@@ -140,7 +140,8 @@ def baseline_figure(
     label, room = f"{shown['measure']} minus that of {baseline}", 0.02 * (high - low)
     axis = Axis("difference", label, scale="linear", ends=(low - room, high + room))
     caption = paragraph("advise", "baseline_caption", baseline=baseline, **shown)
-    return _pages(ranks, axis, draw_differences, [], caption, look), caption
+    told = ranks.replace({"system": {baseline: f"{baseline} (baseline)"}})
+    return _pages(told, axis, draw_differences, [], caption, look), caption
 
 
 def ranks_figure(ranks: pd.DataFrame, shown: Mapping[str, Any], look: Look) -> tuple[list[Any], str]:

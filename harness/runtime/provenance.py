@@ -2,6 +2,7 @@
 
 import json
 import platform
+import shlex
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ LARGEST = 64 * 2**20
 LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "torch", "pandas", "matplotlib", "nltk", "joblib", "hydra-core",
 )  # fmt: skip
+_TO_QUOTE = set(" \t\n'\"\\{}()*?;&|<>$`!#~")
 AUDITED = ("mlxtend", "statsmodels", "sacrebleu", "deepsig")
 """Told where installed."""
 
@@ -83,8 +85,9 @@ def write_provenance(out: Path, facts: Mapping[str, Any]) -> None:
 
 
 def command_line() -> str:
-    """Return the command that is running, as it was typed."""
-    return " ".join(["harness", *sys.argv[0].split()[1:], *sys.argv[1:]])
+    """Return the command that is running, with quotes where a shell would read a word otherwise."""
+    words = (shlex.quote(word) if set(word) & _TO_QUOTE else word for word in sys.argv[1:])
+    return " ".join(["harness", *sys.argv[0].split()[1:], *words])
 
 
 def describe_software() -> dict[str, Any]:

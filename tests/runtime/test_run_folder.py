@@ -1,11 +1,13 @@
 """The frame of every command: what a folder holds after a run that ended, was refused or failed midway."""
 
 import json
+import shlex
+import sys
 
 import pytest
 
 from harness.errors import UserError
-from harness.runtime.provenance import NAME
+from harness.runtime.provenance import NAME, command_line
 from harness.runtime.run_folder import open_run
 
 
@@ -36,3 +38,11 @@ def test_a_run_that_fails_on_the_way_goes_on_with_the_same_command(tmp_path):
     assert json.loads((out / NAME).read_text())["finished"] is True
     attempt(out, said)
     assert "holds this very run, finished" in said[-1]
+
+
+def test_the_command_is_told_as_a_shell_reads_it(monkeypatch):
+    typed = ["harness", "advise", "runs={a:[a_0,a_1],b:[b_0]}", "predictions=my file.csv", "systems=[a,b]"]
+    monkeypatch.setattr(sys, "argv", typed)
+    told = command_line()
+    assert shlex.split(told) == typed
+    assert told.endswith("'predictions=my file.csv' systems=[a,b]")
