@@ -3,7 +3,6 @@
 import contextlib
 import multiprocessing
 import os
-import random
 import signal
 import sys
 import time
@@ -16,13 +15,18 @@ from painting import unpainted, unsynced
 from harness.cli import main
 from harness.outcomes import Population, write_outcomes
 
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 STUDY = [
     "corpus.n_documents=500", "corpus.n_topics=8", "split.n_train=150", "n_meta_categories=3",
     "sets.sizes=[50]", "sets.n_sets=20", "sets.n_truth_sets=100", "n_replicates=200", "alphas=[0.05]",
     "test=[mcnemar,bootstrap_f1]", "figure=draft", "figure.formats=[png]", "figure.dpi=30",
 ]  # fmt: skip
 """A study of both kinds of categories with every stage, a few seconds long."""
+FEW = [
+    "sets.n_sets=20", "sets.sizes=[100]", "alphas=[0.05]", "n_replicates=200", "sets.n_truth_sets=200",
+    "pairs=[linear_svm-rbf_svm]", "test=[mcnemar,bootstrap_f1]", "truth=[margin]", "parallel=sequential",
+    "cache=null", "figure=draft",
+]  # fmt: skip
+"""One of seconds, from a stored table."""
 SVM = ["model=[linear_svm,rbf_svm]", "pairs=[linear_svm-rbf_svm]", "tune.enabled=false"]
 HEAVY = ["harness.run.study", "sklearn.svm", "matplotlib.pyplot", "hydra", "pytest"]
 """What a command imports for seconds: a server imports it once, and every process is forked from there."""
@@ -80,12 +84,6 @@ def parallel(n_jobs: int, backend: str = "loky") -> list[str]:
     return [f"parallel={backend}", f"parallel.n_jobs={n_jobs}"] if n_jobs > 1 else ["parallel=sequential"]
 
 
-def finish(folder: Path, arguments, *, n_jobs=1) -> None:
-    """Run to the end, in this process."""
-    with contextlib.chdir(folder):
-        assert main(["run", "out=out", "cache=cache", *parallel(n_jobs), *arguments]) == 0
-
-
 def send(process, number: int) -> None:
     """Send a signal; Ctrl-C reaches every process of the terminal's group."""
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
@@ -136,11 +134,3 @@ def tables(folder: Path) -> dict[str, bytes]:
     out = folder / "out"
     assert not list(out.rglob(".writing-*"))
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*.csv"))}
-
-
-def rounds(seed: int, n: int, seconds: float):
-    """Yield (signal, moment) twice for each of `n` rounds; the first signal of a round cannot be heard."""
-    draw = random.Random(seed)
-    for _ in range(n):
-        first = (signal.SIGKILL, draw.uniform(0, seconds))
-        yield [first, (draw.choice(SIGNALS), draw.uniform(0, seconds))]

@@ -1,5 +1,4 @@
-"""The command line: what it prints, what it leaves behind, and what it does when it is given again."""
-
+import contextlib
 import json
 import shutil
 import subprocess
@@ -8,27 +7,22 @@ from pathlib import Path
 
 import pytest
 from html_page import check_page
-from killing import write_table
+from killing import FEW, write_table
 
 from harness.cli import main
 
-TINY = [
-    "sets.n_sets=20", "sets.sizes=[100]", "alphas=[0.05]", "n_replicates=200", "sets.n_truth_sets=200",
-    "pairs=[linear_svm-rbf_svm]", "test=[mcnemar,bootstrap_f1]", "truth=[margin]", "parallel=sequential",
-    "cache=null", "figure=draft",
-]  # fmt: skip
-ARGUMENTS = ["run", "population=../outcomes.csv", "out=study", *TINY]
+ARGUMENTS = ["run", "population=../outcomes.csv", "out=study", *FEW]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A folder with an outcomes table, and a working folder with a run that began from it."""
+    """A folder with an outcomes table, a working folder with a run that began from it, and what it said."""
     folder = tmp_path_factory.mktemp("finished")
     write_table(folder / "outcomes.csv")
     (folder / "work").mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder / "work")
-        assert main(ARGUMENTS) == 0
+    with contextlib.chdir(folder / "work"), (folder / "said").open("w") as said:
+        with contextlib.redirect_stdout(said):
+            assert main([*ARGUMENTS, "verbose=2", "cache=kept"]) == 0
     return folder
 
 
@@ -60,10 +54,11 @@ def test_a_run_from_a_table_leaves_everything(here):
 
 
 def test_the_same_command_again_says_that_it_is_finished(capfd, here):
+    """Whatever is said meanwhile: `verbose` makes no other run."""
     before = {p: p.stat().st_mtime_ns for p in here.rglob("*") if p.is_file()}
     code, out, _ = run(capfd, *ARGUMENTS)
     assert code == 0
-    assert "finished" in out
+    assert "holds this very run, finished" in out
     assert {p: p.stat().st_mtime_ns for p in here.rglob("*") if p.is_file()} == before
 
 
@@ -77,9 +72,15 @@ def test_figures_are_redrawn_from_the_tables_alone(capfd, here):
     assert figure.read_bytes() == before
 
 
-def test_the_bootstrap_in_the_limit(here, undrawn):
+def test_a_run_that_says_all_and_one_of_the_bootstrap_in_the_limit_that_says_little(capfd, here, undrawn):
+    told = (here.parent / "said").read_text()
+    for words in ("evaluation sets and tests: ", "Findings:", "units were kept, 12 are to be made"):
+        assert words in told
     tests = "test=[bootstrap_f1,bootstrap_error_symmetric]"
-    assert main([*ARGUMENTS, "n_replicates=null", "balance=[natural]", tests, "out=limit"]) == 0
+    more = ["n_replicates=null", "balance=[natural]", tests, "out=limit", "verbose=0"]
+    assert run(capfd, *ARGUMENTS, *more)[:2] == (
+        0, f"\nSummary: {here}/limit/summary.md; as a page: {here}/limit/report.html\n"
+    )  # fmt: skip
     assert json.loads((here / "limit" / "provenance.json").read_text())["n_replicates"] is None
     assert "infinitely many replicates" in (here / "limit" / "summary.md").read_text()
 
@@ -92,7 +93,6 @@ def test_alone_it_prints_the_commands(capfd):
 
 
 def test_help_is_quick_to_import_and_tells_the_choices():
-    """Torch, scikit-learn, pandas and matplotlib are imported where they are used."""
     program = (
         "import sys; from harness.cli import main\n"
         "main(['run', '--help']), main(['compare', '--help'])\n"

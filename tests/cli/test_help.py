@@ -1,5 +1,3 @@
-"""What `--help` prints: every member of every group, with a few words, on lines that fit a terminal."""
-
 import re
 
 import pytest

@@ -1,19 +1,11 @@
-"""Sweeps on other launchers: the same bytes as one job after the other."""
-
 from pathlib import Path
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
-from killing import write_table
+from killing import FEW, write_table
 from painting import undrawn
 
 from harness.cli import main
-
-QUICK = [
-    "sets.n_sets=10", "sets.sizes=[50]", "alphas=[0.05]", "n_replicates=100", "sets.n_truth_sets=100",
-    "test=[mcnemar]", "truth=[exact_zero]", "pairs=[linear_svm-rbf_svm]", "balance=[natural]",
-    "figure=draft", "figure.dpi=30", "cache=null", "parallel=sequential",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +24,18 @@ def expected(table, tmp_path_factory):
 
 def sweep(table, launcher, *more):
     """Sweep where no `out` is set; return the tables by the jobs' folders."""
-    arguments = ["run", "-m", table, *QUICK, "seed=choice(0)", f"hydra/launcher={launcher}", *more]
-    assert main(arguments) == 0
+    own = ["balance=[natural]", "seed=choice(0)", f"hydra/launcher={launcher}"]
+    assert main(["run", "-m", table, *FEW, *own, *more]) == 0
     return {path: path.read_bytes() for path in sorted(Path("runs").glob("*/*/*.csv"))}
 
 
 @pytest.mark.filterwarnings("default")  # the launchers of Hydra are not ours to mend
 @pytest.mark.parametrize(
     ("launcher", "plugin", "more"),
-    [("joblib", "joblib", ["hydra.launcher.n_jobs=2"]), ("submitit_local", "submitit", [])],
+    [
+        ("joblib", "joblib", ["hydra.launcher.n_jobs=2"]),
+        pytest.param("submitit_local", "submitit", [], marks=pytest.mark.slow),
+    ],
 )
 def test_same_bytes_in_same_folders(launcher, plugin, more, table, expected, here):
     """A job is a process that imports for seconds: one is enough; a slow test of sweeps has five."""

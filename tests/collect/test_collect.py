@@ -1,11 +1,10 @@
-"""`harness collect`: the tables of many runs as one, with the settings that differ."""
-
 import csv
 import json
 import random
 from pathlib import Path
 
 import pytest
+from refusal import refusal
 
 from harness.cli import main
 from harness.collect import join
@@ -43,15 +42,8 @@ def read(path):
 def test_one_tidy_table(sweep):
     found = collect(sweep)
     assert found == (sweep / "collected_size_power.csv", ["seed"], 3, 6, [])
-    assert read(found.path) == [
-        ["run", "seed", "test", "rate"],
-        ["seed-0", "0", "mcnemar", "0.010"],
-        ["seed-0", "0", "sign", ""],
-        ["seed-1", "1", "mcnemar", "0.110"],
-        ["seed-1", "1", "sign", ""],
-        ["seed-2", "2", "mcnemar", "0.210"],
-        ["seed-2", "2", "sign", ""],
-    ]
+    rows = [[f"seed-{n}", str(n), *row] for n in range(3) for row in (["mcnemar", f"0.{n}10"], ["sign", ""])]
+    assert read(found.path) == [["run", "seed", "test", "rate"], *rows]
     names = [path.name for path in sorted(sweep.iterdir())]
     assert names == ["collected_size_power.csv", "seed-0", "seed-1", "seed-2"]
 
@@ -78,11 +70,6 @@ def test_columns_are_united_and_clashes_renamed(tmp_path):
         ["b", "0", "[y,z]", "y", "", "", "0.2"],
     ]
     assert collect(tmp_path / "s").n_rows == 2  # its own table is known again
-
-
-def test_fields_with_commas_quotes_and_lines_survive(tmp_path):
-    make_run(tmp_path / "s" / "a", table='name,x\n"a,""b""\nc",1\n')
-    assert read(collect(tmp_path / "s").path)[1] == ["a", 'a,"b"\nc', "1"]
 
 
 def test_what_is_not_finished_is_named(sweep, capfd):
@@ -112,42 +99,42 @@ def test_runs_that_kept_no_overrides(tmp_path):
     assert read(collect(tmp_path / "s").path)[0] == ["run", "seed", "sets.sizes", "rate"]
 
 
-def test_runs_in_folders_of_folders(tmp_path):
+def test_runs_in_folders_of_folders_and_fields_with_commas_quotes_and_lines(tmp_path):
     make_run(tmp_path / "r" / "x" / "one", ["seed=1"], {"seed": 1})
-    make_run(tmp_path / "r" / "two", [], {"seed": 0})
+    make_run(tmp_path / "r" / "two", [], {"seed": 0}, table='name,x\n"a,""b""\nc",1\n')
     make_run(tmp_path / "r" / "two" / "copy of another")
     (tmp_path / "r" / "x" / "loop").symlink_to(tmp_path / "r")
-    assert [row[:2] for row in read(collect(tmp_path / "r").path)[1:]] == [["two", "0"], ["x/one", "1"]]
+    assert read(collect(tmp_path / "r").path)[1:] == [
+        ["two", "0", 'a,"b"\nc', "1", ""],
+        ["x/one", "1", "", "", "0.5"],
+    ]
 
 
-def refused(arguments, said, capfd):
-    assert main(["collect", *arguments]) == 2
-    _, err = capfd.readouterr()
-    assert err.startswith("harness collect: ")
-    assert len(err.splitlines()) == 1
-    assert said in err
+REFUSED = [
+    ("absent", {}, "from=absent: there is no such folder"),
+    ("thesis.csv", {}, "there is no such folder"),
+    ("empty", {}, "no finished run is in it"),
+    ("begun", {}, "no finished run is in it; a: it is not finished"),
+    ("sweep", {"table": "verdicts"}, "no run in sweep has 'verdicts'; size_power are there"),
+    ("sweep", {"table": "../x"}, "table: '../x' is not allowed"),
+    ("sweep", {"to": "sweep/seed-0/all.csv"}, "it lies in the folder of a run"),
+    ("sweep", {"to": "sweep/seed-0/figures/deep/all.csv"}, "it lies in the folder of a run"),
+    ("sweep/seed-0", {}, "it lies in the folder of a run"),
+    ("sweep", {"to": "thesis.csv"}, "it was not written by `harness collect`"),
+    ("sweep", {"to": "picture.csv"}, "it was not written by `harness collect`"),
+    ("sweep", {"to": "empty"}, "it is a folder"),
+]
 
 
-def test_refusals(sweep, tmp_path, capfd, here):
+def test_what_is_refused_leaves_nothing(sweep, tmp_path, here):
     (tmp_path / "empty").mkdir()
     make_run(tmp_path / "begun" / "a", finished=False)
     (tmp_path / "thesis.csv").write_text("run,chapter\n1,2\n")
     (tmp_path / "picture.csv").write_bytes(b"\x89PNG\xff\xfe")
     before = sorted(tmp_path.rglob("*"))
-    refused(["absent"], "from=absent: there is no such folder", capfd)
-    refused(["thesis.csv"], "there is no such folder", capfd)
-    refused(["empty"], "no finished run is in it", capfd)
-    refused(["begun"], "no finished run is in it; a: it is not finished", capfd)
-    refused(["sweep", "table=verdicts"], "no run in sweep has 'verdicts'; size_power are there", capfd)
-    refused(["sweep", "table=../x"], "table: '../x' is not allowed", capfd)
-    refused(["sweep", "to=sweep/seed-0/all.csv"], "it lies in the folder of a run", capfd)
-    refused(["sweep", "to=sweep/seed-0/figures/deep/all.csv"], "it lies in the folder of a run", capfd)
-    refused(["sweep/seed-0"], "it lies in the folder of a run", capfd)
-    refused(["sweep", "to=thesis.csv"], "it was not written by `harness collect`", capfd)
-    refused(["sweep", "to=picture.csv"], "it was not written by `harness collect`", capfd)
-    refused(["sweep", "to=empty"], "it is a folder", capfd)
-    refused(["sweep", "+nope=1"], "nope: there is no such key", capfd)
-    refused([], "from", capfd)
+    for folder, more, said in REFUSED:
+        more = {key: Path(value) if key == "to" else value for key, value in more.items()}
+        assert said in refusal(collect, Path(folder), **more)
     assert sorted(tmp_path.rglob("*")) == before
 
 

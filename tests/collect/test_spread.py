@@ -1,12 +1,12 @@
 """`harness collect FOLDER spread=seed`: how far a study's rates lie apart from run to run."""
 
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 from fake_run import results_of
+from scipy import stats
 
 from harness.cli import main
 from harness.collect.join import Run
@@ -30,29 +30,30 @@ def point(rate, low, high, **others):
     """Return one row of size_power.csv."""
     plain = {
         "pair": "linear_svm-mlp", "balance": "natural", "truth": "exact_null", "measure": "error",
-        "test": "mcnemar", "alpha": 0.05, "n_documents": 1000, "kind": "size", "rate": rate, "mc_low": low,
-        "mc_high": high, "category_low": np.nan, "category_high": np.nan, "category_sd": 0.01,
+        "test": "mcnemar", "alpha": 0.05, "n_documents": 1000, "kind": "size", "category_sd": 0.01,
         "n_categories": 9, "n_dead": 0, "n_sets": 500, "degenerate_share": 0.0,
-        "wrong_direction_rate": np.nan, "rate_without_dead": rate, "prevalence": np.nan,
     }  # fmt: skip
-    return plain | others
+    return plain | {"rate": rate, "mc_low": low, "mc_high": high, "rate_without_dead": rate} | others
 
 
 def table(*rows):
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-@pytest.fixture
+WORDS = ("holds", "liberal", "conservative", "undecided")
+
+
+@pytest.fixture(scope="module")
 def three():
     """Three runs: the size of one test is .05, .07 and .03; another has no category in the second run."""
     rates = {"0": (0.05, 0.045, 0.055), "1": (0.07, 0.065, 0.075), "2": (0.03, 0.02, 0.035)}
-    found = {}
-    for seed, rate in rates.items():
-        other = (np.nan,) * 3 if seed == "1" else (0.5, 0.4, 0.6)
-        found[seed] = table(
-            point(*rate, n_categories=9 + int(seed)), point(*other, kind="power", n_categories=7)
+    powers = {"0": (0.5, 0.4, 0.6), "1": (np.nan,) * 3, "2": (0.5, 0.4, 0.6)}
+    return {
+        seed: table(
+            point(*rate, n_categories=9 + int(seed)), point(*powers[seed], kind="power", n_categories=7)
         )
-    return found
+        for seed, rate in rates.items()
+    }
 
 
 def test_mean_deviation_and_range_over_the_runs_and_verdicts_of_sizes_alone(three):
@@ -65,21 +66,15 @@ def test_mean_deviation_and_range_over_the_runs_and_verdicts_of_sizes_alone(thre
     assert size["mc_sd"] == pytest.approx(np.sqrt(np.mean(halves**2)))
     assert power["n_runs"] == 2  # the run in which no category qualifies has no rate
     assert (power["rate_low"], power["rate_high"]) == (0.5, 0.5)
-    counted = [size[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")]
-    assert counted == [1, 1, 1, 0]
-    assert sum(power[f"n_{word}"] for word in ("holds", "liberal", "conservative", "undecided")) == 0
-
-
-def test_one_run_has_no_deviation(three):
-    size = tabulate_spread({"0": three["0"]}).iloc[0]
-    assert np.isnan(size["rate_sd"])
-    assert size["rate_low"] == size["rate_high"] == 0.05
+    assert [size[f"n_{word}"] for word in WORDS] == [1, 1, 1, 0]
+    assert [power[f"n_{word}"] for word in WORDS] == [0, 0, 0, 0]
+    one = tabulate_spread({"0": three["0"]}).iloc[0]
+    assert np.isnan(one["rate_sd"])
+    assert one["rate_low"] == one["rate_high"] == 0.05
 
 
 def test_the_deviation_of_repeated_sets_is_the_one_the_intervals_promise():
     """Runs that differ in their sets alone: `rate_sd` comes to `mc_sd`, within chi-square's bounds."""
-    from scipy import stats
-
     generator, n_runs, n_sets = np.random.default_rng(5), 200, 4000
     runs = {}
     for place in range(n_runs):
@@ -107,10 +102,12 @@ def test_findings_name_the_point_that_moves_most(three):
     ]
 
 
-def test_the_table_of_verdicts_counts_runs(three):
+def test_verdicts_are_counted_by_run_and_every_truth_and_kind_with_a_rate_has_a_figure(three):
     row = tabulate_verdicts(tabulate_spread(three)).iloc[0]
     assert row["mean lies, by run"] == "1 within [.8, 1.2] alpha, 1 above 1.2 alpha, 1 below .8 alpha"
     assert row["alpha_true"] == "0.050 [0.030, 0.070]"
+    planned = plan_spread_figures(tabulate_spread(three), {})
+    assert list(planned) == ["spread_size_exact_null", "spread_power_exact_null"]
 
 
 def test_truth_rules_are_scored_run_by_run():
@@ -122,13 +119,6 @@ def test_truth_rules_are_scored_run_by_run():
     assert found["rule"] == "R1 margin"
     assert found["H1 never true somewhere in 2(c) and 2(d)"] == "1/2"
     assert tabulate_truth_rules({"0": results_of(table(point(0.05, 0.04, 0.06)))}).empty  # a null is no rule
-
-
-def test_a_figure_for_every_truth_and_kind_that_has_a_rate(three):
-    assert list(plan_spread_figures(tabulate_spread(three), {})) == [
-        "spread_size_exact_null",
-        "spread_power_exact_null",
-    ]
 
 
 def make_runs(folder, settings, rows=None):
@@ -160,6 +150,11 @@ def test_runs_that_are_no_repetition_are_refused(tmp_path, settings, said):
         read_runs(make_runs(tmp_path, settings), "seed")
 
 
+def test_runs_of_no_sweep_may_differ_in_place_and_workers(tmp_path):
+    settings = [{"seed": n, "out": f"place{n}", "parallel.n_jobs": n + 1, "cache": f"c{n}"} for n in range(3)]
+    assert list(read_runs(make_runs(tmp_path, settings), "seed")) == ["0", "1", "2"]
+
+
 LOOK = ("figure.formats=[png]", "figure.dpi=50")
 COUNTS = np.array([[90, 30, 20, 50, 40, 30, 40, 4700], [60, 20, 30, 50, 30, 40, 30, 4740]] * 3)
 
@@ -186,6 +181,7 @@ def test_the_command_agrees_with_the_collected_table(sweep):
     joined = pd.read_csv(sweep / "collected_size_power.csv")
     spread = pd.read_csv(sweep / "spread_seed" / "spread.csv")
     assert tuple(spread.columns) == SPREAD_COLUMNS
+    assert set(POINT) - {"prevalence"} == set(KEY)  # what tells points apart
     assert len(spread) == len(joined) / 2
     means = joined.groupby(KEY)["rate"].agg(["mean", "std", "min", "max", "count"]).reset_index()
     both = spread.merge(means, on=KEY, validate="one_to_one")
@@ -214,38 +210,10 @@ def test_what_it_leaves(sweep):
     assert r"\toprule" in (out / "tables" / "spread.tex").read_text()
 
 
-def test_again_it_gives_the_same_table_and_takes_its_own_folder_for_no_run(sweep, tmp_path, unpainted):
-    again = shutil.copytree(sweep, tmp_path / "again")
-    assert main(["collect", str(again), "spread=seed"]) == 0
-    tables = [folder / "spread_seed" / "spread.csv" for folder in (sweep, again)]
-    assert tables[0].read_bytes() == tables[1].read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("spread=alpha", "do not differ in it"),
-        ("spread=seed table=outcomes", "table: outcomes is not allowed with spread=seed"),
-        ("spread=seed spread_to=FOLDER", "it holds files of something else"),
-        ("spread=seed spread_to=FILE", "it is a file"),
-    ],
-)
-def test_what_it_refuses_in_one_sentence(sweep, tmp_path, capsys, here, given, said):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "mine").write_text("mine")
-    given = given.replace("FOLDER", "folder").replace("FILE", "folder/mine")
-    before = (sweep / "collected_size_power.csv").stat().st_mtime_ns
-    assert main(["collect", str(sweep), *given.split()]) == 2
-    told = capsys.readouterr()
-    assert said in told.err
-    assert told.err.count("\n") == 1
-    assert told.out in ("", f"reading the runs in {sweep}\n")
-    assert (sweep / "collected_size_power.csv").stat().st_mtime_ns == before
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "mine"]
-
-
-def test_every_point_is_told_apart_by_these_columns():
-    assert set(POINT) - {"prevalence"} == set(KEY)
+def test_again_it_gives_the_same_table_and_takes_its_own_folder_for_no_run(sweep, unpainted):
+    before = (sweep / "spread_seed" / "spread.csv").read_bytes()
+    assert main(["collect", str(sweep), "spread=seed"]) == 0
+    assert (sweep / "spread_seed" / "spread.csv").read_bytes() == before
 
 
 def test_the_papers_footnote_is_told_under_the_exact_null_too():
@@ -262,8 +230,3 @@ def test_the_papers_footnote_is_told_under_the_exact_null_too():
     assert f"goes from {(0.03**2 - 0.05 * 0.95 / 500) ** 0.5:.3f} to 0.000 on natural categories" in footnote
     check = next(text for sentence, text in told.items() if "std < alpha" in sentence)
     assert "under the exact null it holds at 2 of 2 points" in check
-
-
-def test_runs_of_no_sweep_may_differ_in_place_and_workers(tmp_path):
-    settings = [{"seed": n, "out": f"place{n}", "parallel.n_jobs": n + 1, "cache": f"c{n}"} for n in range(3)]
-    assert list(read_runs(make_runs(tmp_path, settings), "seed")) == ["0", "1", "2"]
