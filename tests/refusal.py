@@ -1,5 +1,3 @@
-"""A refusal: one sentence, as a user sees it."""
-
 import pytest
 
 from harness.errors import UserError

@@ -1,15 +1,13 @@
 """docs/architecture.md and its picture against the tree: a line for every room, files that exist."""
 
 import re
-import sys
 from pathlib import Path
 
+import architecture
 import pytest
 from test_imports import ORDER
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
-import architecture  # noqa: E402
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\| `(\w+)(/?)` \|", TEXT, re.MULTILINE)

@@ -1,10 +1,8 @@
-"""Categories, unions and their labels."""
-
 import numpy as np
 import pytest
 from scipy import sparse
 
-from harness.balance import Balance, label_documents, natural_categories, union_categories, unite_decisions
+from harness.balance import label_documents, natural_categories, union_categories, unite_decisions
 from harness.errors import UserError
 
 
@@ -57,17 +55,3 @@ def test_united_decisions_are_the_or_of_the_topics(topics):
         topics_in = {NAMES[i] for i in np.flatnonzero(members)}
         mine = [i for i, name in enumerate(natural.names) if name in topics_in]
         assert (column == decisions[:, mine].any(axis=1)).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"low": 0.6, "high": 0.5}, "0 < low <= high < 1"),
-        ({"n_categories": 0}, "at least 1"),
-        ({"prevalence": ()}, "is empty"),
-        ({"prevalence": (0.1, 1.0)}, "prevalence=1.0"),
-    ],
-)
-def test_wrong_balance(arguments, said):
-    with pytest.raises(UserError, match=said):
-        Balance(**arguments)

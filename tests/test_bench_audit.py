@@ -1,10 +1,9 @@
-"""What each test of the audit answers to odd sets, and how long it takes."""
-
 import json
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+import bench_audit as audit
 import pandas as pd
 import pytest
 
@@ -13,15 +12,7 @@ OURS = ["mcnemar", "wald_f1", "bootstrap_error"]
 THEIRS = ["scipy_ttest", "scipy_bootstrap_bca_f1", "statsmodels_mcnemar", "statsmodels_proportions"]
 
 
-@pytest.fixture
-def audit(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    import bench_audit
-
-    return bench_audit
-
-
-def test_answers_to_odd_sets(audit):
+def test_answers_to_odd_sets():
     table = audit.conventions([*OURS, *THEIRS], n_replicates=100)
     assert len(table) == len(audit.ODD) * 7
     answers = table.pivot(index="test", columns="case", values="answer")
@@ -38,7 +29,7 @@ def test_answers_to_odd_sets(audit):
     assert (table.loc[table["test"].isin(OURS), "warned"] == "").all()
 
 
-def test_milliseconds_are_of_each_test_and_size(audit):
+def test_milliseconds_are_of_each_test_and_size():
     table = audit.milliseconds(["mcnemar", "scipy_ttest"], [50, 100], n_replicates=10, n_sets=2)
     assert table[["test", "n_documents"]].to_numpy().tolist() == [
         [test, n] for test in ("mcnemar", "scipy_ttest") for n in (50, 100)
@@ -46,8 +37,7 @@ def test_milliseconds_are_of_each_test_and_size(audit):
     assert (table["milliseconds"] > 0).all()
 
 
-def test_the_committed_answers_are_what_these_versions_give(audit):
-    """Of tests that draw nothing."""
+def test_the_committed_answers_are_what_these_versions_give():
     folder = ROOT / "results" / "audit"
     versions = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["versions"]
     for name in ("numpy", "scipy", "mlxtend", "statsmodels"):

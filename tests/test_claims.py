@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import claims
 import pandas as pd
 import pytest
 import yaml
@@ -25,14 +26,6 @@ NO_CLAIM = re.compile(
 )
 
 
-@pytest.fixture
-def claims(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    import claims
-
-    return claims
-
-
 def loose(text):
     """Return the numbers that stand in a text as claims."""
     return re.findall(r"[-\w.]*\d[\w.%]*", NO_CLAIM.sub(" ", text))
@@ -41,7 +34,7 @@ def loose(text):
 @pytest.mark.parametrize(
     ("page", "n_cells"), [(PAGE, 250), (AUDIT, 150), (LEVEL, 110)], ids=["results", "audit", "level"]
 )
-def test_a_page_prints_what_the_tables_give(claims, page, n_cells):
+def test_a_page_prints_what_the_tables_give(page, n_cells):
     made = claims.make_page(page, BLOCKS)
     assert claims.labelled(made) == claims.labelled(page)  # a difference is told by its block
     assert made == page
@@ -49,11 +42,11 @@ def test_a_page_prints_what_the_tables_give(claims, page, n_cells):
 
 
 @pytest.mark.parametrize("page", [PAGE, AUDIT], ids=["results", "audit"])
-def test_no_number_stands_outside_a_table(claims, page):
+def test_no_number_stands_outside_a_table(page):
     assert loose(claims.BLOCK.sub("", page)) == []
 
 
-def test_what_the_tables_of_the_page_say_in_words_holds_no_number(claims):
+def test_what_the_tables_of_the_page_say_in_words_holds_no_number():
     for name, block in BLOCKS.items():
         if name == "statements":
             continue
@@ -65,20 +58,20 @@ def test_what_the_tables_of_the_page_say_in_words_holds_no_number(claims):
             assert loose(" ".join(words)) == [], (name, entry)
 
 
-def test_every_block_is_on_a_page_once(claims):
+def test_every_block_is_on_a_page_once():
     named = [found[1] for found in claims.BLOCK.findall(PAGE + ADVICE + AUDIT + LEVEL)]
     assert sorted(named) == sorted(BLOCKS.keys() - {"statements"})
 
 
 @pytest.mark.parametrize("entry", BLOCKS["statements"], ids=lambda entry: entry["says"])
-def test_a_sentence_without_a_number_is_what_its_rows_show(claims, entry):
+def test_a_sentence_without_a_number_is_what_its_rows_show(entry):
     ((says, shows, found),) = claims.statements({"statements": [entry]})
     page = (ROOT / entry["page"]).read_text(encoding="utf-8") if "page" in entry else PAGE
     assert " ".join(says.split()) in " ".join(page.split())
     assert found == shows
 
 
-def test_a_wrong_number_a_loose_one_and_a_wrong_table_are_found(claims):
+def test_a_wrong_number_a_loose_one_and_a_wrong_table_are_found():
     wrong = PAGE.replace("39 yes, 0 no", "40 yes, 0 no")
     assert wrong != PAGE
     assert claims.make_page(wrong, BLOCKS) == PAGE
@@ -107,13 +100,13 @@ PRINTED = [
 
 
 @pytest.mark.parametrize(("cell", "printed"), PRINTED)
-def test_what_a_cell_prints(claims, cell, printed, monkeypatch):
+def test_what_a_cell_prints(cell, printed, monkeypatch):
     above = {"above_a_fifth": lambda rows: claims._single(rows["rate"] > 0.2, rows["rate"] <= 0.2)}
     monkeypatch.setattr(claims, "CONDITIONS", above)
     assert claims.fill(cell, ROWS) == printed
 
 
-def test_the_rows_that_have_the_values(claims, tmp_path):
+def test_the_rows_that_have_the_values(tmp_path):
     ROWS.to_csv(tmp_path / "rows.csv", index=False)
     chosen = claims.select(tmp_path / "rows.csv", {"test": ["a", "b"], "alpha": 0.1})
     assert chosen["rate"].tolist() == [0.1, 1.0]
@@ -121,7 +114,7 @@ def test_the_rows_that_have_the_values(claims, tmp_path):
         claims.select(tmp_path / "rows.csv", {"test": "b", "word": ["x", "y"]})
 
 
-def test_a_cell_of_one_row_has_one_row(claims):
+def test_a_cell_of_one_row_has_one_row():
     assert claims.fill("{rate:2}", ROWS.iloc[2:3]) == ".25"
     with pytest.raises(ValueError, match="2 rows for one value of rate"):
         claims.fill("{rate}", ROWS.iloc[2:])
@@ -138,7 +131,7 @@ RULE = [
 
 
 @pytest.mark.parametrize(("met", "failed", "looks", "verdict"), RULE)
-def test_the_rule_of_the_verdicts(claims, met, failed, looks, verdict):
+def test_the_rule_of_the_verdicts(met, failed, looks, verdict):
     assert claims.Looks(pd.Series(met), pd.Series(failed), pd.Series(looks)).verdict == verdict
 
 
@@ -149,7 +142,7 @@ BY_CATEGORY = [
 
 
 @pytest.mark.parametrize(("median", "n_liberal_holm", "verdict"), BY_CATEGORY)
-def test_a_test_holds_by_category(claims, median, n_liberal_holm, verdict):
+def test_a_test_holds_by_category(median, n_liberal_holm, verdict):
     rows = pd.DataFrame(
         {"median": [median], "n_liberal_holm": [n_liberal_holm], "alpha": [0.05]}, dtype=float
     )
@@ -164,13 +157,13 @@ def test_a_test_holds_by_category(claims, median, n_liberal_holm, verdict):
         ({"n_holds": [5, 5, 0], "n_conservative": [0, 0, 2]}, "agree"),
     ],
 )  # fmt: skip
-def test_one_word_at_all_levels(claims, counts, verdict):
+def test_one_word_at_all_levels(counts, verdict):
     rows = {"pair": "p", "test": "t", "alpha": [0.1, 0.05, 0.01], "n_runs": 5}
     rows |= {"n_holds": 0, "n_liberal": 0, "n_conservative": 0} | counts
     assert claims.same_word(pd.DataFrame(rows)).verdict == verdict
 
 
-def test_the_part_of_the_sets_is_taken_off_the_variance(claims):
+def test_the_part_of_the_sets_is_taken_off_the_variance():
     rows = pd.DataFrame(
         {
             "pair": "p", "balance": "meta", "test": "t", "n_documents": [100, 1000], "n_categories": 90,
@@ -183,7 +176,7 @@ def test_the_part_of_the_sets_is_taken_off_the_variance(claims):
     assert claims.falls_to_a_quarter(rows.assign(sd_beyond_sets=[0.01, 0.006])).verdict == "differ"
 
 
-def test_a_table_that_is_to_come_is_said_and_not_guessed(claims, tmp_path):
+def test_a_table_that_is_to_come_is_said_and_not_guessed(tmp_path):
     block = {
         "table": "later/size.csv",
         "rows": {"test": ["a"]},

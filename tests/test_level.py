@@ -1,7 +1,6 @@
 """scripts/level.py: sums over every set, and the bound on power, against what is known otherwise."""
 
-from pathlib import Path
-
+import level
 import numpy as np
 import pytest
 from scipy.stats import binom, poisson
@@ -10,19 +9,13 @@ from harness.significance.likelihood_ratio import likelihood_ratio
 from harness.significance.unconditional import f1
 from harness.significance.wald import wald
 
-ROOT = Path(__file__).resolve().parent.parent
 
-
-@pytest.fixture
-def level(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    import level
-
+@pytest.fixture(autouse=True)
+def _few(monkeypatch):
     monkeypatch.setattr(level, "LISTED", 12)
-    return level
 
 
-def test_sizes_are_those_of_sets_drawn_with_all_eight_cells(level):
+def test_sizes_are_those_of_sets_drawn_with_all_eight_cells():
     weight, expected = 0.3, np.array([0.0, 3.0, 0.9, 0.0])
     counts = level.every_set()
     cells = level.as_cells(counts, weight)
@@ -36,21 +29,21 @@ def test_sizes_are_those_of_sets_drawn_with_all_eight_cells(level):
         assert binom.isf(1 - 1e-6, 5000, 0.9 * size) <= rejected <= binom.isf(1e-6, 5000, 1.1 * size + 0.001)
 
 
-def test_every_set_is_listed_once_and_nothing_is_lost(level):
+def test_every_set_is_listed_once_and_nothing_is_lost():
     counts = level.every_set()
     assert len({tuple(row) for row in counts.T}) == counts.shape[1] == 1820  # 16 over 4
     expected = np.array([[0.5, 1.0, 0.2, 0.7]])
     assert level.probabilities(expected, counts).sum() == pytest.approx(poisson.cdf(12, 2.4), abs=1e-12)
 
 
-def test_random_nulls_balance(level):
+def test_random_nulls_balance():
     nulls = level.random_nulls(0.4, np.random.default_rng(0), 200)
     assert len(nulls) == 200
     assert (nulls >= 0).all()
     assert nulls @ [1, 0.4, -1, -0.4] == pytest.approx(np.zeros(200), abs=1e-9)
 
 
-def test_the_bound_of_one_null_is_that_of_neyman_and_pearson(level, monkeypatch):
+def test_the_bound_of_one_null_is_that_of_neyman_and_pearson(monkeypatch):
     monkeypatch.setattr(level, "FORGOTTEN", 0.0)
     monkeypatch.setattr(level, "N_FIRST", 1)
     k = np.arange(40)
@@ -62,7 +55,7 @@ def test_the_bound_of_one_null_is_that_of_neyman_and_pearson(level, monkeypatch)
     assert null @ test == pytest.approx(0.05)
 
 
-def test_nulls_are_added_until_none_is_passed(level, monkeypatch):
+def test_nulls_are_added_until_none_is_passed(monkeypatch):
     monkeypatch.setattr(level, "N_FIRST", 1)
     k = np.arange(60)
     nulls = poisson.pmf(k, np.linspace(1, 5, 9)[:, None])
@@ -70,7 +63,7 @@ def test_nulls_are_added_until_none_is_passed(level, monkeypatch):
     assert (nulls @ test <= 0.0505 + 1e-9).all()
 
 
-def test_a_learned_probability_is_that_of_gamma_distributed_expected_counts(level):
+def test_a_learned_probability_is_that_of_gamma_distributed_expected_counts():
     expected, n = np.array([0.4, 3.0, 1.0, 0.9]), 200_000
     rng = np.random.default_rng(5)
     drawn = rng.poisson(rng.gamma(level.GAMMA_SHAPE, expected / level.GAMMA_SHAPE, (n, 4)))
@@ -81,7 +74,7 @@ def test_a_learned_probability_is_that_of_gamma_distributed_expected_counts(leve
         assert binom.isf(1 - 1e-6, 2 * n, probability) <= hits <= binom.isf(1e-6, 2 * n, probability)
 
 
-def test_p_by_listing_is_that_of_the_estimated_test_where_the_statistic_is_the_same(level):
+def test_p_by_listing_is_that_of_the_estimated_test_where_the_statistic_is_the_same():
     counts = level.every_set()
     evidence = likelihood_ratio(level.as_cells(counts, 0.3)).statistic
     worth = (counts.sum(axis=0) == 4) & (evidence > 1.5)  # hardly a set of more than 12 is left out

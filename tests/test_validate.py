@@ -1,11 +1,10 @@
-"""The reference values come out of the library; a wrong one is found."""
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import validate
+import validate_procedure as procedure
 from scipy.stats import kendalltau, kstest, ttest_rel
 
 from harness.cli.configuration import named_tests
@@ -13,26 +12,16 @@ from harness.intervals import clopper_pearson
 from harness.measures import difference
 from harness.seeding import rng
 
-SCRIPTS = Path(__file__).parents[1] / "scripts"
-
 
 @pytest.fixture
-def validate(monkeypatch):
-    monkeypatch.syspath_prepend(SCRIPTS)
-    import validate
-
-    return validate
-
-
-@pytest.fixture
-def references(validate):
+def references():
     return json.loads(validate.REFERENCES.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
     "section", ["fagerland", "poisson", "mcnemar", "goutte", "demsar", "hold-out", "drawn", "dietterich"]
 )
-def test_reference_values(validate, capsys, section):
+def test_reference_values(capsys, section):
     status = validate.main(["--quick", "--only", section])
     output = capsys.readouterr().out
     assert status == 0, output
@@ -40,7 +29,7 @@ def test_reference_values(validate, capsys, section):
 
 
 @pytest.mark.parametrize("place", [1, 7, 11])
-def test_sizes_on_reference_populations(validate, references, place):
+def test_sizes_on_reference_populations(references, place):
     # dissimilar classifiers, 300 and 3000 documents, and close ones, 3000; the others take a minute in all
     reference = references["populations"]
     reference["sizes"] = reference["sizes"][place : place + 1]
@@ -49,7 +38,7 @@ def test_sizes_on_reference_populations(validate, references, place):
     assert [row for row in rows if not row.ok] == []
 
 
-def test_a_wrong_value_is_found_and_told(validate, references, capsys, monkeypatch, tmp_path):
+def test_a_wrong_value_is_found_and_told(references, capsys, monkeypatch, tmp_path):
     references["demsar"]["values"]["Iman-Davenport F"] = 3.70
     references["populations"]["sizes"] = references["populations"]["sizes"][2:3]
     tests = references["populations"]["tests"]
@@ -64,7 +53,7 @@ def test_a_wrong_value_is_found_and_told(validate, references, capsys, monkeypat
     assert "not have: randomization studentized, Dirichlet, 1/2 on discordant cells" in output
 
 
-def test_what_is_allowed(validate):
+def test_what_is_allowed():
     assert validate.printed("", "", 0.03344, 0.0334, 4).ok
     assert not validate.printed("", "", 0.03346, 0.0334, 4).ok
     assert not validate.printed("", "", 49, 50, 0).ok
@@ -76,15 +65,7 @@ def test_what_is_allowed(validate):
     assert not validate.share("", "", 0.087, 100_000, 0.057, 1000).ok
 
 
-@pytest.fixture
-def procedure(monkeypatch):
-    monkeypatch.syspath_prepend(SCRIPTS)
-    import validate_procedure
-
-    return validate_procedure
-
-
-def test_the_procedure_chooses_where_the_tests_disagree(procedure):
+def test_the_procedure_chooses_where_the_tests_disagree():
     tests = {"error": named_tests(["mcnemar_midp", "mcnemar"])}
     null = procedure.Null("error", "p", "c", 0.1, 120.0, (0.4, 0.04, 0.03, 0.1, 0.1, 0.03, 0.02, 0.28))
     n_files, n_chosen, n_rejected = procedure.judge_files(tests, null, 20, 0, 0.05)["counts"]
@@ -98,7 +79,7 @@ def test_the_procedure_chooses_where_the_tests_disagree(procedure):
     assert n_rejected == (midp & corrected).sum() + rejected[chosen][place] > 0
 
 
-def test_the_procedure_is_measured_on_exact_nulls_and_summed(procedure, validate):
+def test_the_procedure_is_measured_on_exact_nulls_and_summed():
     nulls = procedure.find_nulls(validate.validate_advise.OUTCOMES)
     assert len(nulls) == 12
     for null in nulls:
@@ -111,7 +92,7 @@ def test_the_procedure_is_measured_on_exact_nulls_and_summed(procedure, validate
     assert (last["mc_low"], last["mc_high"]) == pytest.approx(clopper_pearson(48, 1_200))
 
 
-def test_scores_of_one_mean_are_drawn_and_judged(validate):
+def test_scores_of_one_mean_are_drawn_and_judged():
     scores = validate.validate_scores
     for place in range(6):
         population = scores.draw_population(place, 0)
@@ -126,7 +107,7 @@ def test_scores_of_one_mean_are_drawn_and_judged(validate):
     assert scores.judge_population(5, 25, 100, 0)["rejected"][0] == expected > 0
 
 
-def test_a_part_keeps_its_table_and_says_whether_what_is_wanted_is_met(validate, capsys, here):
+def test_a_part_keeps_its_table_and_says_whether_what_is_wanted_is_met(capsys, here):
     options = ["--n-populations", "2", "--n-sets", "20", "--n-jobs", "1"]
     status = validate.main(["scores", "found", *options])
     assert capsys.readouterr().out.rstrip().endswith("NOT MET" if status else ": met")
@@ -137,6 +118,6 @@ def test_a_part_keeps_its_table_and_says_whether_what_is_wanted_is_met(validate,
 
 
 @pytest.mark.slow
-def test_all_reference_values(validate, capsys):
+def test_all_reference_values(capsys):
     status = validate.main([])
     assert status == 0, capsys.readouterr().out

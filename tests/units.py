@@ -21,6 +21,7 @@ def unit(number):
 
 
 def shared_unit(ballast, number):
+    time.sleep(0.1)
     return {"x": ballast.matrix[number], "process": np.array(os.getpid())}
 
 
@@ -41,12 +42,13 @@ def arrive(matrix, notes):
 
 
 def die_once(folder, number):
-    """Unit 5 tells its process and waits for its death; done again, it finds that file and goes on."""
-    told = folder / "process"
-    if number == 5 and not told.is_file():
-        (folder / "writing").write_text(str(os.getpid()))
-        (folder / "writing").replace(told)
-        time.sleep(60)
+    """Unit 5 kills its process once another unit is kept, unless it has done so before."""
+    told = folder / "killed"
+    if number == 5 and not told.exists():
+        while not list(folder.glob("kept/stage/*/*.npz")):
+            time.sleep(0.01)
+        told.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     return unit(number)
 
 
@@ -63,11 +65,6 @@ def threads_inside(number):
     from threadpoolctl import threadpool_info
 
     return {"n": np.array([pool["num_threads"] for pool in threadpool_info()])}
-
-
-def slow_shared_unit(ballast, number):
-    time.sleep(0.1)
-    return shared_unit(ballast, number)
 
 
 def long_unit(number):

@@ -1,11 +1,10 @@
-"""Splits, trials, verdicts and tables of estimators on a data set, and the estimators and data on offer."""
-
 import importlib.util
 import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
+from beside import beside
 from composing import composed
 from scipy.stats import binomtest
 from sklearn.datasets import load_iris
@@ -45,6 +44,8 @@ from harness.models.estimators import fresh
 from harness.runtime.parallel import run_here
 from harness.significance.cross_validation import five_by_two_t
 from harness.significance.mcnemar import mcnemar
+
+KNOWN = beside(__file__)
 
 WINE = load_shipped("wine")
 MADE = {
@@ -239,22 +240,7 @@ def test_names_that_file_names_cannot_tell_apart():
         check_names([WINE._replace(name="t.csv")] * 2)
 
 
-WRONG_TABLES = [
-    ("a,b,y\n1,2,u\n1,,v\n", r"row 3 has no value in column 'b' \(1 value is missing in all\)"),
-    ("a,b,y\n1,2,u\n1,nan,v\n", "column 'b' holds 'nan' in row 3; features must be finite numbers"),
-    ("a,b,y\n1,2,u\n1,red,v\n", "column 'b' holds 'red' in row 3"),
-    ("a,b,y\n1,2,u\n1,3,u\n", "one class only"),
-    ("a,b,y\n", "a header and no row"),
-    ("a,b,y\n" + "1,2,u\n" * 9 + "1,3,v\n", r"class 'v' of t\.csv has 1 sample"),
-    ("a,b,y\n1,2,u\n1,2,u\n1,3,v\n1,3,v\n", "leaves 1 in the test set"),
-    ("a,b,z\n1,2,u\n", r"'y' is no column of .*t\.csv; it has a, b, z"),
-    ("y\nu\nv\n", "at least one feature"),
-    ("", "it is empty"),
-    (None, r"t\.csv: there is no such file"),
-]
-
-
-@pytest.mark.parametrize(("text", "said"), WRONG_TABLES)
+@pytest.mark.parametrize(("text", "said"), KNOWN["wrong_tables"])
 def test_wrong_tables(text, said, tmp_path):
     if text is not None:
         (tmp_path / "t.csv").write_text(text)

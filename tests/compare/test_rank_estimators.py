@@ -1,5 +1,3 @@
-"""Ranks of estimators over several data sets: ties, direction, what is left out and what is said of it."""
-
 import numpy as np
 import pandas as pd
 import pytest

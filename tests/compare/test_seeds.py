@@ -1,5 +1,3 @@
-"""The table and figure of seeds: against scipy and statsmodels, failed seeds, bad input, the files."""
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,8 +126,6 @@ def test_seeds_that_split_one_data_set(wide):
         assert row["difference"] - row["difference_low"] == pytest.approx(half, rel=1e-9)
         assert row["pvalue"] > plain.loc[name, "pvalue"]
     assert "corrected resampled t, n = 12" in display_table(table.reset_index())["test"].tolist()
-    with pytest.raises(ValueError, match="splits"):
-        seeds_table(wide, "svm", pairing="unpaired", splits=(142, 36))
 
 
 def test_algorithms_without_spread(wide):
@@ -198,36 +194,3 @@ def test_labels_fit(name):
     assert text_width(label, size) <= 1.5 + 1e-9
     assert 6 <= size <= 7.5
     assert label.endswith(" 1.50")
-
-
-TWO = {"a": [0.1, 0.2, 0.3], "b": [0.2, 0.2, 0.4]}
-
-
-BAD_INPUT = [
-    (lambda: seeds_table({"a": [0.1, 0.2], "b": [0.1]}, "a"), r"scores: lengths differ \(.*'b': 1.*NaN"),
-    (lambda: seeds_table(pd.DataFrame([[1.0, 2]], columns=["a", "a"]), "a"), "'a' has seed 0 twice"),
-    (lambda: seeds_table(pd.DataFrame(TWO, index=[1, 1, 2]), "a"), "'a' has seed 1 twice"),
-    (lambda: seeds_table(pd.concat([tidy_scores(TWO)] * 2), "a"), "algorithm 'a' has seed 0 twice"),
-    (lambda: seeds_table({"a": [0.1], "b": [0.2]}, "a"), "'a' has scores for 1 seeds; at least 2"),
-    (lambda: seeds_table(TWO, "c"), "baseline: 'c' is not allowed; choose one of a, b"),
-    (lambda: seeds_figure(tidy_scores(TWO), "c"), "baseline: 'c' is not allowed; choose one of a, b"),
-    (lambda: seeds_table({"a": [0.1, 0.2]}, "a"), "'a' alone is not allowed"),
-    (lambda: seeds_table({"a": [0.1, np.inf], "b": [1, 2]}, "a"), "scores: inf of 'a', seed 1"),
-    (lambda: seeds_table({"a": ["x", "y"], "b": [1, 2]}, "a"), "numbers are allowed"),
-    (lambda: seeds_table([0.1, 0.2], "a"), "scores: list is not allowed"),
-    (lambda: seeds_table(TWO, "a", pairing="both"), "pairing: 'both'"),
-    (lambda: seeds_table(TWO, "a", confidence=95), "confidence: 95"),
-    (lambda: seeds_table(TWO, "a", alpha=0), "alpha: 0"),
-    (lambda: seeds_table(TWO, "a", degenerate="nan"), "degenerate: 'nan'"),
-    (
-        lambda: seeds_table({"a": [1, 2, np.nan, np.nan], "b": [np.nan, np.nan, 1, 2]}, "a"),
-        "both have a score for 0 seeds",
-    ),
-    (lambda: tidy_scores(tidy_scores(TWO).assign(seed=[0, 1, None] * 2)), "name both"),
-]
-
-
-@pytest.mark.parametrize(("call", "word"), BAD_INPUT)
-def test_bad_input_is_refused_by_name(call, word):
-    with pytest.raises(ValueError, match=word):
-        call()

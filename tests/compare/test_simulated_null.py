@@ -1,5 +1,3 @@
-"""Size and power of tests of learning algorithms on simulated data sets."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Size and power of tests of learning algorithms whose training sets are drawn from a corpus."""
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,5 +1,3 @@
-"""The engine of small multiples: what stands where, in every preset, and that nothing collides."""
-
 import importlib
 import itertools
 import shutil
@@ -7,6 +5,7 @@ from pathlib import Path
 
 import fake_nulls
 import fake_run
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +13,7 @@ from composing import configured
 from drawn import by_gid, drawn, faults, gids
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 
 from harness.cli import REDRAW
 from harness.cli.configuration import conf_folder
@@ -32,12 +32,8 @@ from harness.run.figures import plan
 from harness.runtime.provenance import read_provenance
 
 NARROW, *OTHERS = PRESETS = ["paper_column", "screen", "paper_wide", "slide"]
-OTHERS = "harness.significance.others."  # of other packages: they look as one's own do
-TESTS = sorted(
-    path.stem
-    for path in (conf_folder() / "test").glob("*.yaml")
-    if OTHERS not in path.read_text(encoding="utf-8")
-)
+CONF = {path.stem: path.read_text(encoding="utf-8") for path in (conf_folder() / "test").glob("*.yaml")}
+TESTS = [name for name, text in CONF.items() if "significance.others." not in text]  # those look as ours do
 
 
 def look_of(preset, **more):
@@ -197,13 +193,11 @@ def test_all_n_are_labelled_where_they_have_room():
     few = axis.labelled(0.9, 7)
     assert set(few) <= {100, 300, 1000, 2000}
     assert all(stand_apart(axis.inches(few, 0.9), [f"{n:g}" for n in few], 7))
-
-
-@pytest.mark.parametrize("scale", ["log", "linear"])
-def test_one_value_has_an_axis_too(scale):
-    low, high = Axis("n_documents", "N", [500], scale).limits()
-    assert low < 500 < high
+    for scale in ("log", "linear"):  # one value has an axis too
+        low, high = Axis("n_documents", "N", [500], scale).limits()
+        assert low < 500 < high
     assert len(grid(sizes=(500,)).pages(Look())[0].axes) == 1
+    assert text_width("a\nlonger", 8) == text_width("longer", 8) > text_width("a", 8)
 
 
 def test_names_take_the_room_that_they_need():
@@ -252,21 +246,17 @@ def test_every_format_is_the_same_twice(tmp_path):
         assert b"<dc:date>" not in first
 
 
-def test_a_font_that_is_not_installed_is_refused_and_one_that_is_is_used(tmp_path):
-    with pytest.raises(UserError, match="'DejaVu Srif' is not installed; did you mean DejaVu Serif"):
-        Look(font="DejaVu Srif")
+def test_a_font_and_latex_that_are_not_installed_are_named_and_one_that_is_is_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    for change, words in (
+        ({"font": "DejaVu Srif"}, "'DejaVu Srif' is not installed; did you mean DejaVu Serif"),
+        ({"usetex": True}, "LaTeX"), ({"formats": ["pgf"]}, "XeLaTeX"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=words):
+            Look(**change)
     look = Look(font="DejaVu Serif", formats=["svg"])
     draw(tmp_path, {"one": lambda look: (grid().pages(look), "x.")}, look)
     assert "DejaVu Serif" in (tmp_path / "one.svg").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"), [({"usetex": True}, "LaTeX"), ({"formats": ["pgf"]}, "XeLaTeX")]
-)
-def test_latex_that_is_not_there_is_named(monkeypatch, change, words):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(UserError, match=words):
-        Look(**change)
 
 
 @pytest.mark.skipif(shutil.which("xelatex") is None, reason="XeLaTeX is not installed")
@@ -302,8 +292,6 @@ PAPERS = ["bootstrap_f1_symmetric", "mcnemar", "proportion", "bootstrap_error_sy
 
 def lab(color, matrix):
     """A colour in CIELAB (D65), as seen through `matrix` of linear RGB."""
-    from matplotlib.colors import to_rgb
-
     rgb = np.array(to_rgb(color))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
@@ -320,8 +308,6 @@ def test_the_papers_curves_are_told_apart_by_the_colour_blind(sight):
 
 
 def test_the_callers_settings_are_left_alone():
-    import matplotlib
-
     before = dict(matplotlib.rcParams)
     with matplotlib.rc_context({"font.size": 33, "axes.grid": True}):
         with figure_style(Look()):
@@ -329,14 +315,3 @@ def test_the_callers_settings_are_left_alone():
             assert not matplotlib.rcParams["axes.grid"]
         assert matplotlib.rcParams["font.size"] == 33
     assert dict(matplotlib.rcParams) == before
-
-
-def test_a_width_is_that_of_the_longest_line():
-    assert text_width("a\nlonger", 8) == text_width("longer", 8) > text_width("a", 8)
-
-
-def test_a_preset_is_a_look(tmp_path):
-    keys = set(configured("run", "out=unused", "figure=screen").figure)
-    for path in sorted((conf_folder() / "figure").glob("*.yaml")):
-        assert set(configured("run", "out=unused", f"figure={path.stem}").figure) == keys
-        assert Path(path).read_text(encoding="utf-8").startswith("#")

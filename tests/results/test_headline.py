@@ -1,5 +1,3 @@
-"""A run in a few numbers: those that stand in its tables."""
-
 from pathlib import Path
 
 import pandas as pd

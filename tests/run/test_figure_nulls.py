@@ -16,41 +16,45 @@ from harness.run.figures.categories import category_points, plan_categories, sho
 from harness.run.figures.degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
 
 ALPHA = 0.05
+TABLE = fake_nulls.size_power(sizes=[100, 1000])
+PLACE = {"pair": "linear_svm-mlp", "balance": "natural", "truth": "exact_null", "alpha": ALPHA}
 
 
 @pytest.fixture(scope="module")
-def table():
-    return fake_nulls.size_power(sizes=[100, 1000])
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, table):
-    return fake_nulls.write(tmp_path_factory.mktemp("nulls"), table)
+def folder(tmp_path_factory):
+    return fake_nulls.write(tmp_path_factory.mktemp("nulls"), TABLE)
 
 
 @pytest.fixture
-def own_folder(folder, tmp_path):
+def own(folder, tmp_path):
     """A copy that a test may change."""
     return shutil.copytree(folder, tmp_path / "run")
 
 
-def planned(out, table):
+def planned(out, table=TABLE):
     return set(figures.plan(fake_run.results_of(table, folder=out), papers.primary_truth(table)))
 
 
-def test_what_a_run_of_nulls_can_give(folder, tmp_path, table):
+def of_measure(measure, table=TABLE):
+    """The rows of a measure that were not rescaled."""
+    return rates.of_measure(table[table["balance"] != "reweighted"], measure)
+
+
+def test_what_a_run_of_nulls_can_give(folder, own, tmp_path):
     kinds = ("null_size", "null_joint", "null_power", "null_calibration", "null_path", "size_by_category")
     expected = {f"figure_{name}_{measure}" for name in kinds for measure in ("f1", "error")}
     expected |= {"figure_null_degenerate", "figure_null_prevalence", "figure_liberal_categories"}
-    assert planned(folder, table) == expected
+    assert planned(folder) == expected
     rules = planned(tmp_path / "none", fake_run.table(sizes=[100], alphas=(ALPHA,)))
     assert not [stem for stem in rules if "null" in stem or "categor" in stem]
-
-
-def test_a_path_of_one_distance_is_no_figure(own_folder, table):
-    path = pd.read_csv(own_folder / "power_path.csv")
-    path[path["h"] == 0].to_csv(own_folder / "power_path.csv", index=False)
-    assert not [stem for stem in planned(own_folder, table) if "path" in stem]
+    pd.read_csv(own / "power_path.csv").query("h == 0").to_csv(own / "power_path.csv", index=False)
+    assert expected - planned(own) == {f"figure_null_path_{measure}" for measure in ("f1", "error")}
+    (own / "size_power_by_category.csv").unlink()
+    assert {stem for stem in planned(own) if "categor" in stem} == {
+        "figure_size_by_category_f1", "figure_size_by_category_error"
+    }  # fmt: skip
+    (own / "size_by_category.csv").unlink()
+    assert not [stem for stem in planned(own) if "categor" in stem]
 
 
 def test_a_run_of_nulls_alone_is_drawn(tmp_path, unpainted):
@@ -59,61 +63,55 @@ def test_a_run_of_nulls_alone_is_drawn(tmp_path, unpainted):
         tests=[("error", "mcnemar", 0.7), ("error", "proportion", 0.5)],
     )  # fmt: skip
     paths = figures.draw_figures(Results(fake_nulls.write(tmp_path, few)), {"formats": ["png"]})
-    stems = {path.stem for path in paths}
-    assert "figure1" not in stems
-    assert "figure_truth_rules" not in stems
-    assert {"figure_null_size_error", "figure_null_degenerate"} <= stems
-    assert {"figure_size_by_category_error", "figure_liberal_categories"} <= stems
-    assert "figure_null_size_f1" not in stems
+    kinds = ("null_size_error", "null_degenerate", "size_by_category_error", "liberal_categories")
+    assert {f"figure_{kind}" for kind in kinds} <= {path.stem for path in paths}
+    assert not {"figure1", "figure_truth_rules", "figure_null_size_f1"} & {path.stem for path in paths}
     text = paths[-2].read_text()
     assert "is exactly 0" in text
     assert "labels A and B swapped" in text
     assert text.count("## ") == len(paths) - 2 + 1  # every page, and what holds for all
 
 
-def test_a_run_of_rules_and_nulls_has_figures_of_both(tmp_path, table):
-    out = fake_nulls.write(tmp_path, table, rules=True, extras=False)
+def test_a_run_of_rules_and_nulls_has_figures_of_both(tmp_path):
+    out = fake_nulls.write(tmp_path, TABLE, rules=True, extras=False)
     whole = papers.read_table(out / "size_power.csv", papers.COLUMNS)
     assert papers.primary_truth(whole) == "sampling_interval"
     assert {"figure1", "figure2", "figure_null_size_f1"} <= planned(out, whole)
-    assert papers.primary_truth(table) == "exact_null"
+    assert papers.primary_truth(TABLE) == "exact_null"
 
 
-def test_the_papers_tests_have_a_row_and_colours_of_their_own(table):
-    rows = rates.families(table[table["measure"] == "error"])
-    heading, first = rows[0]
+def test_the_papers_tests_have_a_row_and_colours_of_their_own_and_other_measures_share_a_figure():
+    error = TABLE[TABLE["measure"] == "error"]
+    (heading, first), *others = rates.families(error)
+    others = [line for _, lines in others for line in lines]
     assert heading == rates.PAPERS
     assert [line.name for line in first] == [
         "mcnemar", "proportion", "bootstrap_error_symmetric", "bootstrap_error"
     ]  # fmt: skip
-    others = [line for _, lines in rows[1:] for line in lines]
     assert not {line.style.color for line in first} & {line.style.color for line in others}
-    shown = [line.name for line in [*first, *others]]
-    assert sorted(shown) == sorted(table.loc[table["measure"] == "error", "test"].unique())
+    assert sorted(line.name for line in [*first, *others]) == sorted(error["test"].unique())
+    more = pd.concat([TABLE, TABLE[TABLE["test"] == "wald_f1"].assign(measure="recall", test="wald_recall")])
+    assert rates.measures_run(more) == ["f1", "error", "other measures"]
 
 
 @pytest.mark.parametrize(
     ("truth", "kind"), [("exact_null", "size"), ("joint_null", "size"), ("exact_null", "power")]
 )
-def test_size_and_power_are_drawn_from_the_rows(table, truth, kind):
-    plain = rates.of_measure(table[table["balance"] != "reweighted"], "f1")
+def test_size_and_power_are_drawn_from_the_rows(truth, kind):
+    plain, test = of_measure("f1"), "bootstrap_f1_symmetric"
     study = rates.Study(plain, truth)
     build = partial(rates.family_figure, study, rates.panels_of(plain), kind=kind, alpha=ALPHA)
     (page,), caption = drawn(build)
     assert len(page.axes) == 4 * len(rates.families(plain)) + 4  # and the strips
     first = panels(page)["(a) linear SVM vs MLP, balanced"]
-    rows = papers.select(
-        plain, truth=truth, kind=kind, test="bootstrap_f1_symmetric", alpha=ALPHA, pair="linear_svm-mlp",
-        balance="meta",
-    )  # fmt: skip
-    np.testing.assert_allclose(by_gid(first, "line:bootstrap_f1_symmetric").get_ydata(), rows["rate"])
+    rows = papers.select(plain, test=test, kind=kind, **PLACE | {"truth": truth, "balance": "meta"})
+    np.testing.assert_allclose(by_gid(first, f"line:{test}").get_ydata(), rows["rate"])
     assert bool(gids(first, "tolerance")) is (kind == "size")
     assert ("may hide liberal categories" in caption) is (kind == "size")
 
 
-def test_calibration_shows_every_level(table):
-    plain = rates.of_measure(table[table["balance"] != "reweighted"], "error")
-    exact = papers.select(plain, truth="exact_null")
+def test_calibration_shows_every_level_near_1000_and_near_3000():
+    exact = papers.select(of_measure("error"), truth="exact_null")
     pages, caption = drawn(partial(rates.calibration_figure, exact, rates.panels_of(exact)))
     axes = pages[0].axes[0]
     n_panels = sum(bool(gids(one, "nominal")) for page in pages for one in page.axes)
@@ -124,44 +122,33 @@ def test_calibration_shows_every_level(table):
     np.testing.assert_allclose(line.get_ydata(), 0.7 * np.array(fake_nulls.LEVELS))
     assert len(by_gid(axes, "line:bootstrap_error").get_xdata()) == 5  # .01 and above
     assert "At 0.05 it runs from 0.10 to 1.10 times the level" in caption
-
-
-def test_calibration_is_shown_near_1000_and_near_3000():
     few = fake_nulls.size_power(sizes=[100, 1000, 3000], balances=("natural",), prevalences=())
     exact = papers.select(rates.of_measure(few, "f1"), truth="exact_null")
     pages, _ = drawn(partial(rates.calibration_figure, exact, rates.panels_of(exact)))
     headings = {text.get_text() for page in pages for text in page.texts}
-    assert {f"{rates.PAPERS}, N = {n}" for n in (1000, 3000)} <= headings
-    assert f"{rates.PAPERS}, N = 100" not in headings
+    shown = [n for n in (100, 1000, 3000) if f"{rates.PAPERS}, N = {n}" in headings]
+    assert shown == [1000, 3000]
 
 
-def test_the_path_starts_at_the_size(table):
-    path = rates.of_measure(fake_nulls.path(table), "f1")
+def test_the_path_starts_at_the_size():
+    path = rates.of_measure(fake_nulls.path(TABLE), "f1")
     pages, caption = drawn(partial(rates.path_figure, path, rates.panels_of(path)))
     axes = pages[0].axes[0]
     line = by_gid(axes, "line:bootstrap_f1_symmetric")
     np.testing.assert_allclose(line.get_xdata(), [0, 1, 2, 3, 4], atol=0.05)
-    assert line.get_ydata()[0] == pytest.approx(ALPHA)
-    assert by_gid(axes, "ideal").get_ydata()[0] == pytest.approx(ALPHA)
+    assert line.get_ydata()[0] == by_gid(axes, "ideal").get_ydata()[0] == pytest.approx(ALPHA)
     assert "categories that reach h" in caption
 
 
-def test_other_measures_share_a_figure(table):
-    more = pd.concat([table, table[table["test"] == "wald_f1"].assign(measure="recall", test="wald_recall")])
-    assert rates.measures_run(more) == ["f1", "error", "other measures"]
-
-
-@pytest.mark.parametrize("convention", ["accept", "reject"])
-def test_the_other_convention_differs_by_the_share_that_it_settles(convention):
-    points = pd.DataFrame(
-        {"rate": [0.5, 0.2], "convention_share": [0.4, 0.1], "n_documents": [100, 300],
-         "n_categories": [20, 20], "n_sets": [500, 500]}
-    )  # fmt: skip
-    both = both_conventions(points, convention)
-    expected = {"accept": ([0.5, 0.2], [0.9, 0.3]), "reject": ([0.1, 0.1], [0.5, 0.2])}[convention]
-    np.testing.assert_allclose(both.rates["accept"], expected[0])
-    np.testing.assert_allclose(both.rates["reject"], expected[1])
-    for word in ("accept", "reject"):
+@pytest.mark.parametrize(
+    ("convention", "accept", "reject"),
+    [("accept", [0.5, 0.2], [0.9, 0.3]), ("reject", [0.1, 0.1], [0.5, 0.2])],
+)
+def test_the_other_convention_differs_by_the_share_that_it_settles(convention, accept, reject):
+    points = pd.DataFrame({"rate": [0.5, 0.2], "convention_share": [0.4, 0.1], "n_documents": [100, 300]})
+    both = both_conventions(points.assign(n_categories=20, n_sets=500), convention)
+    for word, expected in (("accept", accept), ("reject", reject)):
+        np.testing.assert_allclose(both.rates[word], expected)
         assert np.all((both.lows[word] <= both.rates[word]) & (both.rates[word] <= both.highs[word]))
 
 
@@ -169,12 +156,11 @@ def test_the_convention_is_the_runs():
     assert run_convention({}) == "accept"
     assert run_convention({"config": {"degenerate": "reject"}}, "proportion") == "reject"
     own = {"config": {"degenerate": "accept", "test": {"proportion": {"degenerate": "reject"}}}}
-    assert run_convention(own, "proportion") == "reject"
-    assert run_convention(own, "mcnemar") == "accept"
+    assert [run_convention(own, test) for test in ("proportion", "mcnemar")] == ["reject", "accept"]
 
 
-def test_the_degenerate_figure_has_a_solid_and_a_dashed_line(table):
-    (page,), caption = drawn(partial(degenerate_figure, table, {}))
+def test_the_degenerate_figure_has_a_solid_and_a_dashed_line():
+    (page,), caption = drawn(partial(degenerate_figure, TABLE, {}))
     assert len(page.axes) == 2 * 2  # measures, nulls
     accept, reject = (by_gid(page.axes[0], f"line:proportion:{word}") for word in ("accept", "reject"))
     assert (accept.get_linestyle(), reject.get_linestyle()) == ("-", "--")
@@ -182,24 +168,27 @@ def test_the_degenerate_figure_has_a_solid_and_a_dashed_line(table):
     assert "0.545 with them rejected" in caption
 
 
-@pytest.mark.parametrize(
-    ("rate", "share", "words"),
-    [
-        (0.01, 0.5, "could explain it, if that was done for this one test"),
-        (0.2, 0.5, "need no rejecting"),
-        (0.01, 0.0, "does not explain it"),
-    ],
-)
-def test_what_the_data_say_of_figure_1d(table, rate, share, words):
-    answer, numbers = figure_1d(table.assign(rate=rate, convention_share=share), {})
+FIGURE_1D = [
+    (0.01, 0.5, "could explain it, if that was done for this one test"),
+    (0.2, 0.5, "need no rejecting"),
+    (0.01, 0.0, "does not explain it"),
+]
+
+
+@pytest.mark.parametrize(("rate", "share", "words"), FIGURE_1D)
+def test_what_the_data_say_of_figure_1d(rate, share, words):
+    answer, numbers = figure_1d(TABLE.assign(rate=rate, convention_share=share), {})
     assert words in answer
     assert "linear SVM vs RBF SVM" in numbers
     both = (f"{value:.3f}".removeprefix("0") for value in (rate, rate + share))
     assert "at N = 100 is {} with degenerate sets accepted, {} with them rejected".format(*both) in numbers
-    assert figure_1d(table[table["test"] != "proportion"], {}) == []
+    assert figure_1d(TABLE[TABLE["test"] != "proportion"], {}) == []
 
 
-def of_categories(out, table):
+# --- sizes over categories -------------------------------------------------------------------------
+
+
+def of_categories(out, table=TABLE):
     """What builds the figures of sizes over categories that a folder gives, by name."""
     return plan_categories(fake_run.results_of(table, folder=out), "log")
 
@@ -215,20 +204,17 @@ def tables_by_category(out):
 
 
 @pytest.fixture(scope="module")
-def shown(folder, table):
-    return {stem: drawn(build) for stem, build in of_categories(folder, table).items()}
+def shown(folder):
+    return {stem: drawn(build) for stem, build in of_categories(folder).items()}
 
 
-def test_sizes_over_categories_are_the_tables(folder, table, shown):
+def test_sizes_over_categories_are_the_tables(folder, shown):
     pages, caption = shown["figure_size_by_category_f1"]
-    sizes = pd.read_csv(folder / "size_by_category.csv")
-    place = {"pair": "linear_svm-mlp", "balance": "natural", "truth": "exact_null", "alpha": ALPHA}
-    rows = papers.select(sizes, test="wald_f1", **place)
-    means = papers.select(table, test="wald_f1", kind="size", **place)
+    rows = papers.select(pd.read_csv(folder / "size_by_category.csv"), test="wald_f1", **PLACE)
+    means = papers.select(TABLE, test="wald_f1", kind="size", **PLACE)
     axes = measured(pages, "wald_f1")[1]  # the second column is (b) linear SVM vs MLP, unbalanced
-    for gid, expected in {
-        "median": rows["median"], "worst": rows["worst"], "again": rows["worst_again"], "mean": means["rate"]
-    }.items():  # fmt: skip
+    lines = {"median": rows["median"], "worst": rows["worst"], "again": rows["worst_again"]}
+    for gid, expected in (lines | {"mean": means["rate"]}).items():
         line = by_gid(axes, f"{gid}:wald_f1")
         np.testing.assert_allclose(line.get_xdata(), [100, 1000])
         np.testing.assert_allclose(line.get_ydata(), expected)
@@ -238,48 +224,35 @@ def test_sizes_over_categories_are_the_tables(folder, table, shown):
     np.testing.assert_allclose(bounds, rows[["worst_low", "worst"]])
     assert axes.get_ylim()[1] > rows["worst"].max()
     assert "10,000 sets a category" in caption
-
-
-def test_rows_share_a_scale_and_all_sizes_of_sets_are_labelled(shown):
-    pages, _ = shown["figure_size_by_category_error"]
-    for test in ("mcnemar", "proportion"):
-        assert len({axes.get_ylim() for axes in measured(pages, test)}) == 1
-    assert [t.get_text() for t in pages[-1].axes[-1].get_xticklabels()] == ["100", "1000"]
-
-
-def test_bars_hold_the_live_categories(shown):
-    pages, _ = shown["figure_size_by_category_f1"]
     strips = [axes for axes in pages[-1].axes if gids(axes, "n_live:f1")]
     live = [[segment[1, 1] for segment in by_gid(axes, "n_live:f1").get_segments()] for axes in strips]
     assert live == [[20, 20], [17, 17], [20, 20], [17, 17]]
     assert [by_gid(axes, "tallest").get_text() for axes in strips] == ["tallest: 20"] * 4
+    pages, _ = shown["figure_size_by_category_error"]
+    assert [
+        len({axes.get_ylim() for axes in measured(pages, test)}) for test in ("mcnemar", "proportion")
+    ] == [1, 1]
+    assert [t.get_text() for t in pages[-1].axes[-1].get_xticklabels()] == ["100", "1000"]
 
 
-def test_empty_columns_draw_nothing(own_folder, table):
-    path = own_folder / "size_by_category.csv"
+def test_empty_columns_draw_nothing(own):
+    path, columns = (
+        own / "size_by_category.csv",
+        ["median", "q10", "q90", "worst", "worst_low", "worst_again"],
+    )
     sizes = pd.read_csv(path)
-    columns = ["median", "q10", "q90", "worst", "worst_low", "worst_again"]
     sizes.loc[sizes["test"].str.startswith("bootstrap"), columns] = np.nan
     sizes.loc[(sizes["test"] == "wald_f1") & (sizes["n_documents"] == 100), columns] = np.nan
     sizes.to_csv(path, index=False)
-    pages, caption = drawn(of_categories(own_folder, table)["figure_size_by_category_f1"])
+    pages, caption = drawn(of_categories(own)["figure_size_by_category_f1"])
     found = {gid for page in pages for axes in page.axes for gid in gids(axes, "m")}
     assert "median:wald_f1" in found
     assert not [gid for gid in found if "bootstrap" in gid]
     assert "too few sets a category: Bootstrap test ΔF1, Bootstrap test ΔF1, equal-tailed." in caption
     lines = [by_gid(axes, "median:wald_f1") for axes in measured(pages, "wald_f1")]
     assert [line.get_xdata().tolist() for line in lines] == [[1000]] * 4
-    sizes[columns] = np.nan
-    sizes.to_csv(path, index=False)
-    assert of_categories(own_folder, table) == {}
-
-
-def test_without_exact_nulls_or_their_tables_no_figure_of_categories(own_folder, table):
-    (own_folder / "size_power_by_category.csv").unlink()
-    left = set(of_categories(own_folder, table))
-    assert left == {"figure_size_by_category_f1", "figure_size_by_category_error"}
-    (own_folder / "size_by_category.csv").unlink()
-    assert of_categories(own_folder, table) == {}
+    sizes.assign(**dict.fromkeys(columns, np.nan)).to_csv(path, index=False)
+    assert of_categories(own) == {}
 
 
 def test_fewer_panels_and_many_tests(tmp_path):
@@ -287,13 +260,13 @@ def test_fewer_panels_and_many_tests(tmp_path):
     few = fake_nulls.size_power(
         pairs=["a-b"], balances=("natural",), sizes=[300], prevalences=(), levels=(ALPHA,), tests=tests
     )
-    jobs = of_categories(fake_nulls.write(tmp_path, few), few)
-    found = {stem: drawn(build) for stem, build in jobs.items()}
+    found = {
+        stem: drawn(build) for stem, build in of_categories(fake_nulls.write(tmp_path, few), few).items()
+    }
     pages, _ = found["figure_size_by_category_f1"]
     assert sum(bool(gids(axes, "median:")) for page in pages for axes in page.axes) == 9
     assert found["figure_liberal_categories"][1].startswith("What makes a category liberal")
-    axes = pages[0].axes[0]
-    (segment,) = by_gid(axes, "band:mine0").get_segments()  # one N: a bar stands for the band
+    (segment,) = by_gid(pages[0].axes[0], "band:mine0").get_segments()  # one N: a bar stands for the band
     sizes = pd.read_csv(tmp_path / "size_by_category.csv").query("test == 'mine0' and truth == 'exact_null'")
     np.testing.assert_allclose(segment[:, 1], sizes[["q10", "q90"]].to_numpy()[0])
 
@@ -313,16 +286,13 @@ def test_a_point_for_every_live_category(folder):
     np.testing.assert_allclose(points["positive"], 0.3)
     # F1 by scikit-learn's definition, 2 TP / (2 TP + FP + FN), A: 31, 3 + 0, 2; B: 32, 4 + 0, 1
     np.testing.assert_allclose(points["f1"], (62 / 67 + 64 / 69) / 2)
-
-
-def test_a_category_is_live_where_one_test_of_its_measure_can_reject(folder):
-    rates, made, sizes = tables_by_category(folder)
+    # a category is live where one test of its measure can reject
     rates.loc[rates["category"] == "C7", "dead"] = True
     rates.loc[(rates["category"] == "C9") & (rates["test"] != "wald_f1"), "dead"] = True
-    points = category_points(rates, made, sizes)
-    assert "C7" not in set(points["category"])
-    assert set(points.loc[points["category"] == "C9", "measure"]) == {"f1"}
-    assert points.loc[points["category"] == "C9", "test"].nunique() == 4
+    points = category_points(rates, made, sizes).set_index("category")
+    assert "C7" not in points.index
+    assert set(points.loc["C9", "measure"]) == {"f1"}
+    assert points.loc["C9", "test"].nunique() == 4
 
 
 def test_liberal_categories_are_drawn_by_their_verdict(folder, shown):
@@ -331,13 +301,12 @@ def test_liberal_categories_are_drawn_by_their_verdict(folder, shown):
     tests = shown_tests(points)
     assert tests == ["bootstrap_f1_symmetric", "wald_f1", "randomization_f1_midp"]
     assert len(page.axes) == 9
-    for row, test in enumerate(tests):
-        some = points[(points["test"] == test) & (points["verdict"] == "liberal")]
-        for column, name in enumerate(["expected", "positive", "f1"]):
-            line = by_gid(page.axes[3 * row + column], "points:liberal")
-            np.testing.assert_allclose(line.get_xdata(), some[name])
-            np.testing.assert_allclose(line.get_ydata(), some["rate"])
-            assert line.get_ydata().max() < line.axes.get_ylim()[1]
+    for place, axes in enumerate(page.axes):
+        some = points[(points["test"] == tests[place // 3]) & (points["verdict"] == "liberal")]
+        line = by_gid(axes, "points:liberal")
+        np.testing.assert_allclose(line.get_xdata(), some[["expected", "positive", "f1"][place % 3]])
+        np.testing.assert_allclose(line.get_ydata(), some["rate"])
+        assert line.get_ydata().max() < axes.get_ylim()[1]
     assert "The liberal points (10 to 90 % of them) have" in caption
     for axes in page.axes[-3:]:
         labels = [label.get_text() for label in axes.get_xticklabels()]

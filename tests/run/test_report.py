@@ -2,6 +2,7 @@ import fake_run
 import numpy as np
 import pandas as pd
 import pytest
+from fake_run import MODELS, OUTCOMES
 
 from harness.errors import UserError
 from harness.results.folder import Results
@@ -29,12 +30,7 @@ def narrow(rate, kind="size", **changes):
 
 
 def findings(table):
-    return main_findings(fake_run.results_of(table, outcomes=fake_run.outcomes()))
-
-
-def conclusion(table, words):
-    (item,) = [item for item in papers_conclusions(fake_run.results_of(table)) if words in item.sentence]
-    return item.verdict
+    return main_findings(fake_run.results_of(table, outcomes=OUTCOMES))
 
 
 @pytest.mark.parametrize(("rate", "counts"), [(0.05, (16, 0, 0)), (0.09, (0, 16, 0)), (0.02, (0, 0, 16))])
@@ -85,17 +81,6 @@ def test_the_power_finding_follows_the_data():
     assert "power falls" not in told
 
 
-def test_under_the_joint_null_alone_the_words_are_on_categories():
-    counts = {"n_liberal_holm": 0, "n_live": 40, "n_liberal": 0, "n_holds": 40, "n_conservative": 0}
-    counts |= {"n_undecided": 0, "worst": 0.06, "worst_again": 0.05, "median": 0.05}
-    table = narrow(0.2, truths=["joint_null"]).assign(**counts, worst_category="C31")
-    first = findings(table)[0]
-    assert first == (
-        "Joint null, N = 1000: of 16 (test, panel) 16 hold by category, 0 are liberal, 0 conservative, "
-        "0 undecided."
-    )
-
-
 def test_the_balance_finding_follows_the_data():
     table = narrow(0.05)
     table.loc[(table["kind"] == "size") & (table["balance"] == "natural"), RATES] += 0.02
@@ -103,88 +88,95 @@ def test_the_balance_finding_follows_the_data():
 
 
 def test_sizes_are_told_under_the_exact_null_first_where_it_was_run():
+    joint = by_category(0, 0.05).assign(truth="joint_null")
+    assert findings(joint)[0].startswith(
+        "Joint null, N = 1000: of 16 (test, panel) 16 hold by category, 0 are"
+    )
     told = findings(fake_run.table(**(SMALL | {"truths": ["sampling_interval", "exact_null"]})))
     assert told[0] == "ΔF1: cannot tell by category (no size_by_category.csv has sizes of this test)."
     assert any(line.startswith("Rule R3") for line in told)
 
 
-RELIABLE = [
-    ("margin", 0.05, "agree"), ("margin", 0.02, "agree"), ("margin", 0.09, "differ"),
-    ("sampling_interval", 0.09, "cannot tell"),  # a perfect test looks so under R3
-    ("sampling_interval", 0.3, "cannot tell"),  # a perfect test at the limit rejects half the sets
-    ("sampling_interval", 0.6, "differ"),
-]  # fmt: skip
+def levels(first, last):
+    """Rates at alpha = .05 that hold, and others at .1."""
+    table = narrow(first)
+    table.loc[(table["alpha"] == 0.1) & (table["kind"] == "size"), RATES] = last
+    return table
 
 
-@pytest.mark.parametrize(("truth", "rate", "expected"), RELIABLE)
-def test_reliable_with_large_sets(truth, rate, expected):
-    assert conclusion(narrow(rate, truths=[truth]), "relatively reliable") == expected
-
-
-@pytest.mark.parametrize(
-    ("n_liberal", "median", "expected"),
-    [(0, 0.05, "agree"), (0, 0.02, "agree"), (1, 0.05, "differ"), (0, 0.07, "cannot tell")],
-)
-def test_reliable_under_an_exact_null_is_read_by_category(n_liberal, median, expected):
-    changes = {"n_liberal_holm": n_liberal, "n_live": 40, "n_liberal": n_liberal, "n_holds": 40 - n_liberal}
-    changes |= {"n_conservative": 0, "n_undecided": 0, "worst": 0.09, "worst_again": 0.08}
-    table = narrow(0.05, truths=["exact_null"]).assign(**changes, worst_category="C31", median=median)
-    assert conclusion(table, "relatively reliable") == expected  # the mean always holds
-
-
-def test_consistent_levels():
-    table = narrow(0.09)
-    assert conclusion(table, "consistent for different levels") == "agree"
-    table.loc[(table["alpha"] == 0.1) & (table["kind"] == "size"), RATES] = 0.01
-    assert conclusion(table, "consistent for different levels") == "differ"
-    assert conclusion(table[table["alpha"] == 0.05], "consistent for different levels") == "cannot tell"
-
-
-@pytest.mark.parametrize(("last", "expected"), [(0.03, "agree"), (0.2, "differ"), (0.09, "cannot tell")])
-def test_the_variance_between_categories(last, expected):
+def spread(last):
     table = narrow(0.05)
-    table["category_sd"] = np.where(table["n_documents"] == 6000, last, 0.1)
-    assert conclusion(table, "variance of alpha_true") == expected
+    return table.assign(category_sd=np.where(table["n_documents"] == 6000, last, 0.1))
 
 
-@pytest.mark.parametrize(
-    ("rate", "sd", "words", "expected"),
-    [
-        (0.09, 0.05, "alpha_true - std", "agree"), (0.09, 0.01, "alpha_true - std", "differ"),
-        (0.09, 0.05, "proportion test looks", "agree"), (0.05, 0.05, "proportion test looks", "differ"),
-    ],
-)  # fmt: skip
-def test_the_check_below_by_one_sd_and_the_proportion_test_on_small_sets(rate, sd, words, expected):
-    assert conclusion(narrow(rate).assign(category_sd=sd), words) == expected
+def by_category(n_liberal, median):
+    """Under an exact null; the mean always holds."""
+    counts = {"n_liberal_holm": n_liberal, "n_live": 40, "n_liberal": n_liberal, "n_holds": 40 - n_liberal}
+    counts |= {"n_conservative": 0, "n_undecided": 0, "worst": 0.09, "worst_again": 0.08}
+    return narrow(0.05, truths=["exact_null"]).assign(**counts, worst_category="C31", median=median)
+
+
+RELIABLE, PROPORTION = "relatively reliable", "proportion test looks"
+LEVELS, SD, VARIANCE = "consistent for different levels", "alpha_true - std", "variance of alpha_true"
+CONCLUSIONS = [
+    (RELIABLE, "agree", lambda: narrow(0.05, truths=["margin"])),
+    (RELIABLE, "agree", lambda: narrow(0.02, truths=["margin"])),
+    (RELIABLE, "differ", lambda: narrow(0.09, truths=["margin"])),
+    (RELIABLE, "cannot tell", lambda: narrow(0.09)),  # a perfect test looks so under R3
+    (RELIABLE, "cannot tell", lambda: narrow(0.3)),  # a perfect test at the limit rejects half the sets
+    (RELIABLE, "differ", lambda: narrow(0.6)),
+    (RELIABLE, "agree", lambda: by_category(0, 0.05)),
+    (RELIABLE, "agree", lambda: by_category(0, 0.02)),
+    (RELIABLE, "differ", lambda: by_category(1, 0.05)),
+    (RELIABLE, "cannot tell", lambda: by_category(0, 0.07)),
+    (LEVELS, "agree", lambda: narrow(0.09)),
+    (LEVELS, "differ", lambda: levels(0.09, 0.01)),
+    (LEVELS, "cannot tell", lambda: narrow(0.09, alphas=(0.05,))),
+    (VARIANCE, "agree", lambda: spread(0.03)),
+    (VARIANCE, "differ", lambda: spread(0.2)),
+    (VARIANCE, "cannot tell", lambda: spread(0.09)),
+    (SD, "agree", lambda: narrow(0.09).assign(category_sd=0.05)),
+    (SD, "differ", lambda: narrow(0.09).assign(category_sd=0.01)),
+    (PROPORTION, "agree", lambda: narrow(0.09).assign(category_sd=0.05)),
+    (PROPORTION, "differ", lambda: narrow(0.05).assign(category_sd=0.05)),
+]
+
+
+@pytest.mark.parametrize(("words", "verdict", "make"), CONCLUSIONS)
+def test_what_the_paper_concluded(words, verdict, make):
+    found = papers_conclusions(fake_run.results_of(make()))
+    assert [item.verdict for item in found if words in item.sentence] == [verdict]
 
 
 def test_closeness_tells_the_pairs_apart_or_says_that_it_cannot():
-    pairs = closeness(fake_run.outcomes())
+    pairs = closeness(OUTCOMES)
     assert [pair.pair for pair in pairs] == ["linear_svm-rbf_svm", "linear_svm-mlp"]
     assert "dissimilar one linear_svm-mlp" in closeness_sentences(pairs)[-1]
-    assert "clearly poorer" in closeness_sentences(pairs)[1]
-    same = fake_run.outcomes(pairs=["a-b"])
+    assert "not clearly different" in closeness_sentences(pairs)[1]
+    lost = OUTCOMES["e1"] // 5
+    poorer = closeness(OUTCOMES.assign(e1=OUTCOMES["e1"] - lost, e3=OUTCOMES["e3"] + lost))
+    assert "clearly poorer" in closeness_sentences(poorer)[1]
+    same = OUTCOMES[OUTCOMES["pair"] == "linear_svm-mlp"]
     both = pd.concat([same, same.assign(pair="a-c")])
     assert "about equally close" in closeness_sentences(closeness(both))[-1]
 
 
 def test_micro_f1_comes_from_the_models_cells_where_they_are():
-    outcomes = fake_run.outcomes()
-    cells = fake_run.models().assign(true_positives=60, false_negatives=20, false_positives=20)
-    assert micro_f1(outcomes, cells)["mlp", "natural"] == pytest.approx(0.75)
-    natural = outcomes[(outcomes["balance"] == "natural") & (outcomes["pair"] == "linear_svm-mlp")]
+    cells = MODELS.assign(true_positives=60, false_negatives=20, false_positives=20)
+    assert micro_f1(OUTCOMES, cells)["mlp", "natural"] == pytest.approx(0.75)
+    natural = OUTCOMES[(OUTCOMES["balance"] == "natural") & (OUTCOMES["pair"] == "linear_svm-mlp")]
     sides = (["e1", "e2"], ["e3", "e4"], ["e5", "e6"])
     hits, missed, alarms = (natural[names].to_numpy().sum() for names in sides)
-    assert micro_f1(outcomes)["mlp", "natural"] == pytest.approx(2 * hits / (2 * hits + missed + alarms))
+    assert micro_f1(OUTCOMES)["mlp", "natural"] == pytest.approx(2 * hits / (2 * hits + missed + alarms))
 
 
 def test_the_models_table_counts_fewer_folds_and_tuned_values():
-    models = fake_run.models()
-    assert fewer_folds(models[models["model"] == "mlp"]) == 1
-    table = tabulate_models(models, fake_run.outcomes()).set_index(["model", "balance"])
-    row = table.loc["linear_svm", "natural"]
-    assert row["tuned with fewer folds"] == "1"
-    assert row["tuned values (categories)"] == "C: 1 (30)"
+    own = MODELS[(MODELS["model"] == "linear_svm") & (MODELS["balance"] == "natural")]
+    n_fewer = own["n_folds"].between(1, 2).sum()  # of 3; 0 were not tuned
+    assert fewer_folds(own) == n_fewer > 0
+    row = tabulate_models(MODELS, OUTCOMES).set_index(["model", "balance"]).loc["linear_svm", "natural"]
+    assert row["tuned with fewer folds"] == str(n_fewer)
+    assert f"10 ({(own['C'] == 10).sum()})" in row["tuned values (categories)"]
 
 
 def test_the_summary_leads_with_the_findings_holds_every_part_and_is_the_same_twice(tmp_path):
@@ -194,7 +186,7 @@ def test_the_summary_leads_with_the_findings_holds_every_part_and_is_the_same_tw
     text = (out / "summary.md").read_text()
     assert text.index("## Main findings") < text.index("## What was run")
     for part in (
-        "1. Rule R3", "above .05", "GMIL, E_61", "fewer folds for lack of positives: 1.", "is not a size",
+        "1. Rule R3", "above .05", "GMIL, E_61", "fewer folds for lack of positives: ", "is not a size",
         "floor near one half", "relatively reliable", "(footnote)", "R3 sampling interval",
         "harness figures from=", "A minus B", "harness run experiment=nips2005 corpus=synthetic",
         "over-sampled", "categories qualify", "of them dead",
@@ -204,6 +196,9 @@ def test_the_summary_leads_with_the_findings_holds_every_part_and_is_the_same_tw
     assert {path.name for path in first} >= {f"{stem}.{end}" for stem in stems for end in ("md", "tex")}
     write_summary(Results(out))
     assert first == {path: path.read_bytes() for path in first}
+    (out / "outcomes.csv").unlink()
+    with pytest.raises(UserError, match=r"outcomes\.csv: no such table"):
+        write_summary(Results(out))
 
 
 def test_a_run_of_reweighted_populations_from_stored_outcomes(tmp_path):
@@ -212,13 +207,6 @@ def test_a_run_of_reweighted_populations_from_stored_outcomes(tmp_path):
     text = (tmp_path / "summary.md").read_text()
     for words in ("only reweighted populations were run", "no model was trained", "not recorded"):
         assert words in text
-
-
-def test_a_missing_table_is_named(tmp_path):
-    out = fake_run.write(tmp_path, TABLE)
-    (out / "outcomes.csv").unlink()
-    with pytest.raises(UserError, match=r"outcomes\.csv: no such table"):
-        write_summary(Results(out))
 
 
 def test_text_is_escaped():

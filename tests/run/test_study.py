@@ -106,7 +106,6 @@ def test_every_balance_has_its_points_and_every_category_counts_for_size_or_for_
 
 
 def test_outcomes_are_those_of_the_models(finished):
-    """Two pairs share their model A: its errors and F1 must agree, and match models.csv."""
     outcomes = pd.read_csv(finished / "outcomes.csv")
     models = pd.read_csv(finished / "models.csv").set_index(["model", "balance", "category"])
     natural = outcomes[outcomes["balance"] == "natural"]

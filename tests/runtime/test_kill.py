@@ -2,14 +2,16 @@
 
 import contextlib
 import json
+import random
 import signal
 import time
 
 import killing
 import psutil
 import pytest
-from killing import STUDY, SVM, finish, kill, send, start, tables, wait, write_table
+from killing import STUDY, SVM, kill, parallel, send, start, tables, wait, write_table
 
+from harness.cli import main
 from harness.runtime import interruption
 
 pytestmark = pytest.mark.usefixtures("unpainted")
@@ -24,11 +26,15 @@ def survive(tmp_path, arguments, n_rounds, seed, method):
     seconds = time.monotonic() - began
     expected, n_met = tables(undisturbed), 0
     assert {"size_power.csv", "outcomes.csv", "tables/truth_rules.csv"} <= set(expected)
-    for place, moments in enumerate(killing.rounds(seed, n_rounds, seconds)):
+    draw, signals = random.Random(seed), (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+    for place in range(n_rounds):
         folder, n_jobs = tmp_path / f"round {place}", 1 + place % 2
+        # the first signal of a round cannot be heard
+        moments = [(number, draw.uniform(0, seconds)) for number in (signals[0], draw.choice(signals))]
         for number, moment in moments:
             n_met += kill(folder, arguments, number, moment, n_jobs=n_jobs, method=method)
-        finish(folder, arguments, n_jobs=n_jobs)
+        with contextlib.chdir(folder):
+            assert main(["run", "out=out", "cache=cache", *parallel(n_jobs), *arguments]) == 0
         assert tables(folder) == expected, f"round {place}: {moments}"
     return n_met
 
@@ -88,7 +94,7 @@ def test_another_error_stays_one():
         interruption.until_told(work, lambda: None)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_ends_a_run_and_its_workers_in_one_sentence(tmp_path, number):
     long = ["sets.n_truth_sets=50000", "sets.sizes=[50,60,70,80]"]
     process = start(tmp_path, [write_table(tmp_path / "outcomes.csv"), *STUDY, *long], n_jobs=2)

@@ -1,15 +1,12 @@
-"""A full disk, lack of memory, two runs at once: a sentence, and the same bytes in the end."""
-
 import errno
 import os
 import resource
-import signal
-import time
 
 import numpy as np
 import pytest
 from killing import STUDY, start, tables, wait, write_table
 from painting import unpainted
+from units import UNIT_NAMES, UNITS, die_once
 
 from harness import cli
 from harness.cli import main
@@ -50,8 +47,8 @@ def refused(capfd, arguments):
     return said[0]
 
 
-def test_a_full_disk_at_any_write(arguments, expected, capfd, tmp_path, monkeypatch):
-    """The n-th file cannot be written; the same command then goes on, until the next one cannot."""
+def test_a_full_disk_at_any_write_and_a_quota(arguments, expected, capfd, tmp_path, monkeypatch):
+    """The n-th file cannot be written, or none of some kilobytes; the same command then goes on."""
     sync, n_left = os.fsync, [0]
 
     def fill(handle):
@@ -67,33 +64,14 @@ def test_a_full_disk_at_any_write(arguments, expected, capfd, tmp_path, monkeypa
         assert "No space left on device" in said
         assert said.endswith(ROOM)
         assert not list(tmp_path.rglob(".writing-*"))
-    n_left[0] = 10**6
-    assert main(["run", *arguments]) == 0
-    assert tables(tmp_path) == expected
-
-
-def test_files_that_the_system_cuts_short(arguments, expected, capfd, tmp_path):
-    """No file may grow beyond some kilobytes, as under a quota."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    n_left[0], before = 10**6, resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4000, before[1]))
     try:
-        said = refused(capfd, arguments)
+        assert refused(capfd, arguments).endswith(ROOM)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert said.endswith(ROOM)
     assert main(["run", *arguments]) == 0
     assert tables(tmp_path) == expected
-
-
-def die_once(folder, number):
-    """Unit 7 kills its process once another unit is kept, unless it has done so before."""
-    told = folder / "killed"
-    if number == 7 and not told.exists():
-        while not list(folder.glob("kept/stage/*/*.npz")):
-            time.sleep(0.01)
-        told.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return {"n": np.array(number)}
 
 
 @pytest.mark.filterwarnings("default")  # loky warns that a worker stopped
@@ -102,15 +80,14 @@ def test_a_killed_worker_loses_no_finished_unit(tmp_path, capfd, monkeypatch, he
     run = make_run(Workers("loky", 2), Store(tmp_path / "kept"), "stage")
 
     def work(cfg=None):
-        names = [f"unit {number}" for number in range(8)]
-        return run(die_once, [(i,) for i in range(8)], names, shared=lambda: tmp_path, threads=False)
+        return run(die_once, UNITS, UNIT_NAMES, shared=lambda: tmp_path, threads=False)
 
     monkeypatch.setitem(cli.COMMANDS, "run", work)
     said = refused(capfd, ["out=out"])
     assert "a worker was killed, most likely because memory ran out; with parallel.n_jobs=1 the same" in said
     kept = {p: p.stat().st_mtime_ns for p in tmp_path.glob("kept/stage/*/*.npz")}
-    assert 0 < len(kept) < 8
-    assert [int(one["n"]) for one in work()] == list(range(8))
+    assert 0 < len(kept) < 12
+    assert [int(one["n"]) for one in work()] == list(range(12))
     assert all(path.stat().st_mtime_ns == made for path, made in kept.items())
 
 

@@ -1,12 +1,8 @@
-"""What is said at each `verbose`, and the bars that only a terminal is shown."""
-
 import re
 import sys
 
 import pytest
-from killing import write_table
 
-from harness.cli import main
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.provenance import Clock
 from harness.runtime.store import Store
@@ -100,26 +96,3 @@ def test_each_unit_and_what_was_kept_is_told_where_all_is_wanted(capsys, tmp_pat
         "doubling: 2 of 3 units were kept, 1 are to be made",
         "doubling: three, 3 of 3",
     ]
-
-
-RUN = [
-    "run", "population=outcomes.csv", "sets.n_sets=20", "sets.sizes=[100]", "alphas=[0.05]", "truth=[margin]",
-    "test=[mcnemar]", "pairs=[linear_svm-rbf_svm]", "balance=[natural]", "figure=draft",
-    "parallel=sequential",
-]  # fmt: skip
-
-
-def test_a_run_at_each_verbosity(tmp_path, here, capfd, unpainted):
-    """And `verbose` makes no other run: the folder is the same."""
-    write_table(tmp_path / "outcomes.csv")
-    told = {}
-    for verbose in (0, 2):
-        assert main([*RUN, f"verbose={verbose}", f"out=run{verbose}"]) == 0
-        told[verbose] = capfd.readouterr().out
-    where = f"Summary: {tmp_path}/run0/summary.md; as a page: {tmp_path}/run0/report.html"
-    assert told[0].split("\n") == ["", where, ""]
-    assert "evaluation sets and tests: " in told[2]
-    assert "Findings:" in told[2]
-    assert "units were kept, 0 are to be made" in told[2]
-    assert main([*RUN, "verbose=2", "out=run0"]) == 0
-    assert "holds this very run, finished" in capfd.readouterr().out

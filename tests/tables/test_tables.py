@@ -1,5 +1,3 @@
-"""Tables and labels: one reader for every format, and one rule for what is missing and what is the same."""
-
 import bz2
 import gzip
 import json
@@ -11,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from advise_files import QUICK, read_logs, with_text
+from beside import beside
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusal import refusal as refused
@@ -24,6 +23,8 @@ from harness.errors import UserError
 from harness.tables import files
 from harness.tables.labels import plain_label
 from harness.tables.repeats import Repeats, tell_repeated
+
+KNOWN = beside(__file__)
 
 PACK = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "csv.gz", "tsv.bz2", "jsonl.xz", "json.gz")
@@ -55,12 +56,7 @@ def counts(path, measure=None, **options):
 
 # --- the same data in every format -----------------------------------------------------------------
 
-QUIRKS = {
-    "plain": [("1", "1", "0"), ("0", "0", "0"), ("1", "0", "1"), ("0", "1", "0")],
-    "number forms": [("1", "+1", "0.0"), ("0", "-0", "0e0"), ("1", "0", "1e0"), ("0", "1.0", "0")],
-    "blanks": [("1", " 1", "0 "), ("0", "0", " 0"), ("1", "\t0", "1"), ("0", "1 ", "0")],
-    "booleans": [("1", "True", "false"), ("0", "0", "FALSE"), ("1", "false", "TRUE"), ("0", "true", "0")],
-}
+QUIRKS = KNOWN["quirks"]
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -125,20 +121,7 @@ def test_a_file_is_read_in_parts(tmp_path, monkeypatch):
 # --- which labels are the same ---------------------------------------------------------------------
 
 
-SPELLINGS = [
-    (("1", "1.0", "+1", "1e0", " 1 ", "1.", "10e-1", "\N{NO-BREAK SPACE}1"), "1"),
-    (("-1", "-1.0", "\N{MINUS SIGN}1", "-1e0"), "-1"),
-    (("0", "-0", "0.0", "+0", "0e5", ".0"), "0"),
-    (("0.5", ".5", "5e-1", "0.50", "+.5"), "0.5"),
-    (("100000", "1e5", "1E5", "+100000.00"), "100000"),
-    (("true", "True", "TRUE"), "true"),
-    (("a b", "a  b", " a\tb"), "a b"),
-    (("\u00e9", "e\u0301"), "\u00e9"),
-    (("1" * 40 + ".0",), "1" * 40),
-]
-
-
-@pytest.mark.parametrize(("texts", "label"), SPELLINGS)
+@pytest.mark.parametrize(("texts", "label"), KNOWN["spellings"])
 def test_spellings_of_one_label(texts, label):
     assert {plain_label(text) for text in texts} == {label}
 
@@ -151,16 +134,7 @@ def test_what_is_no_number_stays_as_it_is(text):
     assert plain_label(text) == text
 
 
-UNCLEAR_SPELLINGS = [
-    ("Spam", "spam"),
-    ("New York", "NewYork"),
-    ("01", "1"),
-    ("a", "a\u200b"),
-    ("Straße", "STRASSE"),
-]
-
-
-@pytest.mark.parametrize(("truth", "other"), UNCLEAR_SPELLINGS)
+@pytest.mark.parametrize(("truth", "other"), KNOWN["unclear_spellings"])
 def test_spellings_that_may_be_one_label_are_refused(tmp_path, truth, other):
     path = with_text(tmp_path, f"y_true,a,b\n{truth},{truth},{other}\nz,z,z\n")
     line = refused(read_predictions, path)
@@ -192,7 +166,6 @@ def test_labels_that_the_truth_lacks_are_told_with_their_share(tmp_path, capsys)
 
 
 def test_a_third_label_of_two(tmp_path):
-    """It has no meaning for F1, and is wrong for the error whatever the truth is."""
     path = with_text(tmp_path, "y_true,a,b\n1,1,1\n0,2,0\n1,2,1\n0,0,1\n1,1,0\n")
     line = refused(counts, path, "f1")
     assert (
@@ -347,53 +320,18 @@ def test_row_numbers_without_a_name_are_left_out_and_told(tmp_path, index):
     assert data.notes
 
 
-HEADERS_AND_ROWS = [
-    ("y_true,a,a\n1,1,0\n", "two columns are named 'a'"),
-    ("y_true,a, a \n1,1,0\n", "two columns are named 'a'"),
-    ("y_true,a,b,\n1,1,0,\n", "column 4 has no name"),
-    (",y_true,a,b\nx,1,1,0\ny,0,1,0\n", "the first column has no name, and does not hold the numbers"),
-    ("y_true,a,b\n1,1,0\n0,1\n", "line 3 has 2 fields where the header names 3 columns"),
-    ("y_true,a,b\n1,1,0\n\n0,1,0,1\n", "line 4 has 4 fields"),
-    ('y_true,a,b\n1,"x\ny",0\n0,1\n', "line 4 has 2 fields"),
-    ('y_true,a,b\n1,"x,0\n', "cannot be read as csv (unexpected end of data)"),
-    ('y_true,a,b\n1,"x"y,0\n', "cannot be read as csv"),
-    ("y_true;a;b\n1;1;0\n", "its header is one field, 'y_true;a;b'; fields between ',' are needed"),
-    ("y_true\ta\tb\n1\t1\t0\n", "fields between ',' are needed, not '\\t'"),
-    ("y_true,a,b\n1,1,0\n0,0,1\ny_true,a,b\n1,1,1\n", "line 4 is the header again"),
-    ("# by me\ny_true,a,b\n1,1,0\n", "line 2 has 3 fields where the header names 1 column;"),
-    ("\n\n", "it is empty"),
-    ("y\0_true,a,b\n1,1,0\n", "bytes that are 0"),
-    ("y_true,a,b\n1,1,0\n1\0,1,0\n", "line 3 holds bytes that are 0"),
-    (f"y_true,{'a' * 501},b\n1,1,0\n", "column 2 has a name of 501 characters; 500 are allowed"),
-]
+LONG = f"y_true,{'a' * 501},b\n1,1,0\n", "column 2 has a name of 501 characters; 500 are allowed"
 
 
-@pytest.mark.parametrize(("text", "said"), HEADERS_AND_ROWS)
+@pytest.mark.parametrize(("text", "said"), [*KNOWN["headers_and_rows"], LONG])
 def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
     assert said in refused(read_predictions, with_text(tmp_path, text))
 
 
-ITEM = '{"y_true": 1, "a": 1, "b": 0}'
+DEEP = "[" * 100_000, "too deep"
 
 
-NO_TABLES = [
-    ('{"y_true": 1, "a": 1, "a": 0}', "an object has 'a' twice"),
-    (ITEM + '\n{"y_true": 1, "c": 1}', "line 2 has 'c', which line 1 does not have"),
-    (ITEM + '\n{"y_true": 1, "a": 1}', "item 2 has no value in column 'b'"),
-    (ITEM + "\n[1, 2]", "line 2 is [1, 2]; an object is needed"),
-    (f"[{ITEM}, 3]", "item 2 is 3; an object is needed"),
-    (f"[{ITEM}", "has no end"),
-    (f"[{ITEM} {{}}]", "item 1 is followed by '{}]"),
-    ("[" * 100_000, "too deep"),
-    ("{bad}", "line 1 is not JSON"),
-    ('{"y_true": [1, 0], "a": [1, 0], "b": [0, 0]}', "line 1 holds columns; an object for each item"),
-    ('{"y_true": "\\ud800", "a": 1, "b": 0}', "surrogates not allowed"),
-    ("[]", "it holds no item"),
-    ("", "it holds no item"),
-]
-
-
-@pytest.mark.parametrize(("text", "said"), NO_TABLES)
+@pytest.mark.parametrize(("text", "said"), [*KNOWN["no_tables"], DEEP])
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_json_that_is_no_table(tmp_path, text, said, ending):
     assert said in refused(counts, with_text(tmp_path, text, f"p.{ending}"), "f1")

@@ -1,5 +1,3 @@
-"""The sentences that lie in ``prose.md.j2`` of each room."""
-
 import re
 from pathlib import Path
 
