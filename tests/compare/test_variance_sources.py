@@ -59,6 +59,9 @@ def test_mean_squares_are_those_of_statsmodels(shape):
     squares = (peer["sum_sq"] / peer["df"]).to_numpy()[:-1]
     assert table["mean_square"].to_numpy() == pytest.approx(squares)
     assert table["df"].tolist() == peer["df"].astype(int).tolist()[:-1]
+    # by the expected mean squares: less the interactions that contain it, and what was taken off twice
+    own = squares[0] - (squares[2] if len(shape) == 2 else squares[3] + squares[4] - squares[6])
+    assert table["variance"].iloc[0] == pytest.approx(max(0, own / np.prod(shape[1:])))
 
 
 def test_components_are_unbiased_and_their_intervals_cover():

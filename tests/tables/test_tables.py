@@ -48,9 +48,9 @@ def write(path, columns):
     return path
 
 
-def counts(path, measure=None, **options):
+def counts(path, measure=None, positive=None, **options):
     found = read_predictions(path, **options)
-    outcomes = as_outcomes(found, measure or default_measure(found))
+    outcomes = as_outcomes(found, measure or default_measure(found), positive)
     return outcomes.cells(*list(outcomes.decisions)[:2]).tolist(), outcomes
 
 
@@ -144,8 +144,6 @@ def test_spellings_that_may_be_one_label_are_refused(tmp_path, truth, other):
 
 
 def test_two_spellings_in_the_truth_are_refused(tmp_path):
-    path = with_text(tmp_path, "y_true,a,b\nSpam,Spam,Spam\nspam,spam,Spam\n")
-    assert "the truth has both 'Spam' and 'spam'" in refused(read_predictions, path)
     path = with_text(tmp_path, "x,y\n1,A\n2,a\n3,A\n4,a\n")
     assert "the truth has both 'A' and 'a'" in refused(read_csv, str(path), "y")
 
@@ -163,25 +161,6 @@ def test_labels_that_the_truth_lacks_are_told_with_their_share(tmp_path, capsys)
     result = harness.compare_predictions(*columns, "error", names=("a", "b"))
     assert result.warnings == (told,)
     assert repr(result).startswith(f"Note: {told}.\n")
-
-
-def test_a_third_label_of_two(tmp_path):
-    path = with_text(tmp_path, "y_true,a,b\n1,1,1\n0,2,0\n1,2,1\n0,0,1\n1,1,0\n")
-    line = refused(counts, path, "f1")
-    assert (
-        "says '2', and the truth only 0 and 1; labels that the truth lacks, here on 2 of 5 items (40 %)"
-        in line
-    )
-    found, outcomes = counts(path, "error")
-    assert found == [1, 1, 1, 0, 0, 1, 1, 0]
-    assert outcomes.warnings[0].startswith("a says a label that the truth lacks on 2 of 5 items (40 %)")
-
-
-def test_a_class_of_several_that_the_truth_lacks_is_not_the_positive_one(tmp_path):
-    path = with_text(tmp_path, "y_true,a,b\nx,x,x\ny,w,x\nz,z,z\nx,w,x\n")
-    found = as_outcomes(read_predictions(path), "f1", "x")
-    assert found.cells("a", "b").tolist() == [1, 1, 0, 0, 0, 1, 0, 1]
-    assert "(50 %), which counts as not 'x': 'w' 50 %" in found.warnings[0]
 
 
 # --- tables of right and wrong, regressions, accuracy ----------------------------------------------
@@ -204,15 +183,6 @@ def test_right_and_wrong_without_a_truth(tmp_path, ending, coding):
         ("error", "1", "positive: '1' needs"),
     ):
         assert words in refused(as_outcomes, read_predictions(path), measure, positive)
-
-
-def test_what_may_be_a_truth_is_not_taken_for_a_system(tmp_path):
-    for name in ("y", "Label", "gt", "answer"):
-        path = with_text(tmp_path, f"{name},a,b\n1,1,0\n0,1,0\n")
-        assert f"truth_column=COLUMN names it, one of {name}" in refused(read_predictions, path)
-    path = with_text(tmp_path, "note,a,b\nhard,1,0\neasy,1,0\n")
-    assert "but column 'note' holds 'hard'; systems=" in refused(read_predictions, path)
-    assert counts(path, systems=["a", "b"])[0] == [0, 0, 2, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("n", [4, 60, 3_000])
@@ -320,12 +290,20 @@ def test_row_numbers_without_a_name_are_left_out_and_told(tmp_path, index):
     assert data.notes
 
 
-LONG = f"y_true,{'a' * 501},b\n1,1,0\n", "column 2 has a name of 501 characters; 500 are allowed"
+@pytest.mark.parametrize(("text", "options", "cells", "words"), KNOWN["read"])
+def test_what_is_read_and_told(tmp_path, text, options, cells, words):
+    found, outcomes = counts(with_text(tmp_path, text), **options)
+    assert found == cells
+    for told in words:
+        assert any(told in line for line in (*outcomes.warnings, *outcomes.notes))
 
 
-@pytest.mark.parametrize(("text", "said"), [*KNOWN["headers_and_rows"], LONG])
-def test_headers_and_rows_that_do_not_fit(tmp_path, text, said):
-    assert said in refused(read_predictions, with_text(tmp_path, text))
+LONG = f"y_true,{'a' * 501},b\n1,1,0\n", {}, "column 2 has a name of 501 characters; 500 are allowed"
+
+
+@pytest.mark.parametrize(("text", "options", "said"), [*KNOWN["refused"], LONG])
+def test_what_is_refused(tmp_path, text, options, said):
+    assert said in refused(counts, with_text(tmp_path, text), **options)
 
 
 DEEP = "[" * 100_000, "too deep"
@@ -367,15 +345,6 @@ def test_what_is_no_file_of_a_table(tmp_path):
     (tmp_path / "r.parquet").write_bytes(b"PAR1")
     pytest.importorskip("pyarrow")
     assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
-
-
-def test_columns_that_are_not_read_are_told(tmp_path):
-    path = with_text(tmp_path, "document,y_true,a,b,text\nd,1,1,0,Hi\nd,0,1,0,Ho\n")
-    found = counts(path, systems=["a", "b"])[1]
-    assert found.warnings[0].startswith(
-        "column 'document' is not used: if items of one document depend on each other"
-    )
-    assert found.notes == ("columns that are not read: document, text",)
 
 
 def test_compare_reads_as_advise_does(tmp_path):
