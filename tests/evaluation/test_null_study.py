@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from composing import configured, tabulated
 from count_cases import within_binomial
+from refusal import refusal
 from scipy import stats
 
 from harness import nulls
 from harness.balance import Balance
-from harness.cli import main
 from harness.cli.arguments import run_arguments
 from harness.evaluation.null_sets import FEW_ALPHA, count_sets
 from harness.evaluation.plans import plan_evaluations
@@ -62,9 +62,17 @@ def study(tests, balances=None, makers=None, **options):
     return (*tables, found.warnings)
 
 
+DRAWING = ["bootstrap_f1", "bootstrap_f1_symmetric"]
+
+
 @pytest.fixture(scope="module")
-def analytic():
-    return arguments(f"test=[{ANALYTIC}]")["evaluation"]["tests"]
+def every_test():
+    return arguments(f"test=[{ANALYTIC},{','.join(DRAWING)}]", "n_replicates=200")["evaluation"]["tests"]
+
+
+@pytest.fixture(scope="module")
+def analytic(every_test):
+    return [test for test in every_test if test.name not in DRAWING]
 
 
 @pytest.fixture(scope="module")
@@ -108,25 +116,8 @@ def test_sizes_and_powers_are_those_of_all_sets_weighed(found, analytic, every_s
     assert n_checked > 250
 
 
-def test_equal_sets_tested_once_count_as_often_as_they_occur(analytic):
-    sets = np.random.default_rng(0).multinomial(N, CELLS[0] / CELLS[0].sum(), size=300)
-    for question in ask(analytic):
-        tests = [analytic[place] for place in question.places]
-        found = count_sets(sets, tests, ALPHAS, [300] * len(tests), question, 1, 0, ("x",))
-        rejected, wrong, degenerate, _ = found.values()
-        for t, test in enumerate(tests):
-            result = test.pvalue(sets)
-            verdicts = result.pvalue[:, None] <= np.array(ALPHAS)
-            assert (rejected[t] == verdicts.sum(axis=0)).all()
-            assert (wrong[t] == (verdicts & (test.difference(sets) < 0)[:, None]).sum(axis=0)).all()
-            assert degenerate[t] == result.degenerate.sum()
-
-
-def test_tests_with_replicates_get_the_first_sets_and_no_small_level(analytic):
-    drawing = arguments("test=[bootstrap_f1,bootstrap_f1_symmetric]", "n_replicates=200")["evaluation"][
-        "tests"
-    ]
-    tests = [analytic[-1], *drawing]
+def test_tests_with_replicates_get_the_first_sets_and_no_small_level(analytic, every_test):
+    tests = [analytic[-1], *(test for test in every_test if test.name in DRAWING)]
     by_category, path, _, _ = study(tests, n_sets=300)
     few = by_category[
         by_category["test"].str.startswith("bootstrap") & (by_category["truth"] == "exact_null")
@@ -189,8 +180,8 @@ def test_power_grows_along_the_path(analytic):
     assert np.abs(rates.loc["wald_error", [1.5, 3]].to_numpy() - normal).max() < 0.06
 
 
-def test_the_path_begins_with_the_size(analytic):
-    tests = arguments("test=[bootstrap_f1]", "n_replicates=200")["evaluation"]["tests"] + analytic
+def test_the_path_begins_with_the_size(every_test):
+    tests = [test for test in every_test if test.name != DRAWING[1]]
     by_category, path, _, _ = study(tests, h=[0], n_sets=300)
     chosen = by_category[
         (by_category["kind"] == "size")
@@ -267,9 +258,5 @@ def test_other_truths_do_not_change_a_byte(outcomes, tmp_path):
         ("balance=[stratified]", "balance: a null has a prevalence of its own"),
     ],
 )
-def test_wrong_input(outcomes, tmp_path, capfd, override, message):
-    out = tmp_path / "out"
-    assert main(["run", outcomes, *SMALL, "cache=null", f"out={out}", override]) == 2
-    err = capfd.readouterr().err
-    assert message in err
-    assert len(err.strip().splitlines()) == 1
+def test_wrong_input(outcomes, tmp_path, override, message):
+    assert message in refusal(tabulated, tmp_path / "out", outcomes, *SMALL, override, "parallel=sequential")

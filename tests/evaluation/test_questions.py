@@ -1,5 +1,6 @@
 """Tests of one measure at different costs ask different questions: each has truths and nulls of its own."""
 
+import functools
 from functools import partial
 from types import SimpleNamespace
 
@@ -30,9 +31,18 @@ COSTS = [{"cost_fn": cost_fn, "cost_fp": 1.0, "prior": 0.5} for cost_fn in (1.0,
 DEAR = "test.dcf_eq9.cost_fn=3"
 
 
-def chosen(*names, costs=(DEAR,)):
-    overrides = ["out=unused", "parallel=sequential", f"test=[{','.join(names)}]", *costs]
-    return run_arguments(configured("run", *overrides))["evaluation"]["tests"]
+def configured_tests(*overrides):
+    overrides = "out=unused", "parallel=sequential", *overrides
+    return {test.name: test for test in run_arguments(configured("run", *overrides))["evaluation"]["tests"]}
+
+
+@functools.cache
+def every_test():
+    return configured_tests("test=[mcnemar,dcf,dcf_eq9]", DEAR)
+
+
+def chosen(*names):
+    return [every_test()[name] for name in names]
 
 
 def make_run(stage, *inputs):
@@ -68,13 +78,13 @@ def test_a_test_beside_others_has_the_rows_that_it_has_alone():
     together = judged(chosen("dcf", "mcnemar", "dcf_eq9"), rules)
     assert len(together) == 3 * 2 * 2
     for name in ("dcf", "mcnemar", "dcf_eq9"):
-        alone = judged(chosen(name, costs=[DEAR] if name == "dcf_eq9" else []), rules)
+        alone = judged(chosen(name), rules)
         rows = together[together["test"] == name].reset_index(drop=True)
         pd.testing.assert_frame_equal(rows, alone)
 
 
 def test_equal_costs_are_one_question_however_they_are_written():
-    tests = chosen("dcf", "dcf_eq9", "mcnemar", costs=["test.dcf.cost_fn=3.0", DEAR])
+    tests = [*configured_tests("test=[dcf,dcf_eq9,mcnemar]", "test.dcf.cost_fn=3.0", DEAR).values()]
     assert [costs_text(question.costs) for question in ask(tests)] == ["cost_fn=3;cost_fp=1;prior=0.5", ""]
     assert len(judged(tests, {"margin": nulls.margin})) == 2 * 3  # categories, tests
 
@@ -115,14 +125,6 @@ def test_a_population_test_takes_its_costs_in_its_own_way():
         for costs in COSTS
     ]
     assert holds == [[True, False], [False, True]]
-
-
-def test_the_rule_is_told_the_costs():
-    rule = partial(nulls.population_test, tests={"dcf": partial(wald, measure="dcf")})
-    table = judged(chosen("dcf", "dcf_eq9"), {"population_test": rule})
-    kinds = table.set_index(["test", "category"])["kind"]
-    assert kinds["dcf", "even"] == kinds["dcf_eq9", "dear"] == "size"
-    assert kinds["dcf", "dear"] == kinds["dcf_eq9", "even"] == "power"
 
 
 # --- under exact nulls -----------------------------------------------------------------------------
