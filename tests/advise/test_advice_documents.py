@@ -2,17 +2,17 @@
 
 import itertools
 import pickle
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from advise_files import QUICK, read, refusal, with_text, written
+from advise_files import read, refusal, with_text, written
 from count_cases import SWAP
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_cases import shuffled_run
-from scipy.optimize import minimize
+from peer_measures import peer_measure
 from scipy.sparse import issparse
 from scipy.stats import binom
 from sklearn.metrics import f1_score, precision_score, recall_score
@@ -22,18 +22,16 @@ from harness.advise.documents import document_pairs, project_documents
 from harness.advise.documents import tests as document_tests
 from harness.advise.documents.battery import names_of, run_test
 from harness.advise.documents.null import nearest_null
+from harness.advise.documents.scores import score_kinds
 from harness.advise.documents.tests import (
     Kinds,
     bootstrap_by_document,
-    randomization_by_document,
     wald_by_document,
 )
 from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
-from harness.advise.needed import needed_items
 from harness.advise.points import Plan, Point, Question, measure_pair
 from harness.category_sets.patterns import find_patterns
 from harness.category_sets.ratios import f1_ratios, standard_error
-from harness.cli import main
 from harness.measures import DIFFERENCES, influence
 from harness.measures import difference as measured
 from harness.nulls import divergence, project
@@ -87,54 +85,34 @@ def random_kinds(seed, measure="f1", n_categories=1):
     return shares / shares.sum(), Kinds(cells, measure)
 
 
-@BOTH
-def test_the_difference_is_that_of_scikit_learn(average):
-    decisions = draw()
-    y, a, b = decisions.truth(), decisions.said("a"), decisions.said("b")
-    y[:, 2] = a[:, 3] = b[:, 3] = False  # a category without a positive, one that none decides for
-    codes = 1 + 2 * y + 4 * a + 8 * b
-    decisions = decisions._replace(codes=codes.astype(np.uint16))
-    for measure, score in (("f1", f1_score), ("precision", precision_score), ("recall", recall_score)):
-        own = pair_of(decisions, measure, average)
-        expected = np.subtract(*(score(y, said, average=average, zero_division=0) for said in (a, b)))
-        assert own.difference(own.counts) == pytest.approx(expected, abs=1e-12)
-    own = pair_of(decisions, "error", average)
-    assert own.difference(own.counts) == pytest.approx((y != a).mean() - (y != b).mean())
-
-
-@BOTH
-def test_the_cost_is_that_of_rates_counted_by_hand(average):
+@EVERY_AVERAGE
+def test_the_difference_is_that_of_scikit_learn(measure, average, costs):
     decisions = draw(seed=4)
-    y, a, b = (x.astype(float) for x in (decisions.truth(), decisions.said("a"), decisions.said("b")))
+    y, a, b = decisions.truth(), decisions.said("a"), decisions.said("b")
+    if measure in ("f1", "precision", "recall"):  # no positive in a category, no decision for one
+        y[:, 2] = a[:, 3] = b[:, 3] = False
+    decisions = decisions._replace(codes=(1 + 2 * y + 4 * a + 8 * b).astype(np.uint16))
+    own, (y, a, b) = pair_of(decisions, measure, average, costs), (x.T for x in (y, a, b))
     if average == "micro":
-        y, a, b = (x.reshape(-1, 1) for x in (y, a, b))
-
-    def cost(said, c1, c2):
-        misses = (y * (1 - said)).sum(axis=0) / y.sum(axis=0)
-        return (c1 * misses + c2 * ((1 - y) * said).sum(axis=0) / (1 - y).sum(axis=0)).mean()
-
-    for measure, costs, parts in (("dcf", COSTS, (0.4, 0.8)), ("balanced_error", (), (0.5, 0.5))):
-        own = pair_of(decisions, measure, average, costs)
-        expected = cost(a, *parts) - cost(b, *parts)
-        assert own.difference(own.counts) == pytest.approx(expected, abs=1e-12)
-        pooled = own.kinds.cells.sum(axis=1)
-        if average == "micro":
-            known = measured(measure, **dict(costs))(own.counts @ pooled)
-            assert known == pytest.approx(expected, abs=1e-12)
+        y, a, b = (x.reshape(1, -1) for x in (y, a, b))
+    of_a, of_b = (
+        np.mean([peer_measure(measure, *row, **dict(costs)) for row in zip(y, said, strict=True)])
+        for said in (a, b)
+    )
+    assert own.difference(own.counts) == pytest.approx(of_a - of_b, abs=1e-12)
 
 
 def test_the_macro_error_is_the_micro_error():
-    decisions = draw(seed=2)
-    own = pair_of(decisions, "error", "macro")
-    assert own.kinds.cells.shape[1] == 1
-    by_category = pair_of(decisions, "f1", "macro")
-    kinds = by_category.kinds._replace(measure="error")
-    assert kinds.difference(by_category.counts) == pytest.approx(own.difference(own.counts))
-    ours, theirs = wald_by_document(by_category.counts, kinds), wald_by_document(own.counts, own.kinds)
-    assert ours.statistic == pytest.approx(theirs.statistic)
-    ours = run_test("mcnemar_pooled", by_category.counts, kinds, 1, None)
-    theirs = run_test("mcnemar_pooled", own.counts, own.kinds, 1, None)
-    assert ours.pvalue == theirs.pvalue
+    micro, macro = (pair_of(draw(seed=2), measure, "macro") for measure in ("error", "f1"))
+    assert micro.kinds.cells.shape[1] == 1
+    kinds = macro.kinds._replace(measure="error")
+    assert kinds.difference(macro.counts) == pytest.approx(micro.difference(micro.counts))
+    for name in ("wald_by_document", "mcnemar_pooled"):
+        one, other = (
+            run_test(name, *own, 1, None) for own in ((macro.counts, kinds), (micro.counts, micro.kinds))
+        )
+        assert one.statistic == pytest.approx(other.statistic)
+        assert one.pvalue == pytest.approx(other.pvalue)
 
 
 @BOTH
@@ -177,38 +155,8 @@ def test_many_sets_are_tested_as_each_alone(monkeypatch):
         np.testing.assert_allclose(parts.pvalue, found.pvalue, rtol=1e-9)
 
 
-def seek_nearest(p, kinds, starts):
-    """Return the least divergence that a general solver finds from the starts."""
-    constraints = [
-        {"type": "eq", "fun": lambda x: x.sum() - 1},
-        {"type": "eq", "fun": lambda x: float(kinds.difference(x))},
-    ]
-    best = np.inf
-    for start in starts:
-        found = minimize(
-            lambda x: float((x * np.log(x / p)).sum()), start / start.sum(), constraints=constraints,
-            method="SLSQP", bounds=[(1e-9, 1)] * len(p), options={"maxiter": 300, "ftol": 1e-12},
-        )  # fmt: skip
-        if found.success:
-            best = min(best, found.fun)
-    return best
-
-
+@pytest.mark.parametrize("seed", range(3))
 @EVERY_AVERAGE
-def test_the_null_is_the_nearest_population(measure, average, costs):
-    own = pair_of(draw(30, 3, seed=2), measure, average, costs)
-    p = own.counts / own.counts.sum()
-    q = own.null
-    assert abs(own.difference(q)) < 1e-9
-    generator = np.random.default_rng(0)
-    starts = [q * np.exp(generator.normal(0, 0.3, len(q))) for _ in range(2)]
-    assert divergence(q, p) <= seek_nearest(p, own.kinds, starts) + 1e-6
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(
-    ("measure", "average", "costs"), [part for part in AVERAGED if part[1] == "macro" or "dcf" in part]
-)
 def test_the_null_is_a_tilt_along_its_own_influence(measure, average, costs, seed):
     own = pair_of(draw(300, 4, seed=seed), measure, average, costs)
     p = own.counts / own.counts.sum()
@@ -292,15 +240,6 @@ def test_a_tilted_population_has_the_difference(measure, average, costs):
         assert q.sum() == pytest.approx(1)
 
 
-@BOTH
-def test_the_deviation_is_that_of_drawn_sets(average):
-    own = pair_of(draw(), "f1", average)
-    null = own.null
-    sets = np.random.default_rng(1).multinomial(2_000, null, size=4_000)
-    measured = own.difference(sets).std() * np.sqrt(2_000)
-    assert own.deviation(null) == pytest.approx(measured, rel=0.06)
-
-
 def enumerate_exchanges(own):
     """Return the exact p-value: over every way to exchange A and B on documents that differ."""
     rows = np.repeat(own.kinds.sums(), own.counts, axis=0)
@@ -315,12 +254,16 @@ def enumerate_exchanges(own):
     return np.mean(far)
 
 
-@EVERY_AVERAGE
+@pytest.mark.parametrize(("measure", "average", "costs"), [*AVERAGED, ("score", "", ())])
 def test_randomization_is_that_of_enumeration(measure, average, costs):
-    own = pair_of(draw(9, 4, seed=5), measure, average, costs)
-    exact = enumerate_exchanges(own)
-    n = 20_000
-    found = randomization_by_document(own.counts[None], own.kinds, n, np.random.default_rng(0))
+    name = "randomization_score" if measure == "score" else "randomization_by_document"
+    if measure == "score":
+        kinds, counts = score_kinds(*np.random.default_rng(0).gamma(2.0, 1.0, (2, 11)).round(1), None)
+        own = SimpleNamespace(kinds=kinds, counts=counts, difference=kinds.difference)
+    else:
+        own = pair_of(draw(9, 4, seed=5), measure, average, costs)
+    exact, n = enumerate_exchanges(own), 20_000
+    found = run_test(name, own.counts[None], own.kinds, n, np.random.default_rng(0))
     hits = round(float(found.pvalue[0]) * (n + 1)) - 1
     assert binom.ppf(1 - Q, n, exact) <= hits <= binom.ppf(Q, n, exact)
 
@@ -378,12 +321,28 @@ def test_a_test_that_is_only_shown_sees_fewer_sets_where_it_is_slow(monkeypatch)
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", names_of("f1"))
-def test_documents_that_agree_are_degenerate(name):
-    kinds = Kinds(np.array([[[1, 0, 0, 1, 0, 0, 0, 2]], [[0, 0, 0, 0, 1, 0, 0, 3]]]), "f1")
-    found = run_test(name, np.array([[5, 3]]), kinds, 199, np.random.default_rng(0))
-    assert found.pvalue[0] == 1
-    assert found.degenerate[0]
+AGREE = [[[1, 0, 0, 1, 0, 0, 0, 2]], [[0, 0, 0, 0, 1, 0, 0, 3]]]
+NO_PRECISION = [[[0, 0, 1, 0, 0, 0, 0, 2]], [[0, 0, 0, 1, 0, 0, 1, 1]], [[0, 0, 0, 1, 0, 0, 0, 2]]]
+OF_CLUSTERS = [[[0, 0, 0, 0, 0, 0, 0, 5]], [[3, 0, 1, 0, 0, 0, 0, 1]], [[2, 0, 0, 0, 0, 1, 1, 1]]]
+UNDECIDED = [
+    *((name, Kinds(np.array(AGREE), "f1"), [[5, 3]], [True]) for name in names_of("f1")),
+    # B never says yes in any category: its precision is 0/0
+    *((name, Kinds(np.array(NO_PRECISION), "precision"), [[30, 5, 9]], [True])
+      for name in names_of("precision")),
+    # one document, or none that differs
+    *((name, Kinds(np.array(OF_CLUSTERS), "f1"), [[9, 0, 0], [1, 0, 0], [0, 0, 6]], [True, True, False])
+      for name in names_of("f1", clustered=True)[:-1]),
+    # the last kind is the one with equal scores, and one kind alone has no spread
+    *((name, score_kinds(np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.2, 0.1]), None)[0], [[0, 0, 9]], [True])
+      for name in names_of("score")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kinds", "counts", "degenerate"), UNDECIDED)
+def test_sets_that_cannot_decide_have_a_p_of_one(name, kinds, counts, degenerate):
+    found = run_test(name, np.array(counts), kinds, 199, np.random.default_rng(0))
+    assert found.pvalue.tolist() == [1] * len(counts)
+    assert found.degenerate[degenerate].all()
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["f1", "error", "precision", "recall"]))
@@ -396,25 +355,6 @@ def test_an_exchange_of_a_and_b_changes_the_sign_alone(seed, measure):
     assert 0 <= one.pvalue <= 1
     assert one.pvalue == pytest.approx(float(two.pvalue))
     assert one.statistic == pytest.approx(-float(two.statistic))
-
-
-@BOTH
-def test_dependent_decisions_fool_the_pooled_test_and_not_those_by_document(average):
-    """Documents on which A or B errs in every category at once: each counts for many."""
-    codes = np.array(
-        [[0, 0, 0, 0, 0, 7, 7, 7, 7, 7], [1, 1, 1, 1, 1, 7, 7, 7, 7, 7], [2, 2, 2, 2, 2, 7, 7, 7, 7, 7]]
-    )
-    cells = np.eye(8, dtype=np.int64)[codes]
-    kinds = Kinds(cells if average == "macro" else cells.sum(axis=1, keepdims=True), "f1")
-    sets = np.random.default_rng(0).multinomial(200, [0.8, 0.1, 0.1], size=2_000)
-    sizes = {}
-    for name in names_of("f1"):
-        some = sets if name not in TESTS[1:] else sets[:400]
-        sizes[name] = (run_test(name, some, kinds, 199, np.random.default_rng(1), 0.05).pvalue <= 0.05).mean()
-    assert sizes["wald_pooled"] > 0.3
-    for name in TESTS:
-        n = 2_000 if name == "wald_by_document" else 400
-        assert sizes[name] <= binom.ppf(Q, n, 0.06) / n, name
 
 
 @pytest.mark.parametrize(("measure", "costs"), [("f1", ()), ("dcf", COSTS)])
@@ -431,45 +371,26 @@ def test_the_size_is_the_level_on_a_macro_null(measure, costs):
         assert (result.pvalue <= 0.05).sum() <= binom.ppf(Q, 200, 0.07), name
 
 
-def test_randomization_keeps_its_level_where_a_and_b_can_be_exchanged():
-    own = pair_of(draw(100, 4, seed=9), "f1", "macro")
-    cells = np.concatenate([own.kinds.cells, own.kinds.cells[..., SWAP]])
-    shares = np.tile(own.counts, 2) / 200
-    sets = np.random.default_rng(0).multinomial(80, shares, size=1_000)
-    found = run_test(
-        "randomization_by_document", sets, Kinds(cells, "f1"), 199, np.random.default_rng(1), 0.05
-    )
-    assert (found.pvalue <= 0.05).sum() <= binom.ppf(Q, 1_000, 0.05)
+OF_CLUSTERS_TOO = np.array([[3, 4, 0, 0, 0, 0, 1, 4], [1, 0, 0, 1, 1, 0, 5, 9], [6, 0, 0, 1, 0, 0, 0, 2]])
 
 
-@pytest.mark.parametrize("test", ["wald_by_document", "randomization_by_document"])
-def test_exchanged_systems_need_as_many_documents(test):
-    """The number has the power in the worse of both directions, and 300 or 4,000 sets count it."""
-    own = pair_of(draw())
-    other = replace(own, kinds=own.kinds._replace(cells=own.kinds.cells[..., SWAP]))
-    n, exchanged = (
-        int(needed_items(pair, test, 0.04, 0.8, 0.05, seed)["n_items"])
-        for seed, pair in enumerate((own, other))
-    )
-    drawn = test == "randomization_by_document"
-    assert n == pytest.approx(exchanged, rel=0.25 if drawn else 0.06)
-    powers = []
-    for wanted in (0.04, -0.04):
-        generator = np.random.default_rng(9)
-        sets = generator.multinomial(n, own.tilt(own.null, wanted), size=1_000)
-        rejected = run_test(test, sets, own.kinds, 199, generator, 0.05).pvalue <= 0.05
-        powers.append((rejected & (own.difference(sets) * wanted > 0)).mean())
-    assert min(powers) == pytest.approx(0.8, abs=0.12 if drawn else 0.06)
-
-
-def test_one_sided_documents_get_an_exchanged_half():
-    codes = np.array([[3 + 4 + 8, 1]] * 30 + [[3 + 4, 1]] * 3, dtype=np.uint16)
-    own = pair_of(Decisions("x", ["c", "d"], ["a", "b"], codes))
-    assert "drawn was added, with A and B exchanged" in own.notes[0]
-    assert len(own.kinds.cells) == 3
-    assert own.counts.sum() == 33
-    assert own.weights.sum() == pytest.approx(33.5)
-    assert abs(own.difference(own.null)) < 1e-8
+@pytest.mark.parametrize("clustered", [False, True])
+def test_sizes_where_systems_can_be_exchanged(clustered):
+    """Kinds and their exchanges, drawn alike: H0 of every test here."""
+    own, n_sets = pair_of(draw(100, 4, seed=9), "f1", "macro"), 1_000
+    cells, counts = (OF_CLUSTERS_TOO[:, None], [12, 13, 25]) if clustered else (own.kinds.cells, own.counts)
+    kinds = Kinds(np.concatenate([cells, cells[..., SWAP]]), "f1")
+    generator, size = np.random.default_rng(1), {}
+    sets = generator.multinomial(60, np.tile(counts, 2) / np.sum(counts) / 2, size=n_sets)
+    for name in names_of("f1", clustered):
+        size[name] = (run_test(name, sets, kinds, 199, generator, 0.05).pvalue <= 0.05).sum()
+    by = "cluster" if clustered else "document"
+    assert size[f"randomization_by_{by}"] <= binom.ppf(Q, n_sets, 0.05)
+    assert clustered or size["bootstrap_by_document"] <= binom.ppf(Q, n_sets, 0.07)
+    for name in size.keys() & {f"wald_by_{by}", "wald_by_cluster_cr2"}:
+        assert binom.ppf(1 - Q, n_sets, 0.04) <= size[name] <= binom.ppf(Q, n_sets, 0.06)
+    if clustered:  # two decisions in one direction come together
+        assert size["wald_pooled"] > binom.ppf(Q, n_sets, 0.06)
 
 
 # files
@@ -503,20 +424,6 @@ def test_both_forms_and_every_format_say_the_same(tmp_path, form, ending, monkey
     np.testing.assert_array_equal(own, np.bincount(codes, minlength=8))
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("several"), tables(draw(120, 5))["long"])
-
-
-@pytest.fixture
-def few_sets(monkeypatch):
-    """As few sets and replicates as a command takes."""
-    few = {"size": 50, "range": 10, "power": 20, "needed": 40}
-    monkeypatch.setattr("harness.advise.documents.MOST_SETS", few)
-    monkeypatch.setattr("harness.advise.documents.FILE_REPLICATES", 199)
-    monkeypatch.setattr("harness.advise.needed.N_SETS", 400)
-
-
 def test_points_are_counted_alike_in_any_order_and_in_another_process():
     own = pair_of(draw(60, 3))
     plan = Plan(n_sets=20, n_draws=2, n_range_sets=10, n_power_sets=20, h=(2.0,), factors=(1.0,))
@@ -527,86 +434,11 @@ def test_points_are_counted_alike_in_any_order_and_in_another_process():
     pd.testing.assert_frame_equal(*tables)
 
 
-def test_settings_of_several_categories(file, tmp_path):
-    one = with_text(tmp_path, "id,y_true,a,b\n1,1,1,0\n2,0,0,1\n3,1,1,1\n")
-    graded = tmp_path / "graded.csv"
-    graded.write_text("id,a,b\n1,1,0\n2,0,1\n")
-    (tmp_path / "logs").mkdir()
-    macro = "average: 'macro' is only for several categories, and"
-    for path, asked, words in (
-        (file, {"category": "zz"}, "category: 'zz' is none of the file's"),
-        (file, {"category_column": "kind"}, "there is no column 'kind'"),
-        (file, {"task": "arc"}, "task: 'arc' is for a folder"),
-        (file, {"average": "macro", "category": "c1"}, f"{macro} category=c1 takes one of them alone"),
-        (one, {"average": "macro", "measure": "error"}, "not for measure=error"),
-        (one, {"average": "macro", "positive": "1"}, "each the positive one in turn"),
-        (one, {"average": "macro", "category": "1"}, f"{macro} category=1 takes one of them alone"),
-        (one, {"category": "1", "positive": "1"}, "positive: '1' is named beside a category"),
-        (graded, {"average": "macro"}, "needs a column of the truth"),
-        (tmp_path / "logs", {"average": "macro"}, f"{macro} {tmp_path / 'logs'} is a folder of logs"),
-    ):
-        assert words in refusal(path, **asked)
-    assert read(file, category="c1")[0].about == "category 'c1', yes or no"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named", "measure", "average", "costs"),
-    [
-        (["average=macro"], "macro F1", "f1", "macro", ()),
-        pytest.param(
-            ["measure=error", "average=macro"], "error", "error", "micro", (), marks=pytest.mark.slow
-        ),
-        (["measure=balanced_error"], "micro balanced error", "balanced_error", "micro", ()),
-        (
-            ["measure=dcf", "average=macro", "test.dcf.prior=0.2", "test.dcf.cost_fn=2"],
-            "macro DCF", "dcf", "macro", COSTS,
-        ),
-    ],
-)  # fmt: skip
-def test_the_command_advises_by_document_and_takes_averages_and_costs(
-    file, tmp_path, undrawn, few_sets, arguments, named, measure, average, costs
-):
-    out = tmp_path / "out"
-    assert main(["advise", f"predictions={file}", f"out={out}", *arguments, "difference=0.05", *QUICK]) == 0
-    own = pair_of(read_decisions(file, "long"), measure, average, costs)
-    verdicts = pd.read_csv(out / "verdicts.csv")
-    assert list(verdicts["test"]) == names_of(measure)
-    assert verdicts["recommended"].sum() == 1
-    assert not verdicts["recommended"].to_numpy()[-1]
-    np.testing.assert_allclose(verdicts["difference"], own.difference(own.counts), atol=1e-9)
-    summary = (out / "summary.md").read_text()
-    pooled = f"{names_of(measure)[-1]} takes every decision as drawn on its own"
-    for words in (f"Measure {named};", "5 categories, yes or no in each", pooled):
-        assert words in summary
-    assert ("the mean over the categories" in summary) == (average == "macro")
-    assert ("cost_fn 2, cost_fp 1, prior 0.2" in summary) == (measure == "dcf")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["test=[dcf,dcf_eq9]", "test.dcf.prior=0.2"], "the tests have different costs"),
-        (["test.dcf.cost_fn=0", "test.dcf.prior=1"], "neither a miss nor a false alarm costs anything"),
-        (["test.dcf.prior=2"], "prior: 2 is not allowed"),
-    ],
-)
-def test_costs_that_do_not_fit_are_refused(file, tmp_path, capsys, arguments, words):
-    out = tmp_path / "out"
-    assert main(["advise", f"predictions={file}", f"out={out}", "measure=dcf", *arguments, *QUICK]) == 2
-    assert words in capsys.readouterr().err
-    assert not out.exists()
-
-
 def test_a_cost_of_misses_alone_is_that_of_recall():
     decisions = draw(seed=5)
     cost, recall = pair_of(decisions, "dcf", "micro", (("prior", 1.0),)), pair_of(decisions, "recall")
     assert cost.difference(cost.counts) == pytest.approx(-recall.difference(recall.counts))
     np.testing.assert_allclose(cost.null, recall.null, atol=1e-9)
-
-
-def test_more_than_memory_has_room_for_is_refused(file, monkeypatch):
-    monkeypatch.setattr("harness.advise.documents.MOST_CELLS", 100)
-    assert "category=NAME for one of the categories" in refusal(file, average="macro")
 
 
 def test_a_file_without_a_null_is_refused_unless_exchanged_documents_give_one(tmp_path):
@@ -615,17 +447,6 @@ def test_a_file_without_a_null_is_refused_unless_exchanged_documents_give_one(tm
     assert "no population was found with a difference of 0; another average" in refusal(path)
     (own,) = read(path, average="macro")[1]
     assert "drawn was added, with A and B exchanged" in own.notes[0]
-
-
-@pytest.mark.parametrize("name", names_of("precision"))
-def test_a_pooled_precision_of_nothing_decides_nothing(name):
-    """B never says yes in any category: its precision is 0/0."""
-    cells = np.array([[0, 0, 1, 0, 0, 0, 0, 2], [0, 0, 0, 1, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0, 0, 2]])
-    found = run_test(
-        name, np.array([[30, 5, 9]]), Kinds(cells[:, None], "precision"), 199, np.random.default_rng(0)
-    )
-    assert found.pvalue[0] == 1
-    assert found.degenerate[0]
 
 
 @pytest.mark.parametrize(

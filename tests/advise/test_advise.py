@@ -1,4 +1,4 @@
-"""`harness advise`: predictions read, advice written, wrong input told in one sentence."""
+"""`harness advise` and `harness.advise_predictions`: what is written and said, alike for any kind of file."""
 
 import json
 import shutil
@@ -6,13 +6,14 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from advise_files import QUICK, read, refusal, with_text, written
+from advise_files import QUICK, written
 from html_page import check_page
 
-from harness.advise.files.predictions import as_outcomes, read_predictions
+import harness
+from harness.advise.documents.battery import names_of
 from harness.advise.margin import HINT
+from harness.advise.points import Plan
 from harness.cli import main
-from harness.errors import UserError
 
 SMALL_FIGURES = ["figure=draft", "figure.dpi=40"]
 ARGUMENTS = [*QUICK, *SMALL_FIGURES, "plan.factors=[1,2]"]
@@ -23,6 +24,12 @@ def draw(n=300, seed=0):
     y = generator.random(n) < 0.3
     said = {name: y ^ (generator.random(n) < e) for name, e in (("a", 0.1), ("b", 0.2), ("c", 0.1))}
     return pd.DataFrame({"id": range(n), "y_true": y} | said).astype(int)
+
+
+TABLE = draw(150, 1)[["y_true", "a", "b"]]
+SEVERAL = pd.concat(
+    [draw(150, i)[["id", "y_true", "a", "b"]].assign(category=name) for i, name in enumerate("xy")]
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +44,6 @@ def advised(file, tmp_path_factory):
     return out
 
 
-def test_labels_are_text(tmp_path):
-    path = with_text(tmp_path, "gold,s,t\n01,01,1\n1,01,1\n01,1,01\n")
-    found, _ = read(path, measure="f1", positive="01")
-    np.testing.assert_array_equal(found.truth, [True, True, False])
-
-
-def test_many_labels_are_judged_by_right_and_wrong(tmp_path):
-    found = read_predictions(with_text(tmp_path, "label,s,t\nx,x,x\ny,y,x\nz,x,z\nz,z,z\n"))
-    cells = as_outcomes(found, "error").cells("s", "t")
-    np.testing.assert_array_equal(cells, [2, 1, 1, 0, 0, 0, 0, 0])
-    with pytest.raises(UserError, match="which label is positive is not plain"):
-        as_outcomes(found, "f1")
-
-
 def test_advice_is_whole(advised):
     recommendations = pd.read_csv(advised / "recommendations.csv")
     assert set(recommendations["pair"]) == {"a-b", "a-c", "b-c"}
@@ -59,8 +52,7 @@ def test_advice_is_whole(advised):
     own = verdicts[verdicts["recommended"]]
     assert len(own) == 3
     assert (own["pvalue_holm"] >= own["pvalue"]).all()
-    assert (verdicts["low"] <= verdicts["difference"]).all()
-    assert (verdicts["difference"] <= verdicts["high"]).all()
+    assert ((verdicts["low"] <= verdicts["difference"]) & (verdicts["difference"] <= verdicts["high"])).all()
     provenance = json.loads((advised / "provenance.json").read_text())
     assert provenance["finished"]
     assert provenance["predictions"]["n_items"] == 300
@@ -96,77 +88,24 @@ def test_the_figures_are_drawn_again_from_the_tables(advised, tmp_path):
         assert path.read_bytes() == (copy / "figures" / path.name).read_bytes(), path.name
 
 
-LONG = "id,category,y_true,a,b\n"
-WIDE = "id,y_true.x,y_true.y,a.x,a.y,b.x,b.y\n"
-BAD = {
-    "y_true,a\n1,1\n": "at least two different columns",
-    "x,a,b\n2,1,0\n": "truth_column=COLUMN names",
-    "x,a,b\n1,1,0\n": "it holds one item; at least two are needed",
-    "y_true,a,b\n1,1,\n0,1,0\n": "item 1 has no value in column 'b'",
-    "y_true,a,b\n1,1,0\n1,0,1\n": "every item's truth is '1'",
-    "y_true,a,b\n1,1,1\n0,0,0\n": "a and b say the same of every item",
-    "y_true,a,b\n1,1,0\n0,0,2\n": "column 'b' says '2'",
-    "id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n": "items 1 and 3 have the same id",
-    "y_true,a,b\n": "it holds no item",
-    # several categories
-    LONG + "1,x,1,1,0\n1,y,0,1,0\n2,x,0,1,0\n": "item '2' has no row for category 'y'",
-    LONG + "1,x,1,1,0\n1,x,0,1,0\n": "item '1' has two rows for category 'x'",
-    LONG + "1,x,1,1,0\n2,x,0,1,2\n": "each decision is yes or no",
-    LONG + "1,x,1,1,\n2,x,0,1,1\n": "has no value in column 'b'",
-    LONG + "1,x,1,1,0\n1,y,0,1,0\n2,x,1,1,0\n2,y,0,,0\n": "row 4 has no value in column 'a'; every row needs",
-    LONG + "1,x,0,1,0\n2,x,0,1,1\n": "the truth is no everywhere",
-    LONG + "1,x,0,1,1\n2,x,1,1,1\n": "a and b say the same of every item",
-    LONG: "it holds no item",
-    "category,y_true,a,b\nx,1,1,0\n": "needs a column of the item",
-    WIDE.replace("b.y", "b.z") + "1,1,0,1,0,1,0\n": "column 'b.z' is no SYSTEM.CATEGORY",
-    WIDE.replace(",b.x,b.y", "") + "1,1,0,1,0\n": "at least two different columns",
-    WIDE + "1,1,0,1,0,1,0\n1,1,0,1,0,1,0\n": "items 1 and 2 have the same id",
-    WIDE.replace(",b.y", "") + "1,1,0,1,0,1\n": "there is no column 'b.y'",
-    WIDE: "it holds no item",
-}
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_a_bad_file_is_one_sentence(tmp_path, text):
-    assert BAD[text] in refusal(with_text(tmp_path, text))
-
-
-def test_a_refused_file_leaves_nothing_behind(tmp_path, capsys):
-    text = "y_true,a,b\n1,1,1\n0,0,0\n"
-    path, out = with_text(tmp_path, text), tmp_path / "out"
-    assert main(["advise", f"predictions={path}", f"out={out}", *QUICK]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert BAD[text] in line
-    assert not out.exists()
-
-
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("frame", "arguments", "words"),
     [
-        ({"truth_column": "nothing"}, "there is no column 'nothing'"),
-        ({"systems": ["a", "zz"]}, "there is no column 'zz'"),
-        ({"positive": "maybe"}, "is no label of the truth"),
-        ({"category": "x"}, "has no column `category`"),
-        ({"average": "macro", "measure": "error"}, "not for measure=error or positive=LABEL"),
-        ({"task": "arc"}, "task: 'arc' is for a folder"),
+        (TABLE, ["systems=[a,zz]"], "there is no column 'zz'"),
+        (TABLE, ["test=[wald_f1]", "measure=error"], "none of those chosen is of measure=error"),
+        (TABLE, ["measure=error", "margin=1"], "below 1, the largest difference in error, is"),
+        (TABLE, ["runs={a:[]}"], "columns of each system are"),
+        (SEVERAL, ["measure=dcf", "test=[dcf,dcf_eq9]", "test.dcf.prior=0.2"], "tests have different costs"),
+        (SEVERAL, ["measure=dcf", "test.dcf.cost_fn=0", "test.dcf.prior=1"], "neither a miss nor a false"),
+        (SEVERAL, ["measure=dcf", "test.dcf.prior=2"], "prior: 2 is not allowed"),
     ],
 )
-def test_a_setting_that_does_not_fit_the_file_is_one_sentence(file, given, words):
-    assert words in refusal(file, **given)
-
-
-def test_tests_of_another_measure_are_one_sentence(file, tmp_path, capsys):
-    out, asked = tmp_path / "out", ["test=[wald_f1]", "measure=error"]
-    assert main(["advise", f"predictions={file}", f"out={out}", *QUICK, *asked]) == 2
+def test_what_is_refused_leaves_nothing_behind(tmp_path, capsys, frame, arguments, words):
+    path, out = written(tmp_path, frame), tmp_path / "out"
+    assert main(["advise", f"predictions={path}", f"out={out}", *QUICK, *arguments]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "none of those chosen is of measure=error" in line
+    assert words in line
     assert not out.exists()
-
-
-def test_a_missing_or_foreign_file_is_one_sentence(tmp_path):
-    assert "there is no such file" in refusal(tmp_path / "no.csv")
-    (tmp_path / "x.pkl").write_bytes(b"\x80")
-    assert "ending is not known" in refusal(tmp_path / "x.pkl")
 
 
 def test_a_difference_out_of_reach_leaves_an_empty_field(tmp_path, undrawn):
@@ -179,12 +118,117 @@ def test_a_difference_out_of_reach_leaves_an_empty_field(tmp_path, undrawn):
     assert "<NA>" not in (out / "summary.md").read_text()
 
 
-@pytest.mark.parametrize("form", ["one", "several"])
-def test_systems_that_differ_on_no_item_of_the_measure(tmp_path, form):
-    """Only false alarms differ: the recall is the same whatever is drawn."""
-    truth = [1] * 20 + [0] * 80
-    table = pd.DataFrame({"y_true": truth, "a": [1] * 25 + [0] * 75, "b": [1] * 20 + [0] * 70 + [1] * 10})
-    if form == "several":
-        table = pd.concat([table.assign(id=range(100), category=name) for name in "xy"])
-    line = refusal(written(tmp_path, table), measure="recall")
-    assert "a and b say the same of every item that counts for recall; there is nothing to test" in line
+# --- from Python as by the command -----------------------------------------------------------------
+
+PLAN = Plan(n_sets=300, n_draws=3, n_range_sets=100, n_power_sets=100, h=(2.0, 3.0), factors=(1.0,))
+GENERATOR = np.random.default_rng(0)
+LABELS = pd.DataFrame(GENERATOR.choice(list("xyz"), (120, 3)), columns=["y_true", "a", "b"])
+LABELS[:70] = np.repeat(LABELS[["y_true"]][:70].to_numpy(), 3, axis=1)
+CLUSTERED = TABLE.assign(passage=np.arange(150) // 5)
+RATED = pd.DataFrame(GENERATOR.gamma(2.0, 1.0, (60, 2)).round(1), columns=["a", "b"])
+RATED = RATED.assign(topic=np.arange(60) // 3)
+RUNS = pd.DataFrame(
+    {name: TABLE["y_true"] ^ (GENERATOR.random(150) < 0.2) for name in ("a_0", "a_1", "a_2", "b_0")}
+).assign(y_true=TABLE["y_true"])
+FORMS = {
+    "yes or no": (
+        TABLE, ["measure=f1", "test=[wald_f1,score_f1]"], "f1", {"test": ["wald_f1", "score_f1"]},
+        ["Use ", HINT], ["wald_f1", "score_f1"],
+    ),
+    "labels": (
+        LABELS, ["measure=f1", "average=macro"], "f1", {"average": "macro"}, ["Use "], names_of("f1"),
+    ),
+    "margin": (
+        TABLE, ["measure=error", "margin=0.15"], "error", {"margin": 0.15},
+        ["a and b are the same to within 0.15: p = ", "No difference is shown"], None,
+    ),
+    "clusters": (
+        CLUSTERED, ["measure=f1", "cluster=passage"], "f1", {"clusters": "passage"},
+        ["With items taken as independent wald_pooled has a size of", "With 30 clusters"],
+        names_of("f1", clustered=True),
+    ),
+    "scores": (
+        RATED, ["measure=score", "systems=[a,b]"], "score", {},
+        ["wilcoxon asks whether the differences are symmetric"], names_of("score"),
+    ),
+    "scores of clusters": (
+        RATED, ["measure=score", "cluster=topic"], "score", {"clusters": "topic"},
+        ["With items taken as independent paired_t has a size of", "With 20 clusters"],
+        names_of("score", clustered=True),
+    ),
+    "runs": (
+        RUNS, ["measure=f1", "runs={a:[a_0,a_1,a_2],b:[b_0]}"], "f1", {"runs": "nested"},
+        ["Use t_by_item_and_run", "Sizes of tests that know of no other runs: mean_of_runs",
+         "Of the difference's variance", "buy more power: twice the runs take"], None,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def few_sets(monkeypatch):
+    """As few sets and replicates as a command takes."""
+    few = {"size": 50, "range": 10, "power": 20, "needed": 40}
+    monkeypatch.setattr("harness.advise.documents.MOST_SETS", few)
+    monkeypatch.setattr("harness.advise.documents.FILE_REPLICATES", 199)
+    monkeypatch.setattr("harness.advise.needed.N_SETS", 400)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_command_and_python_give_the_same_advice(form, tmp_path, capsys, undrawn, few_sets):
+    frame, given, measure, options, words, tests = FORMS[form]
+    out = tmp_path / "out"
+    arguments = [f"predictions={written(tmp_path, frame)}", f"out={out}", *given, *QUICK]
+    assert main(["advise", *arguments]) == 0, capsys.readouterr().err
+    told = capsys.readouterr().out
+    places = [told.find(text) for text in words]
+    assert places == sorted(places)
+    assert places[0] >= 0, told
+    verdicts, sizes = (pd.read_csv(out / f"{name}.csv").set_index("test") for name in ("verdicts", "sizes"))
+    assert tests is None or list(verdicts.index) == tests
+    columns = (
+        frame.filter(regex=f"^{name}").to_numpy().T if form == "runs" else frame[name] for name in "ab"
+    )
+    options = {key: frame[value] if key == "clusters" else value for key, value in options.items()}
+    found = harness.advise_predictions(
+        frame.get("y_true"), *columns, measure, names=("a", "b"), plan=PLAN, **options
+    )
+    assert verdicts.index[verdicts["recommended"]].tolist() == [found.test]
+    assert found.test not in ("paired_t", "wald_pooled") or form == "scores"
+    assert found.comparison.table["pvalue"].to_dict() == pytest.approx(verdicts["pvalue"].to_dict())
+    assert found.table["size"].to_dict() == pytest.approx(sizes["size"].to_dict())
+    assert verdicts[["difference", "low", "high"]].iloc[0].tolist() == pytest.approx(
+        [found.comparison.difference, found.comparison.low, found.comparison.high]
+    )
+    assert (HINT in told) == (HINT in str(found))
+    assert (found.margin is not None) == (form == "margin") == (out / "margin.csv").exists()
+    if form == "margin":
+        margin = pd.read_csv(out / "margin.csv").drop(columns="pair")
+        shared = [name for name in margin if name in found.margin]
+        assert {"claim", "test", "pvalue"} <= set(shared)
+        pd.testing.assert_frame_equal(margin[shared], found.margin[shared], check_dtype=False)
+    if form == "runs":
+        components = pd.read_csv(out / "components.csv").drop(columns="pair")
+        pd.testing.assert_frame_equal(components, found.comparison.components)
+        assert components.set_index("source").loc["runs of B", "variance"] == 0
+        assert len(pd.read_csv(out / "designs.csv")) == 12
+
+
+def test_averages_and_costs_of_several_categories(tmp_path, undrawn, few_sets):
+    out = tmp_path / "out"
+    given = ["measure=dcf", "average=macro", "test.dcf.prior=0.2", "test.dcf.cost_fn=2", *QUICK]
+    assert main(["advise", f"predictions={written(tmp_path, SEVERAL)}", f"out={out}", *given]) == 0
+    expected = []
+    for _, part in SEVERAL.groupby("category"):
+        y = part["y_true"] == 1
+        miss, alarm = ((part["b"] - part["a"])[y].mean(), (part["a"] - part["b"])[~y].mean())
+        expected.append(2 * 0.2 * miss + 0.8 * alarm)
+    verdicts = pd.read_csv(out / "verdicts.csv")
+    assert list(verdicts["test"]) == names_of("dcf")
+    assert not verdicts["recommended"].to_numpy()[-1]  # it takes every decision as drawn on its own
+    np.testing.assert_allclose(verdicts["difference"], np.mean(expected), atol=1e-9)
+    summary = (out / "summary.md").read_text()
+    for words in (
+        "Measure macro DCF;", "2 categories, yes or no in each", "the mean over the categories",
+        "cost_fn 2, cost_fp 1, prior 0.2", f"{names_of('dcf')[-1]} takes every decision as drawn on its own",
+    ):  # fmt: skip
+        assert words in summary

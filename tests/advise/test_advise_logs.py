@@ -2,12 +2,9 @@
 
 import json
 
-import numpy as np
-import pandas as pd
 import pytest
-from advise_files import QUICK, read_logs, refusal
+from advise_files import read, read_logs, refusal
 
-from harness.cli import main
 from harness.errors import UserError
 
 TIME = "2024-06-10T12-34-56.789012"
@@ -17,18 +14,11 @@ def line(item, **scores):
     """An item as `EvaluationTracker.save_results_samples` of lm-evaluation-harness 0.4 writes it."""
     metrics = {key: value for key, value in scores.items() if key not in ("filter", "doc_hash")}
     return {
-        "doc_id": item,
-        "doc": {"question": f"question {item}", "choices": ["a", "b"]},
-        "target": "1",
-        "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": " a"}},
-        "resps": [[["-1.5", "False"]], [["-2.5", "False"]]],
-        "filtered_resps": [["-1.5", "False"], ["-2.5", "False"]],
-        "filter": scores.get("filter", "none"),
-        "metrics": list(metrics),
-        "doc_hash": scores.get("doc_hash", f"hash {item}"),
-        "prompt_hash": "p",
-        "target_hash": "t",
-    } | metrics
+        "doc_id": item, "doc": {"question": f"question {item}", "choices": ["a", "b"]}, "target": "1",
+        "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": " a"}}, "resps": [[["-1.5", "False"]]],
+        "filtered_resps": [["-1.5", "False"]], "filter": scores.get("filter", "none"),
+        "metrics": list(metrics), "doc_hash": scores.get("doc_hash", f"hash {item}"), "prompt_hash": "p",
+    } | metrics  # fmt: skip
 
 
 def write(path, lines):
@@ -102,13 +92,10 @@ ONE = [line(0, acc=1)]
         ({"a": ONE * 2, "b": ONE}, "doc_id 0 stands there twice"),
         (
             {"a": ONE, "b": [line(i, acc=1) for i in (0, 1)]},
-            "a has 1 items and b 2, and doc_id 1 is in the log of b but not of a",
+            "a has 1 items and b 2, and doc_id 1 is in the log",
         ),
         ({"a": ONE, "b": [line(0, acc=1, doc_hash="x")]}, "doc_id 0 is another document for b than for a"),
-        (
-            {"a": [line(0, acc=0.5)], "b": ONE},
-            "a has acc=0.5 on doc_id 0; only 0 and 1",
-        ),
+        ({"a": [line(0, acc=0.5)], "b": ONE}, "a has acc=0.5 on doc_id 0; only 0 and 1"),
         ({"a": [line(0, acc=float("nan"))], "b": ONE}, "acc=NaN"),
         ({"a": [line(0, acc=[1, 2])], "b": ONE}, "no score that is a number"),
         ({"a": ONE, "b": [line(0, acc=None)]}, "acc=null"),
@@ -201,21 +188,15 @@ def test_models_of_one_name_keep_what_stands_above(tmp_path):
     assert list(read_logs(tmp_path).decisions) == ["x/model", "y/model"]
 
 
-def test_the_command_advises_on_logs(tmp_path, undrawn):
-    generator = np.random.default_rng(0)
-    hard = generator.random(200)
-    logs(
-        tmp_path / "logs", {f"m-{i}": (generator.random(200) > hard * (0.5 + 0.2 * i)) * 1 for i in range(3)}
-    )
-    out = tmp_path / "out"
-    assert main(["advise", f"predictions={tmp_path / 'logs'}", f"out={out}", *QUICK]) == 0
-    table = pd.read_csv(out / "verdicts.csv")
-    assert set(table["pair"]) == {"m-0 vs m-1", "m-0 vs m-2", "m-1 vs m-2"}
-    assert set(table["measure"]) == {"error"}
-    assert "task arc_easy, metric acc" in (out / "summary.md").read_text()
+def test_pairs_of_logs_and_settings_that_do_not_fit(tmp_path):
+    logs(tmp_path, {"m-0": [1, 0, 0, 1], "m-1": [1, 1, 0, 1], "m-2": [0, 1, 1, 1]})
+    outcomes, pairs = read(tmp_path)
+    assert [pair.name for pair in pairs] == ["m-0 vs m-1", "m-0 vs m-2", "m-1 vs m-2"]
+    assert {pair.measure for pair in pairs} == {"error"}
     for asked, words in (
         ({"measure": "f1"}, "say right or wrong; take error, which is 1 - accuracy, or score"),
         ({"threshold": 0.5}, "threshold: 0.5 is for a table of predictions"),
         ({"filter": "strict"}, "filter: there is no 'strict'"),
+        ({"average": "macro"}, f"only for several categories, and {tmp_path} is a folder of logs"),
     ):
-        assert words in refusal(tmp_path / "logs", **asked)
+        assert words in refusal(tmp_path, **asked)

@@ -6,16 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from advise_files import QUICK, read, refusal, written
+from advise_files import read, written
 from scipy.linalg import sqrtm
 from scipy.stats import binom, t
 
-import harness
-from harness.advise.documents.battery import names_of, run_test
 from harness.advise.documents.clusters import randomization_by_cluster, wald_by_cluster, wald_by_cluster_cr2
 from harness.advise.documents.tests import Kinds, deviations
-from harness.advise.points import Plan
-from harness.cli import main
 
 Q = 1 - 1e-6
 
@@ -109,32 +105,6 @@ def test_exchanges_of_clusters_are_enumerated(tmp_path):
     assert binom.ppf(1 - Q, n_replicates, exact) <= hits <= binom.ppf(Q, n_replicates, exact)
 
 
-def test_sizes_where_systems_can_be_exchanged():
-    """Independent clusters of two kinds and their exchanges, drawn alike: H0 of every test here."""
-    cells = np.array([[3, 4, 0, 0, 0, 0, 1, 4], [1, 0, 0, 1, 1, 0, 5, 9], [6, 0, 0, 1, 0, 0, 0, 2]])
-    kinds = Kinds(np.concatenate([cells, cells[:, [0, 2, 1, 3, 4, 6, 5, 7]]])[:, None], "f1")
-    generator, n_sets, size = np.random.default_rng(1), 2_000, {}
-    sets = generator.multinomial(40, [0.12, 0.13, 0.25] * 2, size=n_sets)
-    for name in names_of("f1", clustered=True):
-        size[name] = (run_test(name, sets, kinds, 199, generator, 0.05).pvalue <= 0.05).sum()
-    assert size["randomization_by_cluster"] <= binom.ppf(Q, n_sets, 0.05)
-    for name in ("wald_by_cluster", "wald_by_cluster_cr2"):
-        assert binom.ppf(1 - Q, n_sets, 0.04) <= size[name] <= binom.ppf(Q, n_sets, 0.06)
-    assert size["wald_pooled"] > binom.ppf(Q, n_sets, 0.06)  # two decisions in one direction come together
-
-
-def test_sets_that_cannot_decide_have_a_p_of_one():
-    kinds = Kinds(
-        np.array([[[0, 0, 0, 0, 0, 0, 0, 5]], [[3, 0, 1, 0, 0, 0, 0, 1]], [[2, 0, 0, 0, 0, 1, 1, 1]]]), "f1"
-    )
-    counts = np.array([[9, 0, 0], [4, 1, 0], [0, 0, 6], [1, 0, 0]])
-    for name in names_of("f1", clustered=True)[:-1]:
-        found = run_test(name, counts, kinds, 99, np.random.default_rng(0))
-        assert found.pvalue[[0, 2, 3]].tolist() == [1, 1, 1]
-        assert found.degenerate[[0, 3]].all()
-        assert np.isfinite(found.pvalue).all()
-
-
 def test_a_cluster_adds_up_its_items(tmp_path):
     """One category, right and wrong alone, one category of several, and several in both forms."""
     frame = draw()
@@ -163,47 +133,3 @@ def test_a_cluster_adds_up_its_items(tmp_path):
     assert both.kinds.cells.tolist() == one.kinds.cells.tolist()
     assert sorted(np.repeat(both.kinds.cells[:, 0], both.counts, axis=0).tolist()) == expected
     assert clusters(pair_of(tmp_path, long, category="x")) == expected
-
-
-def test_what_is_no_column_of_clusters(tmp_path):
-    frame = draw()
-    good = written(tmp_path, frame)
-    named = {"systems": ["a", "b"]}
-    assert "did you mean passage?" in refusal(good, cluster="pasage")
-    assert "is read as the truth, a system" in refusal(good, cluster="y_true")
-    assert "is read as the truth, a system" in refusal(good, cluster="a", **named)
-    for column, words in (
-        ("one", "puts every item into one cluster, 'one'"),
-        (range(len(frame)), f"gives each of the {len(frame)} items a cluster of its own; leave it out"),
-        ([None, *frame["passage"][1:]], "item 1 has no value in column 'passage'"),
-    ):
-        assert words in refusal(written(tmp_path, frame.assign(passage=column), "q.csv"), cluster="passage")
-    two = pd.concat([frame.assign(id=frame.index, category=c, passage=c) for c in "xy"])
-    assert "an item has one cluster" in refusal(written(tmp_path, two), cluster="passage")
-    with pytest.raises(ValueError, match="one cluster for each item is needed"):
-        harness.compare_predictions(frame["y_true"], frame["a"], frame["b"], clusters=frame["passage"][1:])
-    with pytest.raises(ValueError, match="of clusters wald_by_cluster, .* are"):
-        harness.compare_predictions(
-            frame["y_true"], frame["a"], frame["b"], test="wald_f1", clusters=frame["passage"]
-        )
-
-
-def test_the_advice_speaks_of_clusters(tmp_path, capsys):
-    frame, out = draw(), tmp_path / "out"
-    path = written(tmp_path, frame)
-    given = [f"predictions={path}", "cluster=passage", f"out={out}", *QUICK]
-    assert main(["advise", *given]) == 0, capsys.readouterr().err
-    told = capsys.readouterr().out
-    assert "With 30 clusters" in told
-    assert "With items taken as independent wald_pooled has a size of" in told
-    verdicts = pd.read_csv(out / "verdicts.csv").set_index("test")
-    columns = (frame[name] for name in ("y_true", "a", "b"))
-    found = harness.advise_predictions(
-        *columns, clusters=frame["passage"], names=("a", "b"), plan=Plan(300, 3, 100, 100, (2.0, 3.0), (1.0,))
-    )
-    assert found.comparison.table["pvalue"].to_dict() == pytest.approx(verdicts["pvalue"].to_dict())
-    sizes = pd.read_csv(out / "sizes.csv").set_index("test")["size"]
-    assert found.table["size"].to_dict() == pytest.approx(sizes.to_dict())
-    assert found.comparison.n_clusters == 30
-    assert not len(found.worst)
-    assert "in 30 clusters" in repr(found)

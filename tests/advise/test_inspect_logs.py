@@ -10,17 +10,9 @@ from harness.corpora import opening
 
 
 def sample(name, scores, epoch=1, **more):
-    return {
-        "id": name,
-        "epoch": epoch,
-        "input": f"question {name}",
-        "target": "yes",
-        "scores": {
-            scorer: {"value": value, "answer": "yes", "history": []} for scorer, value in scores.items()
-        },
-        "metadata": {},
-        "events": [],
-    } | more
+    values = {scorer: {"value": value, "answer": "yes", "history": []} for scorer, value in scores.items()}
+    asked = {"id": name, "epoch": epoch, "input": f"question {name}", "target": "yes"}
+    return asked | {"scores": values, "metadata": {}, "events": []} | more
 
 
 def of(values, **more):

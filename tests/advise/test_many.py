@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from advise_files import QUICK, SETTINGS, read, refusal, written
+from advise_files import QUICK, SETTINGS, read, written
 from scipy.stats import binom, norm
 from sklearn.metrics import f1_score
 from statsmodels.stats.multitest import multipletests
@@ -121,6 +121,8 @@ def test_the_plan_does_not_depend_on_what_was_observed(tmp_path):
     assert chosen == [errors[0], errors[len(errors) // 2], errors[-1]]
     few = ask(written(tmp_path, draw()[["y_true", "a", "b", "c", "d"]], "few.csv"))
     assert few.representatives() == few.named()
+    same = pd.DataFrame({"y_true": [0, 1] * 9, **dict.fromkeys(NAMES, [0, 1, 1] * 6)})
+    assert ask(written(tmp_path, same, "same.csv")).representatives() == [("a", "b", "a-b")]
 
 
 def plain_steps(z, covariance, alpha, generator):
@@ -224,30 +226,3 @@ def test_the_page_on_many_systems_shows_what_is_printed(tmp_path, capsys, monkey
     assert (one["low"] <= one["difference"] + 1e-12).all()
     for name in ("ranks", "differences", "sizes", "power"):
         assert (out / "figures" / f"figure_advice_{name}.png").stat().st_size > 1_000
-
-
-def test_a_baseline_of_three_systems(tmp_path, capsys, undrawn):
-    path, out = written(tmp_path, draw()[["y_true", "a", "e", "f"]]), tmp_path / "out"
-    assert main(["advise", f"predictions={path}", f"out={out}", *QUICK, "baseline=e", TESTS]) == 0
-    verdicts = pd.read_csv(out / "verdicts.csv")
-    assert set(verdicts["pair"]) == {"a-e"}
-    own = verdicts[verdicts["recommended"]].iloc[0]
-    assert own["pvalue_holm"] == pytest.approx(
-        min(1, 2 * own["pvalue"])
-    )  # f is compared too, and says the same
-    assert "f and e say the same of every item" in capsys.readouterr().out
-
-
-def test_what_is_no_baseline_and_too_many_systems(tmp_path):
-    frame = draw().rename(columns={name: f"model_{name}" for name in NAMES})
-    path = written(tmp_path, frame)
-    assert "baseline: 'model-b' is no system; did you mean model_b?" in refusal(path, baseline="model-b")
-    assert "baseline: 'x' is no system; choose one of" in refusal(path, baseline="x")
-    wide = pd.DataFrame(np.eye(3, 201, dtype=int), columns=[f"s{i}" for i in range(201)])
-    words = "it has 201 systems; at most 200 are allowed, which systems=[NAME,NAME] chooses"
-    for more in ({}, {"measure": "score"}):
-        assert words in refusal(written(tmp_path, wide), **more)
-    assert len(read_outcomes(written(tmp_path, wide.iloc[:, :200], "w.csv"), SETTINGS)[0].systems) == 200
-    same = pd.DataFrame({"y_true": [0, 1] * 9, **dict.fromkeys(NAMES, [0, 1, 1] * 6)})
-    assert "a and b say the same of every item" in refusal(written(tmp_path, same, "same.csv"))
-    assert ask(tmp_path / "same.csv").representatives() == [("a", "b", "a-b")]

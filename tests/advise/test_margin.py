@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from advise_files import QUICK, read, written
+from advise_files import read, written
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import xlogy
 from scipy.stats import binom, multinomial, norm, t
@@ -20,7 +20,6 @@ from harness.advise.documents.constrained import by_cell, tilted
 from harness.advise.documents.tests import Kinds
 from harness.advise.margin import (
     CLAIMS,
-    HINT,
     count_claims,
     measure_margin,
     names_against,
@@ -28,7 +27,6 @@ from harness.advise.margin import (
     say_margin,
 )
 from harness.advise.points import Plan, Point, Question
-from harness.cli import main
 from harness.measures import DIFFERENCES
 from harness.nulls.projection import divergence
 from harness.runtime.parallel import run_here
@@ -195,20 +193,7 @@ def test_counted_rejections_are_those_of_enumeration(test, difference):
 # --- what is told ----------------------------------------------------------------------------------
 
 
-def test_a_margin_that_is_none():
-    y, a, b = items()
-    for margin in (0, -0.1, 1, np.nan, np.inf, True, "x"):
-        with pytest.raises(
-            ValueError, match="a number above 0 and below 1, the largest difference in f1, is"
-        ):
-            harness.compare_predictions(y, a, b, "f1", margin=margin)
-    with pytest.raises(ValueError, match="below 2, the largest difference in dcf, is"):
-        harness.advise_predictions(y, a, b, "dcf", margin=2, cost_fn=3, cost_fp=1)
-    with pytest.raises(ValueError, match="margin: it is not had with several runs"):
-        harness.compare_predictions(y, [a, a], [b, b], "error", runs="nested", margin=0.1)
-    for margin in (0, -1):
-        with pytest.raises(ValueError, match="margin: .* a number above 0 is$"):
-            harness.compare_predictions(None, [1.0, 2.0], [2.0, 2.5], "score", margin=margin)
+def test_a_margin_of_scores_has_no_bound():
     found = harness.compare_predictions(None, [1.0, 2.0, 4.0], [2.0, 2.5, 4.0], "score", margin=7)
     assert (found.margin["pvalue"] < 0.05).all()
 
@@ -240,40 +225,11 @@ def test_every_pair_is_judged_and_holm_counts_them_all(tmp_path):
     assert max(len(line.split()) for line in told) <= 26
 
 
-def test_the_command_answers_first(tmp_path, capsys):
-    y, a, b = items()
-    path = written(tmp_path, pd.DataFrame({"y_true": y, "a": a, "b": b}).astype(int))
-    given, out = [f"predictions={path}", "measure=error", *QUICK], tmp_path / "out"
-    assert main(["advise", *given, "margin=0.1", f"out={out}"]) == 0, capsys.readouterr().err
-    told = capsys.readouterr().out
-    assert told.index("a and b are the same to within 0.1: p = ") < told.index("No difference is shown")
-    assert HINT not in told
-    same = pd.read_csv(out / "margin.csv").set_index(["claim", "test"]).loc["same"]
-    assert same.loc["score", "pvalue"] == pytest.approx(compared("error", 0.1)["same", "score"])
-    assert (
-        "The size of a claim is measured where the difference is the margin"
-        in (out / "summary.md").read_text()
-    )
-    assert main(["advise", *given, "margin=1", f"out={tmp_path / 'bad'}"]) == 2
-    assert "below 1, the largest difference in error, is" in capsys.readouterr().err
-
-
-def test_the_advice_from_python_says_it_too():
-    y, a, b = items()
-    found = harness.advise_predictions(y, a, b, "error", margin=0.2, plan=SMALL)
-    told = str(found)
-    assert "A and B are the same to within 0.2: p = " in told
-    assert "To show A not worse than B by more than 0.2: p = " in told
-    assert HINT not in told
-    assert HINT in str(harness.advise_predictions(y, a, b, "error", plan=SMALL))
-    assert (found.margin["power"] > 0.9).all()
-    assert found.margin_needed["n_items"].max() < 300
-
-
 def test_a_margin_out_of_reach_has_no_size():
     cells = [600, 1, 1, 100, 100, 0, 1, 400]
     found = harness.advise_predictions(*items(cells), "error", margin=0.5, plan=SMALL)
     assert "no population like this one differs by as much, so its size is not known" in str(found)
-    assert "A and B are the same to within 0.5" in str(found)
+    assert "A and B are the same to within 0.5: p = " in str(found)
+    assert "To show A not worse than B by more than 0.5: p = " in str(found)
     assert found.margin["size"].isna().all()
     assert any("cannot differ by the margin" in note for note in found.notes)

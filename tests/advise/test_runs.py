@@ -4,19 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from advise_files import QUICK, read, refusal, written
+from advise_files import read, written
+from peer_measures import peer_measure
 from scipy import stats
 from scipy.stats import binom
-from sklearn import metrics
 from statsmodels.stats.anova import anova_lm
 
 import harness
 from harness.advise.documents.runs import PLAIN_OF_RUNS, RunKinds, mean_squares, pigeonhole
 from harness.advise.many import compare_all
-from harness.advise.points import Plan, Point, Question
+from harness.advise.points import Point, Question
 from harness.advise.runs import TESTS, tabulate_components, tabulate_designs
-from harness.cli import main
-from harness.measures import check_measure
 
 Q = 1 - 1e-6
 MEASURES = ("f1", "error", "precision", "recall", "dcf", "balanced_error")
@@ -113,25 +111,14 @@ def test_values_are_a_runs_measure_and_the_slope_in_an_item(measure):
     kinds = RunKinds(said, (3, 4), measure, tuple(costs.items()))
     values = kinds.values(np.ones((1, 25), dtype=int))[0]
 
-    def expected(row, weights):
-        if measure in ("f1", "precision", "recall"):
-            return getattr(metrics, f"{measure}_score")(y, row, sample_weight=weights)
-        if measure == "error":
-            return 1 - metrics.accuracy_score(y, row, sample_weight=weights)
-        miss, alarm = (
-            1 - metrics.recall_score(y == c, row == c, sample_weight=weights) for c in (True, False)
-        )
-        own = check_measure(measure, **costs)
-        return own["cost_fn"] * own["prior"] * miss + own["cost_fp"] * (1 - own["prior"]) * alarm
-
     step = 1e-6
     for row, own in zip([*a, *b], np.concatenate([values[:3], -values[3:]]), strict=True):
-        plain = expected(row, np.ones(25))
+        plain = peer_measure(measure, y, row, **costs)
         assert own.mean() == pytest.approx(plain)
         for item in range(0, 25, 6):
             more = np.ones(25)
             more[item] += step
-            slope = 25 * (expected(row, more) - plain) / step
+            slope = 25 * (peer_measure(measure, y, row, more, **costs) - plain) / step
             assert own[item] - plain == pytest.approx(slope, abs=1e-3)
 
 
@@ -241,82 +228,6 @@ def test_a_long_and_a_wide_table_and_arrays_say_the_same(tmp_path):
     _, (pair,) = read(written(tmp_path, long), run="seed", paired_runs=True)
     paired = harness.compare_predictions(y, a, b, "f1", TESTS[0], runs="paired").table
     assert pair.judge(TESTS[0], None).pvalue[0] == pytest.approx(paired.loc[TESTS[0], "pvalue"])
-
-
-def test_what_are_no_runs(tmp_path):
-    wide, long = tables(*draw())
-    path = written(tmp_path, long)
-    for frame, words in (
-        (long.assign(seed=1), "column 'seed' has one value, '1'; the seed is then part of the result"),
-        (long.assign(seed=range(len(long))), "another value in each of the 180 rows; a run is on every item"),
-        (long.assign(seed=[None, *long["seed"][1:]]), "row 1 has no value in column 'seed'"),
-        (long[1:], "has no row in run"),
-        (pd.concat([long, long[:1]]), "has 2 rows in run"),
-        (long.drop(columns="id"), "needs a column of the item"),
-        (long.assign(y_true=[1 - long["y_true"].iloc[0], *long["y_true"][1:]]), "an item has one truth"),
-        (long.assign(category="x"), "runs on several categories are not had"),
-    ):
-        assert words in refusal(written(tmp_path, frame, "q.csv"), run="seed"), words
-    assert "did you mean seed?" in refusal(path, run="sed")
-    path = written(tmp_path, wide, "w.csv")
-    for runs, words in (
-        ({"a": ["a_0"], "b": ["b_0"]}, "each system has one run; the seed is then part of the result"),
-        ({"a": ["a_0", "a_0"], "b": ["b_0"]}, "'a_0' is named twice"),
-        ({"a": ["a_0", "a_1"]}, "a alone; two systems or more are needed"),
-        ({"a": ["a_0", "a_9"], "b": ["b_0"]}, "there is no column 'a_9'"),
-    ):
-        assert words in refusal(path, runs=runs), words
-    both = named(range(3), range(4))
-    assert "3 of a, 4 of b; runs that belong together" in refusal(path, runs=both, paired_runs=True)
-    for given, words in (
-        ({"cluster": "id"}, "cluster: 'id' cannot be had with runs"),
-        ({"category": "x"}, "category: 'x' cannot be had with runs"),
-        ({"average": "macro"}, "average: 'macro'"), ({"run": "id"}, "run: 'id' says what runs says already"),
-        ({"runs": None, "paired_runs": True}, "paired_runs: it needs run=COLUMN"),
-    ):  # fmt: skip
-        assert words in refusal(path, **{"runs": both} | given), words
-    y, a, b = draw()
-    for given, words in (
-        ({"runs": "seed"}, "'nested' or 'paired' is"), ({"runs": "paired"}, "3 of A, 4 of B"),
-        ({"runs": "nested", "clusters": y}, "clusters: they cannot be had together with runs"),
-        ({"runs": "nested", "test": "wald_f1"}, "of runs t_by_item_and_run, .* are"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=words):
-            harness.compare_predictions(y, a, b, **given)
-    with pytest.raises(ValueError, match=r"a: shape \(60,\) is not allowed with runs"):
-        harness.compare_predictions(y, a[0], b, runs="nested")
-    with pytest.raises(ValueError, match="each system has one run"):
-        harness.compare_predictions(y, a[:1], b[:1], runs="nested")
-
-
-def test_the_advice_on_runs(tmp_path, capsys):
-    y, a, b = draw(n=80)
-    wide, _ = tables(y, a, b[:1])
-    path, out = written(tmp_path, wide), tmp_path / "out"
-    given = [f"predictions={path}", "runs={a:[a_0,a_1,a_2],b:[b_0]}", f"out={out}", *QUICK]
-    assert main(["advise", *given]) == 0, capsys.readouterr().err
-    told = capsys.readouterr().out
-    for words in (
-        "Note: b has one run: how much another would differ is not counted", "Use t_by_item_and_run",
-        "Sizes of tests that know of no other runs: mean_of_runs", "Of the difference's variance",
-        "buy more power: twice the runs take",
-    ):  # fmt: skip
-        assert words in told
-    verdicts = pd.read_csv(out / "verdicts.csv").set_index("test")
-    found = harness.advise_predictions(
-        y, a, b[:1], runs="nested", names=("a", "b"), plan=Plan(300, 3, 100, 100, (2.0, 3.0), (1.0,))
-    )
-    assert found.comparison.table["pvalue"].to_dict() == pytest.approx(verdicts["pvalue"].to_dict())
-    sizes = pd.read_csv(out / "sizes.csv").set_index("test")["size"]
-    assert found.table["size"].to_dict() == pytest.approx(sizes.to_dict())
-    assert found.test == TESTS[0]
-    components = pd.read_csv(out / "components.csv").drop(columns="pair")
-    pd.testing.assert_frame_equal(components, found.comparison.components)
-    assert components.set_index("source").loc["runs of B", "variance"] == 0
-    assert len(pd.read_csv(out / "designs.csv")) == 12
-    for name in ("a", "b"):
-        assert main(["advise", *given[:1], f"runs={{{name}:[]}}", *QUICK]) == 2
-    assert "columns of each system are" in capsys.readouterr().err
 
 
 def test_every_two_of_several_systems_with_runs(tmp_path):

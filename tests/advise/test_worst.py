@@ -18,8 +18,7 @@ from harness.advise.worst import GROUPS, WORST, Region, find_worst, tabulate_wor
 from harness.evaluation.rejections import Test
 from harness.intervals import clopper_pearson
 from harness.measures import difference
-from harness.runtime.parallel import Workers, make_run, run_here
-from harness.runtime.store import Store
+from harness.runtime.parallel import run_here
 from harness.significance.likelihood_ratio import likelihood_ratio
 from harness.significance.mcnemar import mcnemar
 from harness.significance.wald import wald
@@ -185,15 +184,6 @@ def test_the_worst_size_is_no_smaller_than_that_of_the_best_fit():
     assert row["deviance_fitted"] <= row["deviance"] <= row["deviance_allowed"] + 1e-6
 
 
-def test_the_same_seed_gives_the_same_bytes_on_any_number_of_workers(tmp_path):
-    pairs = [pair_of(cells, [WALD], "f1") for cells in (CELLS, [9, 2, 4, 5, 1, 3, 4, 72])]
-    pairs[1] = CellPair.of("p-r", pairs[1].counts, "f1", [WALD], {}).with_null()
-    alone = table(pairs, seed=5)
-    together = table(pairs, seed=5, run=make_run(Workers("loky", 2), Store(None), "worst"))
-    assert alone.to_csv() == together.to_csv()
-    assert alone.to_csv() != table(pairs, seed=6).to_csv()
-
-
 def test_a_file_on_which_nothing_differs_has_no_number():
     pair = pair_of([9, 0, 0, 5, 1, 0, 0, 72], [WALD], "f1")
     (row,) = table([pair]).to_dict("records")
@@ -223,12 +213,3 @@ def test_the_sentence_holds_what_the_row_does(measure, words):
     told = f"Worst size near the file: 0.031 [0.030, 0.033] (conservative), where {words}"
     assert say_worst(row, ("p", "q"), measure, 0.05) == told
     assert len(told.split()) <= 25
-
-
-def test_advice_from_python_holds_it():
-    y, a = [1] * 40 + [0] * 160, [1] * 34 + [0] * 6 + [1] * 4 + [0] * 156
-    plan = Plan(n_sets=1_000, n_draws=3, n_range_sets=100, n_power_sets=100, factors=(1.0,))
-    found = harness.advise_predictions(y, a, [1] * 25 + [0] * 175, "f1", "wald_f1", plan=plan)
-    assert found.worst["test"].tolist() == [found.test]
-    row = found.worst.iloc[0].to_dict()
-    assert f"{say_worst(row, ('A', 'B'), 'f1', 0.05)}." in repr(found)

@@ -10,17 +10,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from advise_files import QUICK, read, written
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from peer_measures import peer_measure
 from scipy.stats import binom
-from sklearn.metrics import f1_score, precision_score, recall_score
 from statsmodels.stats.contingency_tables import mcnemar as peer_mcnemar
 
 import harness
 from harness.advise.cells import CellPair
 from harness.advise.points import Plan, Question
-from harness.cli import main
+from harness.advise.report import say_worst
 from harness.measures import DIFFERENCES, difference
 from harness.significance.likelihood_ratio import score
 from harness.significance.wald import estimate
@@ -70,45 +69,28 @@ def test_a_name_that_is_not_there():
 # --- comparing -------------------------------------------------------------------------------------
 
 
-def test_scores_and_difference_are_those_of_scikit_learn():
+@pytest.mark.parametrize("measure", DIFFERENCES)
+def test_scores_and_difference_are_those_of_scikit_learn(measure):
     y, a, b = draw()
-    for measure, peer in (("f1", f1_score), ("precision", precision_score), ("recall", recall_score)):
-        found = harness.compare_predictions(y, a, b, measure)
-        assert found.score_a == pytest.approx(peer(y, a), abs=1e-12)
-        assert found.score_b == pytest.approx(peer(y, b), abs=1e-12)
-        assert found.difference == pytest.approx(peer(y, a) - peer(y, b), abs=1e-12)
-    found = harness.compare_predictions(y, a, b, "error")
-    assert (found.score_a, found.score_b) == pytest.approx(((y != a).mean(), (y != b).mean()), abs=1e-12)
+    costs = {"cost_fn": 10.0, "cost_fp": 2.0, "prior": 0.1} if measure == "dcf" else {}
+    found = harness.compare_predictions(y, a, b, measure, **costs)
+    expected = [peer_measure(measure, y, said, **costs) for said in (a, b)]
+    assert (found.score_a, found.score_b) == pytest.approx(expected, abs=1e-12)
+    assert found.difference == pytest.approx(expected[0] - expected[1], abs=1e-12)
+    other = harness.compare_predictions(y, a, b, measure)
+    assert (other.table["pvalue"].tolist() == found.table["pvalue"].tolist()) == (not costs)
 
 
-@pytest.mark.parametrize(
-    ("measure", "peer"), [("f1", f1_score), ("precision", precision_score), ("recall", recall_score)]
-)
-def test_macro_averages_are_those_of_scikit_learn_and_of_a_file(measure, peer, tmp_path):
+@pytest.mark.parametrize("measure", ["f1", "precision", "recall"])
+def test_macro_averages_are_those_of_scikit_learn(measure):
     generator = np.random.default_rng(5)
     y, a, b = generator.choice(list("abcd"), (3, 120), p=[0.5, 0.3, 0.15, 0.05])
     a, b = np.where(generator.random(120) < 0.6, y, a), np.where(generator.random(120) < 0.5, y, b)
     found = harness.compare_predictions(y, a, b, measure, average="macro")
-    expected = [peer(y, said, average="macro", zero_division=0) for said in (a, b)]
+    expected = [np.mean([peer_measure(measure, y == c, said == c) for c in "abcd"]) for said in (a, b)]
     assert (found.score_a, found.score_b) == pytest.approx(expected, abs=1e-12)
     assert found.sentences()[0].startswith("macro ")
     assert found.counts is None
-    pd.DataFrame({"y_true": y, "A": a, "B": b}).to_csv(tmp_path / "p.csv")
-    _, (pair,) = read(tmp_path / "p.csv", measure=measure, average="macro")
-    wald = pair.judge("wald_by_document", np.random.default_rng(0))
-    assert found.table.loc["wald_by_document", "pvalue"] == pytest.approx(float(wald.pvalue[0]), rel=1e-9)
-    plan = Plan(n_sets=300, n_draws=2, n_range_sets=100, n_power_sets=100, h=(3.0,), factors=(1.0,))
-    tests = ["wald_by_document", "wald_pooled"]
-    advised = harness.advise_predictions(y, a, b, measure, tests, average="macro", plan=plan)
-    assert advised.test == "wald_by_document"
-    for options, said in (
-        ({"measure": "error"}, "average: 'macro' takes each label as the positive one in turn"),
-        ({"positive": "a"}, "not for measure='error' or positive=LABEL"),
-        ({"average": "weighted"}, "average: 'weighted' is not allowed"),
-        ({"test": "mcnemar"}, "test: 'mcnemar' is not allowed; of average=macro f1 wald_by_document"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            harness.compare_predictions(y, a, b, **{"average": "macro"} | options)
 
 
 def test_tests_are_built_once_for_the_same_options():
@@ -117,16 +99,6 @@ def test_tests_are_built_once_for_the_same_options():
     one.clear()  # what a caller does to the list is its own
     assert find_tests("dcf", "dcf", 100, None, prior=0.2) == other
     assert find_tests("dcf", "dcf", 100, None, prior=0.3)[0].pvalue.keywords["prior"] == 0.3
-
-
-def test_costs():
-    y, a, b = draw()
-    found = harness.compare_predictions(y, a, b, "dcf", cost_fn=10, cost_fp=2, prior=0.1)
-    for said, own in ((a, found.score_a), (b, found.score_b)):
-        expected = 10 * 0.1 * (y & ~said).sum() / y.sum() + 2 * 0.9 * (~y & said).sum() / (~y).sum()
-        assert own == pytest.approx(expected, abs=1e-12)
-    other = harness.compare_predictions(y, a, b, "dcf")
-    assert other.table.loc["dcf", "pvalue"] != found.table.loc["dcf", "pvalue"]
 
 
 def test_pvalues_are_those_of_the_tests_and_of_a_peer():
@@ -279,63 +251,95 @@ def test_it_prints_well():
 Y, A, B = [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((Y, A[:3], B), "a: 3 items are not allowed where y has 4"),
-        ((Y, A, [*B, 1]), "b: 5 items"),
-        (([], [], []), "y: shape"),
-        (([Y], A, B), "y: shape"),
-        (([0, 1, None, 1], A, B), "y: item 2"),
-        ((Y, [0, 1, np.nan, 1], B), "a: item 2"),
-        ((pd.array([0, None, 1, 1], dtype="Int64"), A, B), "y: item 1"),
-        (([1, 1, 1, 1], A, B), "y: every item's label is '1'"),
-        ((Y, A, A), "a, b: they are right and wrong on the same items"),
-        ((Y, [0.2, 0.9, 0.6, 0.7], B), "a: it holds scores, such as 0.2"),
-        ((Y, A, [0, 1, 0.5, 1]), "b: it holds scores, such as 0.5"),
-        (
-            (Y, [0, 1, 2, 1], B),
-            "a: it says '2', and the truth only 0 and 1; labels that the truth lacks, here on 1",
-        ),
-        ((["x", "y", "x", "y"], ["x", "y", "y", "y"], ["x", "x", "x", "y"]), "positive: "),
-        ((Y, A, B, "auc"), "measure: 'auc' is not allowed; choose one of f1"),
-        ((Y, A, B, ["f1"]), "measure: ['f1'] is not allowed; one of f1, error, precision"),
-        ((Y, A, B, None), "measure: None is not allowed"),
-        ((Y, A, B, "f1", "mcnemar"), "test: 'mcnemar' is of measure 'error'"),
-        ((Y, A, B, "f1", "mc_nemar"), "test: 'mc_nemar' is not allowed; did you mean mcnemar"),
-        ((Y, A, B, "f1", "../run"), "test: '../run' is not allowed"),
-        ((Y, A, B, "f1", []), "test: none is named"),
-    ],
-)
-def test_bad_input_is_told_by_argument(arguments, said):
-    for function in (harness.compare_predictions, harness.advise_predictions):
-        with pytest.raises(ValueError, match=re.escape(said)):
-            function(*arguments)
+PLAIN = Y, A, B
+XYZ = list("xyzx"), list("xxzz"), list("yyzx")
+NOISE, TEXT = [0.1, 0.93, 0.4, 0.7], [f"Some words, of item {i}" for i in range(4)]
+RUNS = Y, [A, B, A], [B, B, A, A]
+RATED = None, [1.0, 2.0, 4.0], [2.0, 2.5, 4.0]
+NO_MARGIN = "a number above 0 and below 1, the largest difference in f1, is"
+REFUSED = [
+    ((Y, A[:3], B), {}, "a: 3 items are not allowed where y has 4"),
+    ((Y, A, [*B, 1]), {}, "b: 5 items"),
+    (([], [], []), {}, "y: shape"),
+    (([Y], A, B), {}, "y: shape"),
+    (([0, 1, None, 1], A, B), {}, "y: item 2"),
+    ((Y, [0, 1, np.nan, 1], B), {}, "a: item 2"),
+    ((pd.array([0, None, 1, 1], dtype="Int64"), A, B), {}, "y: item 1"),
+    (([1, 1, 1, 1], A, B), {}, "y: every item's label is '1'"),
+    ((Y, A, A), {}, "a, b: they are right and wrong on the same items"),
+    ((Y, [0.2, 0.9, 0.6, 0.7], B), {}, "a: it holds scores, such as 0.2"),
+    ((Y, A, [0, 1, 0.5, 1]), {}, "b: it holds scores, such as 0.5"),
+    ((Y, [0, 1, 2, 1], B), {}, "a: it says '2', and the truth only 0 and 1; labels that the truth lacks"),
+    ((Y, ["0.0", "1.0", "1.0", "2.0"], B), {}, "a: it says '2', and the truth only 0 and 1;"),
+    ((["x", "y", "x", "y"], ["x", "y", "y", "y"], ["x", "x", "x", "y"]), {}, "positive: "),
+    ((XYZ[0], NOISE, XYZ[2], "error"), {}, "a: it says a label of the truth (x, y, z) on 0 of 4 items"),
+    ((*XYZ[:2], TEXT, "error"), {}, "b: it says a label of the truth"),
+    ((*PLAIN, "auc"), {}, "measure: 'auc' is not allowed; choose one of f1"),
+    ((*PLAIN, ["f1"]), {}, "measure: ['f1'] is not allowed; one of f1, error, precision"),
+    ((*PLAIN, None), {}, "measure: None is not allowed"),
+    ((*PLAIN, "f1", "mcnemar"), {}, "test: 'mcnemar' is of measure 'error'"),
+    ((*PLAIN, "f1", "mc_nemar"), {}, "test: 'mc_nemar' is not allowed; did you mean mcnemar"),
+    ((*PLAIN, "f1", "../run"), {}, "test: '../run' is not allowed"),
+    ((*PLAIN, "f1", []), {}, "test: none is named"),
+    (PLAIN, {"positive": 7}, "positive: '7' is no label"),
+    (PLAIN, {"n_replicates": 0}, "n_replicates: 0 is not allowed; a whole number of at least 1, or None"),
+    (PLAIN, {"n_replicates": 1.5}, "n_replicates: 1.5 is not"),
+    (PLAIN, {"n_replicates": True}, "n_replicates: True is not"),
+    (PLAIN, {"names": ("x", "x", "z")}, "names: ('x', 'x', 'z') is not allowed; two different"),
+    (PLAIN, {"names": ("x", "x")}, "names: ('x', 'x') is not allowed"),
+    (PLAIN, {"names": "xz"}, "names: 'xz' is not allowed"),
+    (PLAIN, {"confidence": 95}, "confidence: 95 is not allowed"),
+    (PLAIN, {"alpha": 5}, "alpha: 5 is not allowed"),
+    (PLAIN, {"seed": -1}, "seed: -1"),
+    (PLAIN, {"cost_fn": 2.0}, "cost_fn: measure 'f1' takes no such option"),
+    (PLAIN, {"measure": "dcf", "prior": 2.0}, "prior: 2.0 is not allowed"),
+    (PLAIN, {"measure": "dcf", "price": 2.0}, "price: measure 'dcf' takes no such option"),
+    ((*XYZ, "error"), {"average": "macro"}, "average: 'macro' takes each label as the positive one in turn"),
+    (XYZ, {"average": "macro", "positive": "x"}, "not for measure='error' or positive=LABEL"),
+    (XYZ, {"average": "weighted"}, "average: 'weighted' is not allowed"),
+    (
+        XYZ,
+        {"average": "macro", "test": "mcnemar"},
+        "'mcnemar' is not allowed; of average=macro f1 wald",
+    ),
+    (PLAIN, {"clusters": [1, 2, 1]}, "one cluster for each item is needed"),
+    (PLAIN, {"clusters": [1, 2, 1, 2], "test": "wald_f1"}, "of clusters wald_by_cluster, "),
+    (RUNS, {"runs": "seed"}, "'nested' or 'paired' is"),
+    (RUNS, {"runs": "paired"}, "3 of A, 4 of B"),
+    (RUNS, {"runs": "nested", "clusters": Y}, "clusters: they cannot be had together with runs"),
+    (RUNS, {"runs": "nested", "test": "wald_f1"}, "of runs t_by_item_and_run, "),
+    (RUNS, {"runs": "nested", "margin": 0.1}, "margin: it is not had with several runs"),
+    (PLAIN, {"runs": "nested"}, "a: shape (4,) is not allowed with runs"),
+    ((Y, [A], [B]), {"runs": "nested"}, "each system has one run"),
+    *((PLAIN, {"margin": margin}, NO_MARGIN) for margin in (0, -0.1, 1, np.nan, np.inf, True, "x")),
+    (
+        (*PLAIN, "dcf"),
+        {"margin": 2, "cost_fn": 3, "cost_fp": 1},
+        "below 2, the largest difference in dcf,",
+    ),
+    *(((*RATED, "score"), {"margin": margin}, "a number above 0 is") for margin in (0, -1)),
+    ((None, ["x"], [1.0], "score"), {}, "a: a score of each item"),
+    ((None, [1.0, 2.0], [1.0], "score"), {}, "b: 1 items are not allowed where a has 2"),
+    ((None, [1.0, 2.0], [1.0, 2.0], "score"), {}, "the same on every item"),
+    ((None, [1.0, np.nan], [1.0, 2.0], "score"), {}, "a: a finite score"),
+    (([1, 0], [1.0, 2.0], [1.0, 1.0], "score"), {}, "compares numbers without a truth"),
+    ((None, [1, 0], [0, 1]), {}, "y: None is allowed with measure='score' only"),
+    ((*RATED, "score", "wald_f1"), {}, "of scores paired_t, "),
+]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"positive": 7}, "positive: '7' is no label"),
-        ({"n_replicates": 0}, "n_replicates: 0 is not allowed; a whole number of at least 1, or None"),
-        ({"n_replicates": 1.5}, "n_replicates: 1.5 is not"),
-        ({"n_replicates": True}, "n_replicates: True is not"),
-        ({"names": ("x", "x", "z")}, "names: ('x', 'x', 'z') is not allowed; two different"),
-        ({"names": ("x", "x")}, "names: ('x', 'x') is not allowed"),
-        ({"names": "xz"}, "names: 'xz' is not allowed"),
-        ({"confidence": 95}, "confidence: 95 is not allowed"),
-        ({"seed": -1}, "seed: -1"),
-        ({"cost_fn": 2.0}, "cost_fn: measure 'f1' takes no such option"),
-        ({"measure": "dcf", "prior": 2.0}, "prior: 2.0 is not allowed"),
-        ({"measure": "dcf", "price": 2.0}, "price: measure 'dcf' takes no such option"),
-    ],
-)
-def test_bad_options_are_told_by_name(options, said):
+@pytest.mark.parametrize(("arguments", "options", "said"), REFUSED)
+def test_what_does_not_fit_is_told_by_name(arguments, options, said):
+    """By both functions, as far as they take the option."""
+    tried = 0
     for function in (harness.compare_predictions, harness.advise_predictions):
-        if options.keys() <= inspect.signature(function).parameters.keys() | {"cost_fn", "prior", "price"}:
+        known = inspect.signature(function).parameters.keys() | {"cost_fn", "cost_fp", "prior", "price"}
+        if options.keys() <= known:
+            tried += 1
             with pytest.raises(ValueError, match=re.escape(said)) as caught:
-                function(Y, A, B, **options)
+                function(*arguments, **options)
             assert "\n" not in str(caught.value)
+    assert tried
 
 
 # --- advice ----------------------------------------------------------------------------------------
@@ -360,25 +364,8 @@ def test_advice_names_a_test_and_shows_every_size(advice):
         assert (advice.table[name] <= advice.table[f"{name}_high"]).all()
     assert "Use " in advice._repr_html_()
     assert set(advice.power["test"]) == set(advice.table.index)
-
-
-def test_advice_is_that_of_the_command(advice, tmp_path, undrawn):
-    frame = pd.DataFrame(dict(zip(("y_true", "a", "b"), draw(), strict=True))).astype(int)
-    path, out = written(tmp_path, frame), tmp_path / "out"
-    assert main(["advise", f"predictions={path}", f"out={out}", *QUICK, "plan.h=[2,3,4]"]) == 0
-    verdicts = pd.read_csv(out / "verdicts.csv").set_index("test")
-    sizes = pd.read_csv(out / "sizes.csv").set_index("test")
-    assert verdicts.index[verdicts["recommended"]].tolist() == [advice.test]
-    np.testing.assert_allclose(verdicts["pvalue"], advice.table["pvalue"], atol=1e-9)
-    np.testing.assert_allclose(
-        verdicts[["low", "high"]].iloc[0], [advice.comparison.low, advice.comparison.high]
-    )
-    np.testing.assert_allclose(sizes["size"], advice.table["size"], atol=1e-12)
-
-
-def test_advice_checks_its_level():
-    with pytest.raises(ValueError, match="alpha: 5 is not allowed"):
-        harness.advise_predictions(Y, A, B, alpha=5)
+    assert advice.worst["test"].tolist() == [advice.test]
+    assert f"{say_worst(advice.worst.iloc[0].to_dict(), ('a', 'b'), 'f1', 0.05)}." in repr(advice)
 
 
 def test_advice_refuses_a_test_that_takes_seconds_a_set():
