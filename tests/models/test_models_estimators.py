@@ -1,24 +1,24 @@
 """Any classifier of scikit-learn as a model, beside scikit-learn itself; plug-ins that are refused."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from composing import configured
+from refusal import refusal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-import harness
 from harness.cli import main
+from harness.cli.arguments import run_arguments
 from harness.errors import UserError
 from harness.models.cross_validation import partition
 from harness.models.estimators import Classifier
+from harness.runtime import plugins
 from harness.runtime.plugins import load_plugins
 
 GRID = {"C": [0.01, 1.0, 100.0]}
@@ -84,49 +84,61 @@ def test_an_estimator_that_fails_is_one_sentence():
         model.predict(model.fit(x, y, seed=0), x)
 
 
-BAD, ODD = "plugins=[bad.py]", "import harness\n@harness.plugin({})\ndef odd(counts): return 1"
-
-
+ODD = "import harness\n@harness.plugin({})\ndef odd(counts): return 1"
 NO_PLUGINS = [
-    (None, ["plugins=[no.py]"], "plugins: no.py: there is no such file"),
-    (None, ["plugins=[no.txt]"], "plugins: no.txt is not allowed; a Python file NAME.py is"),
-    ("1 / 0", [BAD], "plugins: bad.py cannot be run (ZeroDivisionError"),
-    ("", [BAD, "test=[nothing]"], "nothing"),
-    # it returns no TestResult
-    (ODD.format("'test', measure='error'"), [BAD, "test=[odd]"], "tests, functions of harness.signif"),
-    (ODD.format("'tests'"), [BAD], "choose one of test, truth, corpus, model"),
-    (None, ["+model.x._target_=sklearn.cluster.KMeans"], "KMeans is not allowed; a classifier is"),
-    (
-        None, ["+model.x._target_=sklearn.tree.DecisionTreeClassifier", "+model.x.grid.y=[1]"],
-        "model.x.grid.y: there is no such parameter",
-    ),
-    (None, ["+model.linear_svm.grid.C=[1]"], "model.linear_svm.grid: it is for classifiers"),
-    (
-        "import harness", ["--config-dir=own", "experiment=mine"],
-        "plugins: a preset cannot name them, only the command line",
-    ),
-]  # fmt: skip
+    (None, "no.py", "plugins: no.py: there is no such file"),
+    (None, "no.txt", "plugins: no.txt is not allowed; a Python file NAME.py is"),
+    ("1 / 0", "bad.py", "plugins: bad.py cannot be run (ZeroDivisionError"),
+    (ODD.format("'tests'"), "bad.py", "choose one of test, truth, corpus, model"),
+]
 
 
-@pytest.mark.parametrize(("text", "words", "said"), NO_PLUGINS)
-def test_what_is_no_plugin_and_no_model_is_one_sentence(text, words, said, tmp_path, here, capfd):
+@pytest.mark.parametrize(("text", "path", "said"), NO_PLUGINS)
+def test_what_is_no_plugin_is_one_sentence(text, path, said, here):
     if text is not None:
-        (tmp_path / "bad.py").write_text(text)
-    (tmp_path / "own" / "experiment").mkdir(parents=True)
+        Path(path).write_text(text)
+    assert said in refusal(load_plugins, [path])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["+model.x._target_=sklearn.cluster.KMeans"], "KMeans is not allowed; a classifier is"),
+        (["+model.x._target_=sklearn.tree.DecisionTreeClassifier", "+model.x.grid.y=[1]"],
+         "model.x.grid.y: there is no such parameter"),
+        (["+model.linear_svm.grid.C=[1]"], "model.linear_svm.grid: it is for classifiers"),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_is_one_sentence(overrides, said):
+    assert said in refusal(run_arguments, configured("run", "out=unused", *overrides))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        # it returns no TestResult
+        (ODD.format("'test', measure='error'"), ["plugins=[bad.py]", "test=[odd]"], "tests, functions of"),
+        ("import harness", ["--config-dir=own", "experiment=mine"],
+         "plugins: a preset cannot name them, only the command line"),
+    ],
+)  # fmt: skip
+def test_a_run_refuses_plugins_in_one_sentence(text, words, said, here, capfd):
+    (here / "bad.py").write_text(text)
+    (here / "own" / "experiment").mkdir(parents=True)
     preset = "# @package _global_\ndefaults: [smoke]\nplugins: [bad.py]\n"
-    (tmp_path / "own" / "experiment" / "mine.yaml").write_text(preset)
+    (here / "own" / "experiment" / "mine.yaml").write_text(preset)
     assert main(["run", *words, "out=out"]) == 2
     (line,) = capfd.readouterr().err.strip().splitlines()
     assert said in line
-    assert not (tmp_path / "out").exists()
+    assert not (here / "out").exists()
 
 
 def test_a_folder_of_presets_is_found(tmp_path, here, capfd):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nseed: 41\n")
-    for place in (f"hydra.searchpath=[file://{tmp_path}]", f"--config-dir={tmp_path}"):
-        assert main(["run", place, "experiment=mine", "--cfg", "job"]) == 0
-        assert "seed: 41" in capfd.readouterr().out
+    place = f"hydra.searchpath=[file://{tmp_path}]"
+    assert main(["run", place, "experiment=mine", "--cfg", "job"]) == 0
+    assert "seed: 41" in capfd.readouterr().out
 
 
 TEST = """
@@ -155,19 +167,17 @@ def test_a_plugin_that_changes_is_run_again(tmp_path, monkeypatch, here):
 
 
 def test_an_installed_package_offers_its_plugins(tmp_path, monkeypatch):
-    """A distribution with the entry point, beside this one on the path."""
-    (tmp_path / "theirs.py").write_text(TEST.format(p=1.0))
-    made = tmp_path / "theirs-1.0.dist-info"
-    made.mkdir()
-    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (made / "entry_points.txt").write_text("[size_power_harness.plugins]\nmine = theirs\n")
-    root = Path(harness.__file__).parents[1]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
-    command = [sys.executable, "-m", "harness", "run", "test=[fixed]", *POPULATION[:2], "--cfg", "job"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "_target_: theirs.fixed" in done.stdout
-    (tmp_path / "theirs.py").write_text("1 / 0")
+    """Distributions with the entry point, beside this one on the path."""
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UserError, match=r"the installed package's theirs cannot be run \(ZeroDivisionError"):
-        load_plugins([])
+    monkeypatch.setattr(plugins, "MEMBERS", {})
+    for name, text in (("theirs", TEST.format(p=1.0)), ("broken", "1 / 0")):
+        (tmp_path / f"{name}.py").write_text(text)
+        made = tmp_path / f"{name}-1.0.dist-info"
+        made.mkdir()
+        (made / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (made / "entry_points.txt").write_text(f"[size_power_harness.plugins]\nmine = {name}\n")
+        if name == "theirs":
+            load_plugins([])
+            assert plugins.targets() == {"theirs.fixed"}
+    said = refusal(load_plugins, [])
+    assert "the installed package's broken cannot be run (ZeroDivisionError" in said

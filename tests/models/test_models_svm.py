@@ -27,29 +27,25 @@ def data():
 
 def test_linear_decisions_are_those_of_linearsvc(data):
     x, y, x_true = data
-    model = MODELS["linear_svm"]
-    fitted = model.fit(x, y, seed=0)
-    decisions = model.predict(fitted, x_true)
+    fitted = MODELS["linear_svm"].fit(x, y, seed=0)
+    decisions = MODELS["linear_svm"].predict(fitted, x_true)
+    dense, dense_true = (sparse.csr_matrix(part, dtype=np.float64) for part in (x, x_true))
     for j, c in enumerate(fitted.tuned["C"]):
-        peer = LinearSVC(C=c, dual=False).fit(sparse.csr_matrix(x, dtype=np.float64), y[:, j])
-        np.testing.assert_array_equal(
-            decisions[:, j], peer.decision_function(sparse.csr_matrix(x_true, dtype=np.float64)) > 0
-        )
+        peer = LinearSVC(C=c, dual=False).fit(dense, y[:, j])
+        np.testing.assert_array_equal(decisions[:, j], peer.decision_function(dense_true) > 0)
 
 
 def test_rbf_decisions_are_those_of_svc_on_the_sparse_matrix(data):
-    x, y, x_true = data
-    model = MODELS["rbf_svm"]
-    fitted = model.fit(x, y, seed=0)
-    decisions = model.predict(fitted, x_true)
+    (x, x_true), y = map(sparse.csr_matrix, data[::2]), data[1]
+    fitted = MODELS["rbf_svm"].fit(*data[:2], seed=0)
+    decisions = MODELS["rbf_svm"].predict(fitted, data[2])
     prepared = gaussian_kernel.prepare(fitted.arrays)
-    values = gaussian_kernel.decision_values(prepared, x_true)
+    values = gaussian_kernel.decision_values(prepared, data[2])
     for j, (c, gamma) in enumerate(zip(fitted.tuned["C"], fitted.tuned["gamma"], strict=True)):
-        peer = SVC(C=c, gamma=gamma, kernel="rbf").fit(sparse.csr_matrix(x), y[:, j])
-        np.testing.assert_array_equal(decisions[:, j], peer.predict(sparse.csr_matrix(x_true)))
+        peer = SVC(C=c, gamma=gamma, kernel="rbf").fit(x, y[:, j])
+        np.testing.assert_array_equal(decisions[:, j], peer.predict(x_true))
         place = prepared.order.tolist().index(j)
-        expected = peer.decision_function(sparse.csr_matrix(x_true))
-        np.testing.assert_allclose(values[:, place], expected, atol=1e-6)
+        np.testing.assert_allclose(values[:, place], peer.decision_function(x_true), atol=1e-6)
     assert np.unique(fitted.tuned["gamma"]).size == 2, "the test wants both values of gamma"
 
 
@@ -78,26 +74,30 @@ def test_rbf_with_rows_that_are_not_normalised_or_empty():
         np.testing.assert_array_equal(decisions[:, j], peer.predict(sparse.csr_matrix(x)))
 
 
+def held_out(machine, x, y, fold, usable):
+    """Return the values of the documents of usable folds, each by a machine fitted on the other folds."""
+    values, held = np.zeros(len(y)), np.isin(fold, np.flatnonzero(usable))
+    for k in np.flatnonzero(usable):
+        values[fold == k] = machine.fit(x[fold != k], y[fold != k]).decision_function(x[fold == k])
+    return values[held], y[held]
+
+
+def f1(decided, y):
+    return 2 * (decided & y).sum() / max(decided.sum() + y.sum(), 1)
+
+
 @pytest.mark.parametrize("criterion", ["f1", "error"])
 def test_linear_tuning_against_brute_force(data, criterion):
     x, y, _ = data
-    model = LinearSVM(C_grid=(3.0, 0.3, 30.0), n_folds=3, criterion=criterion)
-    fitted = model.fit(x, y, seed=5)
-    fold = partition(len(y), 3, 5)
-    usable = usable_folds(y, fold, 3)
-    dense = sparse.csr_matrix(x, dtype=np.float64)
+    fitted = LinearSVM(C_grid=(3.0, 0.3, 30.0), n_folds=3, criterion=criterion).fit(x, y, seed=5)
+    fold, grid = partition(len(y), 3, 5), (0.3, 3.0, 30.0)
+    usable, dense = usable_folds(y, fold, 3), sparse.csr_matrix(x, dtype=np.float64)
     for j in range(y.shape[1]):
         best = []
-        for c in (0.3, 3.0, 30.0):
-            decided, truth = [], []
-            for k in np.flatnonzero(usable[:, j]):
-                machine = LinearSVC(C=c, dual=False).fit(dense[fold != k], y[fold != k, j])
-                decided.append(machine.decision_function(dense[fold == k]) > 0)
-                truth.append(y[fold == k, j])
-            a, t = np.concatenate(decided), np.concatenate(truth)
-            f1 = 2 * (a & t).sum() / max(a.sum() + t.sum(), 1)
-            best.append(f1 if criterion == "f1" else -(a != t).mean())
-        assert fitted.tuned["C"][j] == (0.3, 3.0, 30.0)[int(np.argmax(best))]
+        for c in grid:
+            values, truth = held_out(LinearSVC(C=c, dual=False), dense, y[:, j], fold, usable[:, j])
+            best.append(f1(values > 0, truth) if criterion == "f1" else -((values > 0) != truth).mean())
+        assert fitted.tuned["C"][j] == grid[int(np.argmax(best))]
         assert abs(fitted.cv_score[j]) == pytest.approx(abs(max(best)))
 
 
@@ -108,20 +108,12 @@ def test_linear_threshold_against_brute_force(data):
     at_zero, fitted = plain.fit(x, y, seed=5), model.fit(x, y, seed=5)
     np.testing.assert_array_equal(fitted.tuned["C"], at_zero.tuned["C"])
     dense, fold = sparse.csr_matrix(x, dtype=np.float64), partition(len(y), 3, 5)
-    usable, values = usable_folds(y, fold, 3), np.zeros(len(y))
+    usable = usable_folds(y, fold, 3)
     for j, c in enumerate(fitted.tuned["C"]):
-        for k in np.flatnonzero(usable[:, j]):
-            machine = LinearSVC(C=c, dual=False).fit(dense[fold != k], y[fold != k, j])
-            values[fold == k] = machine.decision_function(dense[fold == k])
-        held = np.isin(fold, np.flatnonzero(usable[:, j]))
-
-        def f1(threshold, held=held, j=j):
-            decided, true = values[held] > threshold, y[held, j]
-            return 2 * (decided & true).sum() / max(decided.sum() + true.sum(), 1)
-
-        cuts = np.sort(values[held])
-        best = max([f1(0), *map(f1, (cuts[1:] + cuts[:-1]) / 2)])
-        assert f1(fitted.tuned["threshold"][j]) == best
+        values, truth = held_out(LinearSVC(C=c, dual=False), dense, y[:, j], fold, usable[:, j])
+        cuts = np.sort(values)
+        best = max(f1(values > threshold, truth) for threshold in [0, *(cuts[1:] + cuts[:-1]) / 2])
+        assert f1(values > fitted.tuned["threshold"][j], truth) == best
         assert fitted.cv_score[j] == best or (np.isnan(fitted.cv_score[j]) and not usable[:, j].any())
     assert fitted.tuned["threshold"][-1] == 0
     assert (fitted.tuned["threshold"] != 0).any()
@@ -139,23 +131,19 @@ def test_a_wrong_threshold_is_refused(wrong):
 
 def test_rbf_tunes_gamma_at_the_default_c_then_c(data):
     x, y, _ = data
-    model = MODELS["rbf_svm"]
-    fitted = model.fit(x, y[:, :3], seed=0)
+    fitted = MODELS["rbf_svm"].fit(x, y[:, :3], seed=0)
     fold = partition(len(y), 3, 0)
     for j in range(3):
 
-        def f1(gamma, c, j=j):
-            decided = np.zeros(len(y), dtype=bool)
-            for k in range(3):
-                train, test = sparse.csr_matrix(x[fold != k]), sparse.csr_matrix(x[fold == k])
-                machine = SVC(C=c, gamma=gamma, tol=1e-2).fit(train, y[fold != k, j])
-                decided[fold == k] = machine.predict(test)
-            return 2 * (decided & y[:, j]).sum() / max(decided.sum() + y[:, j].sum(), 1)
+        def score(gamma, c, j=j):
+            machine = SVC(C=c, gamma=gamma, tol=1e-2)
+            values, truth = held_out(machine, sparse.csr_matrix(x), y[:, j], fold, np.ones(3, dtype=bool))
+            return f1(values > 0, truth)
 
-        gamma = max((0.1, 1.0), key=lambda g: f1(g, 3.0))
-        c = max((1.0, 3.0), key=lambda value: f1(gamma, value))
+        gamma = max((0.1, 1.0), key=lambda g: score(g, 3.0))
+        c = max((1.0, 3.0), key=lambda value: score(gamma, value))
         assert (fitted.tuned["gamma"][j], fitted.tuned["C"][j]) == (gamma, c)
-        assert fitted.cv_score[j] == pytest.approx(f1(gamma, c))
+        assert fitted.cv_score[j] == pytest.approx(score(gamma, c))
 
 
 @pytest.mark.parametrize("name", ["linear_svm", "rbf_svm"])
