@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusal import refusal
 
-from harness.cli import main
 from harness.corpora.arxiv import load_arxiv, parse_paper, read_papers
 from harness.corpora.text import porter_stemmer
 from harness.errors import UserError
@@ -133,9 +133,8 @@ def test_an_archive_that_expands_beyond_reason_or_holds_more_is_refused(tmp_path
         load_arxiv(broken)
 
 
-def test_the_command_needs_a_path(capfd):
-    assert main(["run", "experiment=smoke", "corpus=arxiv", "out=nowhere"]) == 2
-    assert "corpus.path: the file of arXiv's metadata is needed" in capfd.readouterr().err
+def test_a_path_is_needed():
+    assert "corpus.path: the file of arXiv's metadata is needed" in refusal(load_arxiv, None)
 
 
 @pytest.mark.skipif(not DATA.is_file(), reason="HARNESS_DATA names no folder with arxiv/")

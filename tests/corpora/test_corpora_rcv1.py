@@ -23,11 +23,11 @@ def write_cache(home, weights, kind=np.float64):
     folder = home / "RCV1"
     folder.mkdir()
     targets = rng(2, "targets").random((len(weights), len(TOPICS))) < 0.4
-    joblib.dump(sparse.csr_matrix(weights.astype(kind)), folder / "samples_py3.pkl", compress=9)
+    joblib.dump(sparse.csr_matrix(weights.astype(kind)), folder / "samples_py3.pkl", compress=1)
     ids = 2286 + 3 * np.arange(len(weights), dtype=np.uint32)
-    joblib.dump(ids, folder / "sample_id_py3.pkl", compress=9)
-    joblib.dump(sparse.csr_matrix(targets.astype(np.uint8)), folder / "sample_topics_py3.pkl", compress=9)
-    joblib.dump(np.array(TOPICS, dtype=object), folder / "topics_names_py3.pkl", compress=9)
+    joblib.dump(ids, folder / "sample_id_py3.pkl", compress=1)
+    joblib.dump(sparse.csr_matrix(targets.astype(np.uint8)), folder / "sample_topics_py3.pkl", compress=1)
+    joblib.dump(np.array(TOPICS, dtype=object), folder / "topics_names_py3.pkl", compress=1)
     return targets
 
 
