@@ -54,24 +54,17 @@ def check_nulls(p, measure, costs):
     return q, there, reasons
 
 
-@pytest.mark.parametrize("n", [75, pytest.param(1000, marks=pytest.mark.slow)])
-def test_f1_is_equal_in_thousands_of_projections(n):
-    p = populations(n, np.random.default_rng(0))
-    q, there, reasons = check_nulls(p, "f1", {})
-    assert there.mean() > 0.8
-    assert all("favours" in reason for reason in reasons.values())
-    # cells with the same influence, e4 and e5, keep their proportion; e8 has none
-    p, q = p[there], q[there]
-    assert_allclose(q[:, 3] * p[:, 4], q[:, 4] * p[:, 3], rtol=1e-8, atol=1e-300)
-    # and no q is farther than the population that makes every decision exchangeable
-    assert (divergence(q, p) <= divergence(joint_null(p), p) * (1 + 1e-9) + 1e-15).all()
-
-
+@pytest.mark.parametrize("n", [12, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("measure", "costs"), MEASURES)
-def test_every_measure_is_equal_in_its_projections(measure, costs):
-    p = populations(12, np.random.default_rng(1))
+def test_every_measure_is_equal_in_its_projections(measure, costs, n):
+    p = populations(n, np.random.default_rng(1))
     q, there, reasons = check_nulls(p, measure, costs)
     assert there.mean() > 0.7
+    if measure == "f1":
+        assert all("favours" in reason for reason in reasons.values())
+        # no q is farther than the population that makes every decision exchangeable
+        nearest, joint = (divergence(null[there], p[there]) for null in (q, joint_null(p)))
+        assert (nearest <= joint * (1 + 1e-9) + 1e-15).all()
     # the tilt is along the influence of a document: log(q/p) is linear in it
     psi, q, p = influence(q[there], measure, **costs), q[there], p[there]
     log = np.log(np.divide(q, p, out=np.ones_like(p), where=(p > 0) & (q > 0)))
@@ -150,12 +143,6 @@ def test_error_and_recall_have_a_closed_form():
     assert_allclose(project(p, "recall"), p * by / (p * by).sum(), rtol=1e-14)
 
 
-def test_projection_of_a_null_is_itself():
-    equal = np.array([[5, 0, 0, 2, 1, 0, 0, 92], [5, 2, 2, 0, 0, 3, 3, 85], [0, 0, 0, 0, 0, 0, 0, 1]])
-    for measure in DIFFERENCES:
-        assert_array_equal(project(equal, measure), equal / equal.sum(axis=1, keepdims=True))
-
-
 NO_PROJECTION = [
     ([5, 0, 0, 2, 0, 0, 3, 90], "error", "no document favours A in error"),
     ([5, 0, 3, 2, 0, 0, 0, 90], "f1", "no document favours B in f1"),
@@ -214,16 +201,6 @@ def test_batches_change_nothing():
     for i, row in enumerate(p):
         if not np.isnan(q[i]).any():
             assert_allclose(project(row, "f1"), q[i], rtol=1e-9, atol=1e-300)
-
-
-def test_joint_null_makes_all_measures_equal():
-    p = populations(5, np.random.default_rng(5))
-    shares, reasons = joint_null_of(range(len(p)), p, "f1")
-    assert not reasons
-    assert_allclose(shares, joint_null(p * 1000), rtol=1e-12)
-    assert_allclose(shares.sum(axis=1), 1)
-    for measure, costs in MEASURES:
-        assert np.abs(difference(measure, **costs)(shares)).max() < 1e-15
 
 
 def test_path_runs_from_the_null_to_the_pair():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from harness.measures import dcf_difference
 from harness.significance.dcf import VARIANCES, dcf
-from harness.significance.wald import wald
 
 variances = st.sampled_from(VARIANCES)
 prices = st.fixed_dictionaries(
@@ -48,13 +47,6 @@ def test_statistic_is_the_printed_formula(counts, costs, variance):
     else:
         d = dcf_difference(counts, **costs)
         assert result.statistic == pytest.approx(d / float(expected) ** 0.5, rel=1e-9, abs=1e-12)
-
-
-@given(few, prices)
-def test_paired_is_the_wald_test(counts, costs):
-    one, other = dcf(counts, **costs), wald(counts, "dcf", **costs)
-    assert one.degenerate == other.degenerate
-    assert one.statistic == pytest.approx(other.statistic, rel=1e-9, abs=1e-12)
 
 
 def test_variances_against_the_spread_over_drawn_sets():

@@ -156,17 +156,6 @@ def test_degenerate_sets_of_tests_with_replicates(module, test, options):
     assert module.reject(sets, alphas=ALPHAS, degenerate="reject", **options)[expected].all()
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (0, 3)])
-@pytest.mark.parametrize(("module", "test", "options"), RANDOM)
-def test_shapes_of_tests_with_replicates(module, test, options, shape):
-    counts, options = np.broadcast_to(COUNTS, (*shape, 8)), options | {"n_replicates": 30}
-    assert test(counts, **options).pvalue.shape == shape
-    assert module.reject(counts, alphas=0.05, **options).shape == (*shape, 1)
-    if "interval" in options:
-        options["interval"] = [options["interval"]] * 2
-        assert module.reject(counts, alphas=ALPHAS, **options).shape == (*shape, 2, 3)
-
-
 BAD_COUNTS = [
     ([0, 0, 0, 0, 0, 0, 0, 0], "counts: a set has no document"),
     ([0, 1.5, 0, 0, 0, 0, 0, 9], "cell e2 is 1.5"),
