@@ -86,6 +86,15 @@ def write(out, frame=None, *, with_models=True, record=True, **changes):
     return out
 
 
+def write_sweep(root, **changes):
+    """Write two finished runs that differ in their seed."""
+    for seed in (0, 1):
+        out = write(root / f"seed-{seed}", table(seed=seed, **changes))
+        facts = PROVENANCE | {"finished": True, "overrides": [f"seed={seed}"], "config": {"seed": seed}}
+        (out / "provenance.json").write_text(json.dumps(facts))
+    return root
+
+
 def results_of(table, folder=Path("nowhere"), provenance=None, **tables):
     """A finished run that is known by its table alone, and by others that are given."""
     results = Results(folder)

@@ -49,7 +49,9 @@ def test_a_run_from_a_table_leaves_everything(here):
         assert (study / name).stat().st_size > 0
     check_page(study)
     assert (study / "outcomes.csv").read_bytes() == (here.parent / "outcomes.csv").read_bytes()
-    assert json.loads((study / "provenance.json").read_text())["finished"] is True
+    facts = json.loads((study / "provenance.json").read_text())
+    assert facts["finished"] is True
+    assert {"sets.n_sets=20", "out=study"} <= set(facts["overrides"])
     assert not list(study.glob(".*"))
 
 

@@ -4,7 +4,6 @@ What a setting may be is tested on the models (test_settings.py), what a reader 
 """
 
 import ctypes
-import json
 import pickle
 import sys
 from pathlib import Path
@@ -57,10 +56,7 @@ def world(tmp_path_factory):
     for name, damage in DAMAGE.items():
         (folder / name).mkdir()
         (folder / name / "size_power.csv").write_bytes(damage(whole))
-    for seed in (0, 1):
-        run = fake_run.write(folder / "sweep" / f"seed-{seed}", **few)
-        facts = {"finished": True, "overrides": [f"seed={seed}"], "config": {"seed": seed}}
-        (run / "provenance.json").write_text(json.dumps(facts))
+    fake_run.write_sweep(folder / "sweep", **few)
     return folder
 
 

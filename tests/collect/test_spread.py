@@ -2,6 +2,7 @@
 
 import json
 
+import fake_run
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +20,6 @@ from harness.collect.spread_report import (
 )
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
-from harness.outcomes import Population, write_outcomes
 from harness.results.names import COLUMNS
 from harness.run.findings.paper import papers_conclusions
 
@@ -75,7 +75,7 @@ def test_mean_deviation_and_range_over_the_runs_and_verdicts_of_sizes_alone(thre
 
 def test_the_deviation_of_repeated_sets_is_the_one_the_intervals_promise():
     """Runs that differ in their sets alone: `rate_sd` comes to `mc_sd`, within chi-square's bounds."""
-    generator, n_runs, n_sets = np.random.default_rng(5), 200, 4000
+    generator, n_runs, n_sets = np.random.default_rng(5), 100, 4000
     runs = {}
     for place in range(n_runs):
         rate = generator.binomial(n_sets, 0.05) / n_sets
@@ -156,25 +156,18 @@ def test_runs_of_no_sweep_may_differ_in_place_and_workers(tmp_path):
 
 
 LOOK = ("figure.formats=[png]", "figure.dpi=50")
-COUNTS = np.array([[90, 30, 20, 50, 40, 30, 40, 4700], [60, 20, 30, 50, 30, 40, 30, 4740]] * 3)
+FEW = {
+    "pairs": ["linear_svm-mlp"], "balances": ("natural",), "truths": ["margin", "exact_null"],
+    "tests": fake_run.TESTS[:3], "sizes": [1000],
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
-    """A sweep over two seeds from stored outcomes, collected with its spread."""
-    root = tmp_path_factory.mktemp("spread")
-    names = tuple("abcdef")
-    write_outcomes([Population("linear_svm-mlp", "natural", names, COUNTS)], root / "outcomes.csv")
-    options = [
-        f"population={root / 'outcomes.csv'}", "sets.sizes=[1000]", "test=[mcnemar]", "balance=[natural]",
-        "truth=[margin,exact_null]", "sets.n_sets=40", "nulls.n_sets=40", "parallel=sequential",
-    ]  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:  # their figures and summaries are not what is looked at
-        for name in ("draw_figures", "write_summary"):
-            patch.setattr(f"harness.run.study.{name}", lambda *_, **__: [])
-        assert main(["run", "-m", "seed=0,1", f"out={root / 'sweep'}", "cache=null", *options]) == 0
-    assert main(["collect", str(root / "sweep"), "spread=seed", *LOOK]) == 0
-    return root / "sweep"
+    """Two runs of other seeds, collected with their spread."""
+    root = fake_run.write_sweep(tmp_path_factory.mktemp("spread") / "sweep", **FEW)
+    assert main(["collect", str(root), "spread=seed", *LOOK]) == 0
+    return root
 
 
 def test_the_command_agrees_with_the_collected_table(sweep):

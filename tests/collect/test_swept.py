@@ -1,5 +1,4 @@
 import itertools
-import json
 
 import fake_run
 import numpy as np
@@ -134,17 +133,8 @@ def test_what_cannot_be_drawn_is_told(sweep, words):
         check_sweep(SETTINGS, sweep)
 
 
-@pytest.fixture
-def sweep(tmp_path, here):
-    """Two finished runs that differ in their seed."""
-    for seed in (0, 1):
-        out = fake_run.write(tmp_path / "sweep" / f"seed-{seed}", **FEW)
-        facts = {"finished": True, "overrides": [f"seed={seed}"], "config": {"seed": seed}}
-        (out / "provenance.json").write_text(json.dumps(facts))
-    return tmp_path / "sweep"
-
-
-def test_the_command_draws_and_names_the_file(sweep, capfd):
+def test_the_command_draws_and_names_the_file(tmp_path, here, capfd):
+    sweep = fake_run.write_sweep(tmp_path / "sweep", **FEW)
     options = ["figure=paper_column", "figure.formats=[png]", "figure.dpi=50", "figure.tests=[mcnemar]"]
     assert main(["collect", "sweep", "x=seed", *options]) == 0
     assert "sweep/figures/figure_seed.png" in capfd.readouterr().out
