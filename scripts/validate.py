@@ -3,6 +3,7 @@
     python scripts/validate.py [--quick] [--only SECTION ...]
     python scripts/validate.py advise [--n-populations N]
     python scripts/validate.py clusters FOLDER
+    python scripts/validate.py macro FOLDER
     python scripts/validate.py margin FOLDER
     python scripts/validate.py scores FOLDER
     python scripts/validate.py many FOLDER
@@ -30,6 +31,7 @@ import numpy as np
 import validate_advise
 import validate_clusters
 import validate_exact as exact
+import validate_macro
 import validate_many
 import validate_margin
 import validate_runs
@@ -187,7 +189,7 @@ def print_rows(rows: Iterator[Row]) -> list[Row]:
     return found
 
 
-KEPT = (validate_clusters, validate_margin, validate_scores, validate_many, validate_runs)
+KEPT = (validate_clusters, validate_macro, validate_margin, validate_scores, validate_many, validate_runs)
 PARTS = {"advise": validate_advise.main, **{module.PART.name: module.PART.main for module in KEPT}}
 
 

@@ -19,11 +19,14 @@ from harness.advise.documents import DocumentPair
 from harness.advise.documents.clusters import robust, robust_cr2
 from harness.advise.documents.constrained import by_cell, by_cluster
 from harness.advise.documents.tests import Kinds, by_document
+from harness.advise.files import Said
+from harness.advise.files.runs import Runs
+from harness.advise.files.scores import Scores
 from harness.advise.many import adjust
 from harness.advise.needed import N_SETS, deviations, needed_between, search_items
 from harness.advise.points import LOSSES, Floats, Ints, Named, Pair, Plan, Point, Question, StageRun, plan_at
 from harness.advise.rates import SIZES, size_table
-from harness.advise.recommend import recommend, say_size
+from harness.advise.recommend import recommend, say_use
 from harness.advise.report import say_items
 from harness.errors import require
 from harness.measures import check_measure
@@ -47,17 +50,19 @@ _KEYS = ["pair", "claim", "test"]
 
 
 def check_margin(
-    margin: object, measure: str, costs: Mapping[str, float], runs: bool, kind: type[Exception] = ValueError
+    margin: object, measure: str, costs: Mapping[str, float], said: Said, kind: type[Exception] = ValueError
 ) -> None:
     """Refuse a margin that is not above 0, that no difference of the measure could reach, or beside runs."""
-    require(not runs, "margin: it is not had with several runs of a system; leave out one of the two", kind)
-    filled = {} if measure == "score" else check_measure(measure, **costs)
-    most = np.inf if measure == "score" else 1.0
-    if filled:
+    no_runs = "margin: it is not had with several runs of a system; leave out one of the two"
+    require(not isinstance(said, Runs), no_runs, kind)
+    most, what = 1.0, f"largest difference in {measure}"
+    if isinstance(said, Scores):
+        most, what = float(np.ptp(list(said.scores.values()))), "range of the scores"
+    elif filled := check_measure(measure, **costs):
         most = filled["cost_fn"] * filled["prior"] + filled["cost_fp"] * (1 - filled["prior"])
-    allowed = "" if most == np.inf else f" and below {most:g}, the largest difference in {measure},"
     good = isinstance(margin, Real) and not isinstance(margin, bool) and 0 < float(margin) < most
-    require(good, f"margin: {margin!r} is not allowed; a number above 0{allowed} is", kind)
+    allowed = f"a number above 0 and below {most:g}, the {what}, is"
+    require(good, f"margin: {margin!r} is not allowed; {allowed}", kind)
 
 
 def names_against(pair: Pair) -> tuple[str, ...]:
@@ -265,7 +270,7 @@ def say_margin(
         same, worse = rows[SAME], rows[own["high"].drop(SAME).fillna(0.0).idxmax()]
         (need,) = needed[(needed["pair"] == pair) & (needed["claim"] == SAME)].to_dict("records")[:1]
         lines = [
-            f"Use {same['test']} for the margin: {_say_size(worse, alpha)}",
+            _say_use(same["test"], worse, alpha),
             f"If both are equally good, {same['n_items']:,} {unit} show them the same to within "
             f"{same['margin']:g} with a power of {100 * same['power']:.0f} %",
             f"A power of {100 * need['power_wanted']:.0f} % for that takes {say_items(need, unit)}",
@@ -276,10 +281,10 @@ def say_margin(
     return told
 
 
-def _say_size(row: Mapping[Any, Any], alpha: float) -> str:
+def _say_use(test: str, row: Mapping[Any, Any], alpha: float) -> str:
     if row["size"] == row["size"]:
-        return say_size(row, alpha)
-    return "no population like this one differs by as much, so its size is not known"
+        return say_use(test, row, alpha, " for the margin")
+    return f"Use {test} for the margin: no population like this one differs by as much; its size is not known"
 
 
 def _say_claim(row: Mapping[Any, Any], claim: str, a: str, b: str, alpha: float, several: bool) -> str:

@@ -36,6 +36,8 @@ MANY = 5  # systems, from which on a few pairs stand for the others
 COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
 N_POSTERIOR = 4_000
 AT_ONCE = 4_000_000  # numbers of sets that are held at a time
+# that tests that draw replicates see at a point, which is in one direction where it is of a power curve
+MOST_SETS: Mapping[str, int] = {"size": 3_000, "range": 100, "power": 100, "needed": 300}
 _MOST_TIMES = 2.5
 _LARGEST_FACTOR = 100.0
 
@@ -125,6 +127,11 @@ class Pair(ABC):
     def at_once(self) -> int:
         """How many sets fit in memory at a time."""
         return max(1, AT_ONCE // len(self.weights))
+
+    @property
+    def most_sets(self) -> Mapping[str, int]:
+        """How many sets a slow test sees at a point of each role."""
+        return MOST_SETS
 
     @abstractmethod
     def difference(self, counts: Any) -> Floats:

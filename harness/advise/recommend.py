@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,8 +67,8 @@ def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], al
     else:
         equals = [min(known, key=lambda name: known[name]["high"])]
     test, own = equals[0], known[equals[0]]
-    verdicts = [one["verdict"] for one in known.values()]
-    told = [f"Use {test}: {say_size(own, alpha)}", *_say_why(equals, among, bool(holding), verdicts, alpha)]
+    told = [say_use(test, own, alpha)]
+    told += [] if is_condemned(own, alpha) else _say_why(equals, among, bool(holding), alpha)
     if power["power"].notna().any() and max(one["power"] for one in known.values()) < HARDLY_ANY:
         told.append("No test has any power to speak of with so few")
     worse = [name for name, one in known.items() if one["too_often"]]
@@ -89,6 +89,19 @@ def _judged(row: Mapping[Any, Any], means: Mapping[Any, float], alpha: float) ->
 
 def _within(size: float, alpha: float) -> bool:
     return bool(size <= TOLERANCE * alpha + 1e-12)
+
+
+def is_condemned(own: Mapping[Any, Any], alpha: float) -> bool:
+    """Tell whether a row's measured size is above 1.2 alpha, the noise of counting aside."""
+    return bool(own["mc_low"] > TOLERANCE * alpha)
+
+
+def say_use(test: str, own: Mapping[Any, Any], alpha: float, purpose: str = "") -> str:
+    """Return that a test is to be used, or that none holds and this one comes nearest."""
+    lead = f"Use {test}{purpose}"
+    if is_condemned(own, alpha):
+        lead = f"No test measured here{purpose} keeps the {alpha:g} level; {test} comes nearest"
+    return f"{lead}: {say_size(own, alpha)}"
 
 
 def say_size(own: Mapping[str, Any], alpha: float) -> str:
@@ -115,12 +128,9 @@ def digits_for(low: float, high: float, judged: str, alpha: float) -> int:
     return next(fit, 9)
 
 
-def _say_why(
-    equals: Sequence[str], among: Sequence[str], hold: bool, verdicts: Collection[str], alpha: float
-) -> list[str]:
+def _say_why(equals: Sequence[str], among: Sequence[str], hold: bool, alpha: float) -> list[str]:
     if not among:
-        word = "rejects" if set(verdicts) == {"liberal"} else "may reject"
-        return [f"Every test {word} too often here; the interval of this one ends lowest"]
+        return ["Every test may reject too often here; the interval of this one ends lowest"]
     low, high = LOWEST * alpha, TOLERANCE * alpha
     told = [] if hold else [f"No test's interval lies within [{low:g}, {high:g}]"]
     which = "that hold it" if hold else f"whose size and range end below {high:g}"

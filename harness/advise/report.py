@@ -9,11 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from harness.advise.documents import MOST_SETS
 from harness.advise.documents.battery import DRAWING
 from harness.advise.files import Said
 from harness.advise.files.predictions import name_pairs
-from harness.advise.points import LOSSES, MANY, Question, plan_at
+from harness.advise.points import LOSSES, MANY, MOST_SETS, Question, plan_at
 from harness.advise.recommend import EQUAL_POWER, digits_for
 from harness.advise.recommend import TOLERANCE as LIMIT
 from harness.advise.runs import BOOTSTRAP, NAIVE
@@ -38,18 +37,20 @@ SHOWN_OF_MARGIN = (
 )  # fmt: skip
 
 
-def describe(question: Question, outcomes: Said, measure: str, tests: Iterable[str]) -> list[str]:
-    """Return what was run, a sentence each."""
+def describe(
+    question: Question, said: Said, measure: str, tests: Iterable[str], most: Mapping[str, int] = MOST_SETS
+) -> list[str]:
+    """Return what was run, a sentence each; `most` as :attr:`Pair.most_sets`."""
     plan, alpha = plan_at(question.plan, question.alpha), question.alpha
     few = plan.n_sets * alpha < FEW_ON_SIZE or plan.n_range_sets * alpha < FEW_ON_RANGE
     drawn = [name for name in tests if name in (*DRAWING, BOOTSTRAP)]
     fewer = plan._replace(
-        n_sets=min(plan.n_sets, MOST_SETS["size"]),
-        n_range_sets=min(plan.n_range_sets, MOST_SETS["range"]),
-        n_power_sets=min(plan.n_power_sets, 2 * MOST_SETS["power"]),
+        n_sets=min(plan.n_sets, most["size"]),
+        n_range_sets=min(plan.n_range_sets, most["range"]),
+        n_power_sets=min(plan.n_power_sets, 2 * most["power"]),
     )
     return paragraphs(
-        "advise", "about", question=question, outcomes=outcomes, measure=name_measure(measure), few=few,
+        "advise", "about", question=question, outcomes=said, measure=name_measure(measure), few=few,
         sets=paragraph("advise", "sets", plan=plan), drawn=drawn if fewer != plan else [],
         fewer=paragraph("advise", "sets", plan=fewer),
     )  # fmt: skip
@@ -68,7 +69,7 @@ def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
     return frame.to_dict("records")  # type: ignore[return-value]
 
 
-ANSWERS = ("Use ", "Every test ", "No test has any power")
+ANSWERS = ("Use ", "Every test ", "No test measured here", "No test has any power")
 """What the sentences of a recommendation's reason begin with that stand among the findings."""
 
 
@@ -92,8 +93,12 @@ def findings(
         pair, place = row["pair"], {"pair": row["pair"], "n_documents": n_items}
         (own,) = _rows(tables["verdicts"], pair=pair, recommended=True)
         seen = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8)
+        lead, *more = (line for line in row["reason"].split(". ") if line.startswith(ANSWERS))
+        condemned = not lead.startswith("Use ")
+        verdict = _verdict(own, names[pair], measure, alpha, n_pairs, condemned)
         told = [
-            *(line for line in row["reason"].split(". ") if line.startswith(ANSWERS)),
+            *([lead, _what_helps(measure, unit), verdict] if condemned else [verdict, lead]),
+            *more,
             *(
                 say_worst(worst, names[pair], measure, alpha)
                 for worst in _rows(tables["worst_case"], pair=pair)
@@ -104,16 +109,21 @@ def findings(
             *_needed(tables["needed"], pair, difference, unit),
             *_at_other_numbers(tables, row, alpha, unit),
         ]
-        found.append(_verdict(own, names[pair], measure, alpha, n_pairs, row["verdict"] == "liberal"))
-        found += [f"{pair}: {line}" if n_pairs > 1 else line for line in told]
+        found += [f"{pair}: {line}" if n_pairs > 1 and line != verdict else line for line in told]
     return [line.rstrip(".") for line in found if line]
+
+
+def _what_helps(measure: str, unit: str) -> str:
+    if measure.startswith("macro "):
+        return "More items of each label, fewer labels, or accuracy or micro F1 instead would help"
+    return f"More {unit} would help"
 
 
 def _naive(row: Row) -> str:
     """Return the size of the test that takes the items of a cluster as independent."""
     if not row["test"].endswith(("_pooled", "paired_t")):
         return ""
-    size, low, high = row["size"], row["mc_low"], row["mc_high"]
+    size, low, high = row["size"], row["low"], row["high"]
     return f"With items taken as independent {row['test']} has a size of {size:.3f} [{low:.3f}, {high:.3f}]"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.special import stdtrit
 
-from harness.advise.documents import FILE_REPLICATES, MOST_KINDS, MOST_SETS
+from harness.advise.documents import FILE_REPLICATES, MOST_KINDS
 from harness.advise.documents.battery import default_replicates
 from harness.advise.documents.runs import (
     PLAIN_OF_RUNS,
@@ -153,7 +153,7 @@ class RunPair(Pair):
 
     def n_sets(self, test: str, point: Point) -> int:
         """Return fewer sets for the bootstrap."""
-        return min(point.n_sets, MOST_SETS[point.role]) if test == BOOTSTRAP else point.n_sets
+        return min(point.n_sets, self.most_sets[point.role]) if test == BOOTSTRAP else point.n_sets
 
     def count(
         self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int

@@ -90,7 +90,7 @@ def advise(
             if question.margin is None and not tables["verdicts"].query("recommended")["rejected"].all():
                 found.append(HINT)
         run.note(warnings=[*outcomes.warnings, *notes])
-        about = report.describe(question, outcomes, measure, pairs[0].tests)
+        about = report.describe(question, outcomes, measure, pairs[0].tests, pairs[0].most_sets)
         made = report.make_report(tables, found, notes, about, (n_drawn, unit), drawn)
         write_report(out, made, run.facts)
         run.lines += ["\n" + "\n".join(found + report.shorten(notes))]
@@ -141,9 +141,15 @@ def measure_tables(
 
 
 def _notes_on_intervals(verdicts: pd.DataFrame) -> list[str]:
-    d = verdicts["difference"]
-    outside = verdicts[(d < verdicts["low"]) | (d > verdicts["high"])]
-    return [
+    d, low, high = (verdicts[name] for name in ("difference", "low", "high"))
+    outside = verdicts[(d < low) | (d > high)]
+    beside = verdicts[verdicts["recommended"] & (verdicts["pvalue"] > 0.1) & (low * high > 0)]
+    told = [
+        f"{pair}: the 95 % interval leaves 0 out although the test shows no difference; it is of populations "
+        "drawn from the file, which are too much alike where labels or clusters are few: go by the test"
+        for pair in beside["pair"]
+    ]
+    return told + [
         f"{pair}: the file's difference lies outside its interval, which treats half an item in each cell as "
         "known; the file says too little of an extreme difference, or of a ratio that is 0/0"
         for pair in dict.fromkeys(outside["pair"])

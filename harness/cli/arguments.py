@@ -141,7 +141,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     if not tests and isinstance(outcomes, Outcomes) and outcomes.clusters is None:
         raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
     if checked.margin is not None:
-        check_margin(checked.margin, measure, _costs(tests), isinstance(outcomes, Runs), UserError)
+        check_margin(checked.margin, measure, _costs(tests), outcomes, UserError)
     plan = checked.plan.given()
     factors = tuple(sorted({1.0, *(float(factor) for factor in plan["factors"])}))
     if isinstance(outcomes, Runs):  # what more items or more runs do is told by the variance

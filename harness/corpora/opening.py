@@ -318,7 +318,7 @@ def _zip_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Limits) 
     if stat.S_ISLNK(info.external_attr >> 16):
         wrong = "is a link"
     elif info.compress_type == ZSTANDARD and not _unpacks_zstandard():
-        wrong = "is packed by zstandard, which takes Python 3.14 or the package zipfile-zstd"
+        wrong = "is packed by zstandard; the package zipfile-zstd, or Python 3.14, reads it"
     elif info.flag_bits & 1 or info.compress_type not in _PACKINGS:
         wrong = "is encrypted or packed in another way than deflate or zstandard"
     elif info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):

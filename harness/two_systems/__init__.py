@@ -259,7 +259,7 @@ def compare_predictions(
     if margin is not None:
         from harness.advise.margin import check_margin
 
-        check_margin(margin, measure, costs, runs is not None)
+        check_margin(margin, measure, costs, outcomes)
     plan = Plan(n_draws=1)
     asked = Question("y", measure, (), costs, average, n_replicates, margin=margin, plan=plan, seed=int(seed))
     return judge(make_pair(outcomes, asked, test), asked, outcomes, confidence)

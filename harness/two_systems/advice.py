@@ -179,7 +179,7 @@ def advise_predictions(
     outcomes, measure = read_given(y, (a, b), measure, positive, names, clusters, runs, average)
     costs, plan = check_measure(measure, **costs) if measure == "dcf" else costs, plan or Plan(factors=(1.0,))
     if margin is not None:
-        check_margin(margin, measure, costs, runs is not None)
+        check_margin(margin, measure, costs, outcomes)
     question = Question(
         "y", measure, (), costs, average, n_replicates, alpha=alpha, margin=margin, plan=plan, seed=int(seed)
     )

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from harness.advise.cells import CellPair, cell_pairs, tilted
-from harness.advise.documents import MOST_SETS
 from harness.advise.files.predictions import Outcomes
 from harness.advise.needed import MOST_ITEMS, deviations, needed_between, needed_items, search_items
-from harness.advise.points import Plan, Question, measure_pair, place_points, plan_at
+from harness.advise.points import MOST_SETS, Plan, Question, measure_pair, place_points, plan_at
 from harness.advise.rates import detectable, needed_h, power_table, range_of_sizes, size_table
 from harness.advise.recommend import choose_tests, recommend
 from harness.advise.report import describe, findings, two_figures
@@ -357,7 +356,7 @@ PAIR = {"liberal": TOO_OFTEN, "open": (0.045, 0.062)}
 WIDE = {"x": (0.05, 0.07), "y": (0.02, 0.035)}
 OPEN = ["[0.045, 0.062] here, so it may reject too often (undecided). No test's interval lies within"]
 SELDOM = ["so it rejects too seldom (conservative)", "x may reject too often"]
-ALL_LIBERAL = ["so it rejects too often (liberal). Every test rejects too often here"]
+ALL_LIBERAL = ["No test measured here keeps the 0.05 level; y comes nearest: its size is 0.08"]
 RECOMMENDED = [
     # one that holds goes before one that may, and that before a liberal one
     (PAIR | {"holds": (0.041, 0.059)}, [0.9, 0.7, 0.5], {}, ("holds", "holds", True), []),
@@ -386,7 +385,8 @@ def test_a_test_is_recommended(intervals, power, changes, expected, words):
     alpha, names = changes.get("alpha", 0.05), list(intervals)
     low, high = np.array(list(intervals.values())).T
     sizes = pd.DataFrame({"test": names, "size": (low + high) / 2, "range_high": (low + high) / 2})
-    sizes = sizes.assign(low=low, high=high, verdict=[verdict(*ends, alpha) for ends in intervals.values()])
+    judged = [verdict(*ends, alpha) for ends in intervals.values()]
+    sizes = sizes.assign(mc_low=low, low=low, high=high, verdict=judged)
     sizes = sizes.assign(**{name: values for name, values in changes.items() if name != "alpha"})
     found = recommend(sizes, pd.DataFrame({"test": names, "power": power}), names, alpha)
     assert (found.test, found.verdict, found.keeps_level) == expected
@@ -398,7 +398,7 @@ def test_the_advice_changes_with_the_number_of_items_only_where_another_test_is_
     tests, numbers = ("plain", "other"), (50, 100, 200)
     places = pd.DataFrame([("a-b", n, test) for n in numbers for test in tests])
     places.columns = ["pair", "n_documents", "test"]
-    sizes = places.assign(size=0.05, low=0.045, range_high=0.056, high=0.056, verdict="holds")
+    sizes = places.assign(size=0.05, mc_low=0.045, low=0.045, range_high=0.056, high=0.056, verdict="holds")
     # not sure to keep its level on as many items as the file has
     here = (sizes["test"] == "plain") & (sizes["n_documents"] == 100)
     sizes.loc[here, ["range_high", "high", "verdict"]] = [0.09, 0.09, "undecided"]
@@ -425,7 +425,8 @@ def found_at(n_other, keeps, size, powers, measure="error", **changes):
     tables = {
         "recommendations": pd.DataFrame(
             {"pair": "p-q", "n_documents": [100, n_other], "test": ["old", "new"],
-             "keeps_level": [True, keeps], "verdict": "holds", "reason": ["Use old: it holds.", "Use new."]}
+             "keeps_level": [True, keeps], "verdict": "holds",
+             "reason": [changes.get("reason", "Use old: it holds."), "Use new."]}
         ),
         "sizes": pd.DataFrame(place | {"mc_low": [size, 0.04]}),
         "power": pd.DataFrame(place | {"power": powers, "n_sets": 1_000}),
@@ -475,6 +476,14 @@ def test_findings_say(place, changes, words):
     found = "\n".join(found_at(*place, **changes))
     assert all(text in found for text in words), found
     assert (BETTER in found) == (words[0] == BETTER)
+
+
+def test_where_no_test_keeps_the_level_that_is_said_first():
+    reason = "No test measured here keeps the 0.05 level; old comes nearest: its size is 0.14"
+    told = found_at(200, True, 0.04, [0.5, 0.5], "macro f1", own=CLEAR, reason=reason)
+    assert told[0] == reason
+    assert told[1].startswith("More items of each label, fewer labels, or accuracy or micro F1")
+    assert told[2].startswith("q looks better than p, by a test that rejects too often")
 
 
 @given(st.floats(1e-6, 1e7))

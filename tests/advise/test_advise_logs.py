@@ -176,6 +176,16 @@ def test_the_documents_of_a_group_of_tasks_count_alike(tmp_path, form):
         assert words in refusal(tmp_path, task="mmlu")
 
 
+@pytest.mark.parametrize(
+    "said", ["mmlu", ["mmlu"], {"mmlu": "mmlu_law"}, {"mmlu": [["mmlu_law"]]}, {"mmlu": 3}]
+)
+def test_damaged_groups_are_a_sentence(tmp_path, said):
+    logs(tmp_path, RIGHT, task="mmlu_law")
+    (tmp_path / "org__small" / "results_1.json").write_text(json.dumps({"group_subtasks": said}))
+    words = "results_1.json: group_subtasks is damaged; for each group a list of names of tasks is needed"
+    assert words in refusal(tmp_path, task="mmlu")
+
+
 def test_two_runs_of_one_model_are_refused(tmp_path):
     logs(tmp_path, RIGHT)
     logs(tmp_path, {"org__small": [1, 0, 0, 1, 0]}, time="2024-06-11T12-34-56.7")

@@ -136,7 +136,7 @@ def test_what_is_no_log_or_hostile_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.delattr(zipfile, "ZIP_ZSTANDARD", raising=False)
     monkeypatch.setattr(opening.importlib, "import_module", missing)
     path.write_bytes(good.replace(b"\x08\x00", b"\x5d\x00"))  # the method, deflate, as zstandard
-    assert "is packed by zstandard, which takes Python 3.14 or the package zipfile-zstd" in refusal(tmp_path)
+    assert "is packed by zstandard; the package zipfile-zstd, or Python 3.14, reads it" in refusal(tmp_path)
     path.write_bytes(good[:200])
     assert "cannot be read; is it damaged or truncated?" in refusal(tmp_path)
     with zipfile.ZipFile(path, "w") as archive:

@@ -193,9 +193,12 @@ def test_counted_rejections_are_those_of_enumeration(test, difference):
 # --- what is told ----------------------------------------------------------------------------------
 
 
-def test_a_margin_of_scores_has_no_bound():
-    found = harness.compare_predictions(None, [1.0, 2.0, 4.0], [2.0, 2.5, 4.0], "score", margin=7)
-    assert (found.margin["pvalue"] < 0.05).all()
+def test_a_margin_of_scores_lies_below_their_range():
+    a, b = [1.0, 2.0, 4.0], [2.0, 2.5, 4.0]
+    assert (harness.compare_predictions(None, a, b, "score", margin=2.5).margin["pvalue"] < 0.05).all()
+    for margin in (-1, 3.0):
+        with pytest.raises(ValueError, match="above 0 and below 3, the range of the scores, is$"):
+            harness.compare_predictions(None, a, b, "score", margin=margin)
 
 
 def test_every_pair_is_judged_and_holm_counts_them_all(tmp_path):
@@ -228,7 +231,7 @@ def test_every_pair_is_judged_and_holm_counts_them_all(tmp_path):
 def test_a_margin_out_of_reach_has_no_size():
     cells = [600, 1, 1, 100, 100, 0, 1, 400]
     found = harness.advise_predictions(*items(cells), "error", margin=0.5, plan=SMALL)
-    assert "no population like this one differs by as much, so its size is not known" in str(found)
+    assert "no population like this one differs by as much; its size is not known" in str(found)
     assert "A and B are the same to within 0.5: p = " in str(found)
     assert "To show A not worse than B by more than 0.5: p = " in str(found)
     assert found.margin["size"].isna().all()

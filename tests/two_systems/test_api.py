@@ -317,7 +317,7 @@ REFUSED = [
         {"margin": 2, "cost_fn": 3, "cost_fp": 1},
         "below 2, the largest difference in dcf,",
     ),
-    *(((*RATED, "score"), {"margin": margin}, "a number above 0 is") for margin in (0, -1)),
+    *(((*RATED, "score"), {"margin": margin}, "the range of the scores, is") for margin in (0, -1)),
     ((None, ["x"], [1.0], "score"), {}, "a: a score of each item"),
     ((None, [1.0, 2.0], [1.0], "score"), {}, "b: 1 items are not allowed where a has 2"),
     ((None, [1.0, 2.0], [1.0, 2.0], "score"), {}, "the same on every item"),

@@ -28,7 +28,18 @@ from harness.advise.documents.tests import MACRO, Kinds, Terms
 from harness.advise.files import OneRun
 from harness.advise.files.categories import Decisions
 from harness.advise.files.scores import Scores
-from harness.advise.points import ALIKE, AT_ONCE, COUNTED, Named, Pair, Point, Question, find_pairs, tilt_to
+from harness.advise.points import (
+    ALIKE,
+    AT_ONCE,
+    COUNTED,
+    MOST_SETS,
+    Named,
+    Pair,
+    Point,
+    Question,
+    find_pairs,
+    tilt_to,
+)
 from harness.errors import UserError
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
@@ -40,17 +51,15 @@ from harness.writing.prose import paragraphs
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# that tests that draw replicates see at a point, which is in one direction where it is of a power curve
-MOST_SETS = {"size": 3_000, "range": 100, "power": 100, "needed": 300}
 FILE_REPLICATES = 9_999
 MOST_ITEMS_DRAWN = 5_000
 # above so many items, or kinds of them, tests that draw replicates take longer than all else
 MOST_KINDS = {
-    "bootstrap_by_document": 500, "randomization_by_document": 2_500, "bootstrap_by_cluster": 500,
-    "randomization_by_cluster": 500, "bootstrap_score": 1_000, "randomization_score": 2_500,
-    "pigeonhole": 500,
+    "bootstrap_by_document": 500, "bootstrap_by_cluster": 500, "randomization_by_cluster": 500,
+    "bootstrap_score": 1_000, "randomization_score": 2_500, "pigeonhole": 500,
 }  # fmt: skip
-MANY_CELLS = 1_000_000  # of a macro average over hundreds of categories
+MANY_CELLS = 500_000  # of a macro average over hundreds of categories, where slow tests see fewer sets:
+FEWER_SETS = {"size": 1_000, "range": 100, "power": 25, "needed": 100}
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
 _FARTHEST = 500.0
@@ -108,10 +117,15 @@ class DocumentPair(Pair):
         """Run a test on the file's documents, with many replicates."""
         return run_test(test, self.counts[None], self.kinds, FILE_REPLICATES, generator)
 
+    @property
+    def most_sets(self) -> Mapping[str, int]:
+        """Return as many as there is time for."""
+        return FEWER_SETS if self.kinds.cells.size > MANY_CELLS else MOST_SETS
+
     def n_sets(self, test: str, point: Point) -> int:
         """Return fewer sets for tests that draw replicates, and for one shown beside where it is slow."""
         slow = test in DRAWING or (test in self.naive and self.kinds.cells.size > MANY_CELLS)
-        return min(point.n_sets, MOST_SETS[point.role]) if slow else point.n_sets
+        return min(point.n_sets, self.most_sets[point.role]) if slow else point.n_sets
 
     def count(
         self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int

@@ -19,7 +19,7 @@ TRUTH_NAMES = ("y_true", "label", "truth", "target", "gold")
 OTHER_TRUTHS = (
     "y", "labels", "class", "answer", "actual", "expected", "gt", "ground_truth", "reference", "y_test",
 )  # fmt: skip
-ID_NAMES = ("id", "item", "item_id", "doc_id")
+ID_NAMES = ("id", "item", "item_id", "doc_id", "query_id", "qid")
 ITEM_NAMES = (*ID_NAMES, "index")
 GROUP_NAMES = (
     "document", "document_id", "doc", "cluster", "group", "passage", "patient", "subject", "speaker",

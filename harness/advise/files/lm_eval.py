@@ -83,7 +83,10 @@ def _members(folder: Path, group: str, known: Sequence[str]) -> list[str]:
     """Return the tasks of a group as ``results*.json`` say; refuse it where one has no log."""
     groups: dict[str, Any] = {}
     for path in sorted(folder.rglob("results*.json")):
-        groups |= _inner(_read_results(path), "group_subtasks") or {}
+        said = _inner(_read_results(path), "group_subtasks") or {}
+        if not isinstance(said, dict) or not all(map(_is_names, said.values())):
+            refuse(path, "group_subtasks is damaged; for each group a list of names of tasks is needed")
+        groups |= said
     tasks = [group]
     for name in tasks:  # the list grows meanwhile
         tasks += [one for one in groups.get(name) or () if one not in tasks]
@@ -93,6 +96,10 @@ def _members(folder: Path, group: str, known: Sequence[str]) -> list[str]:
         there = f"there is no log of {listed(lacking)}; all are needed"
         refuse(folder, f"by results*.json the group {group} has {len(tasks)} tasks, but {there}")
     return tasks
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _by_model(folder: Path, found: Mapping[Path, str]) -> dict[str, list[Path]]:
