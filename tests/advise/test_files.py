@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from advise_files import SETTINGS, read, refusal, with_text, written
+from beside import beside
 
 import harness
 from harness.advise.files import read_outcomes
@@ -46,33 +47,18 @@ RUNS = BINARY.assign(id=np.arange(N) % 20, seed=np.arange(N) // 20, y_true=np.ti
 OF_RUNS = BINARY[["y_true"]].assign(**{f"a_{i}": BINARY["a"] for i in range(3)}, b_0=BINARY["b"], b_1=1)
 COLUMNS = {"a": ["a_0", "a_1", "a_2"], "b": ["b_0", "b_1"]}
 RATED = pd.DataFrame({"topic": list("xyz"), "a": [1.5, 2.0, 3.0], "b": [1.0, 2.5, 3.0]})
-MODELS = pd.DataFrame(
-    {
-        "y_true": BINARY["y_true"],
-        **{f"model_{name}": BINARY[name[0]] for name in ("a", "b", "a2", "b2", "a3")},
-    }
-)
+MODELS = pd.DataFrame({f"model_{x}": BINARY[x[0]] for x in ("a", "b", "a2", "b2", "a3")})
 MANY = pd.DataFrame(np.eye(3, 201, dtype=int), columns=[f"s{i}" for i in range(201)])
 FALSE_ALARMS = pd.DataFrame(
     {"y_true": [1] * 20 + [0] * 80, "a": [1] * 25 + [0] * 75, "b": [1] * 20 + [0] * 70 + [1] * 10}
 )
-LONG = "id,category,y_true,a,b\n"
-WIDE = "id,y_true.x,y_true.y,a.x,a.y,b.x,b.y\n"
 SAME = "a and b say the same of every item"
 MACRO = "average: 'macro' is only for several categories, and category="
 TWO_TRUTHS = "have names of a truth"
 SCORE, TWO = {"measure": "score"}, {"systems": ["a", "b"]}
 SEED, PASSAGE = {"run": "seed"}, {"cluster": "passage"}
 REFUSED = [
-    ("y_true,a\n1,1\n", {}, "at least two different columns"),
-    ("x,a,b\n2,1,0\n", {}, "truth_column=COLUMN names"),
-    ("x,a,b\n1,1,0\n", {}, "it holds one item; at least two are needed"),
-    ("y_true,a,b\n1,1,\n0,1,0\n", {}, "item 1 has no value in column 'b'"),
-    ("y_true,a,b\n1,1,0\n1,0,1\n", {}, "every item's truth is '1'"),
-    ("y_true,a,b\n1,1,1\n0,0,0\n", {}, SAME),
-    ("y_true,a,b\n1,1,0\n0,0,2\n", {}, "column 'b' says '2'"),
-    ("id,y_true,a,b\n7,1,1,0\n8,0,0,1\n7,0,1,1\n", {}, "items 1 and 3 have the same id"),
-    ("y_true,a,b\n", {}, "it holds no item"),
+    *beside(__file__)["refused"],
     (BINARY, {"truth_column": "nothing"}, "there is no column 'nothing'"),
     (BINARY, {"systems": ["a", "zz"]}, "there is no column 'zz'"),
     (BINARY, {"positive": "maybe"}, "is no label of the truth"),
@@ -96,21 +82,6 @@ REFUSED = [
      "threshold: it turns scores into 1 and 0, and the truth in"),
     (TARGET, {}, f"columns 'label' and 'target' {TWO_TRUTHS}; truth_column=COLUMN says which it is"),
     # several categories
-    (LONG + "1,x,1,1,0\n1,y,0,1,0\n2,x,0,1,0\n", {}, "item '2' has no row for category 'y'"),
-    (LONG + "1,x,1,1,0\n1,x,0,1,0\n", {}, "item '1' has two rows for category 'x'"),
-    (LONG + "1,x,1,1,0\n2,x,0,1,2\n", {}, "each decision is yes or no"),
-    (LONG + "1,x,1,1,\n2,x,0,1,1\n", {}, "has no value in column 'b'"),
-    (LONG + "1,x,1,1,0\n1,y,0,1,0\n2,x,1,1,0\n2,y,0,,0\n", {},
-     "row 4 has no value in column 'a'; every row needs"),
-    (LONG + "1,x,0,1,0\n2,x,0,1,1\n", {}, "the truth is no everywhere"),
-    (LONG + "1,x,0,1,1\n2,x,1,1,1\n", {}, SAME),
-    (LONG, {}, "it holds no item"),
-    ("category,y_true,a,b\nx,1,1,0\n", {}, "needs a column of the item"),
-    (WIDE.replace("b.y", "b.z") + "1,1,0,1,0,1,0\n", {}, "column 'b.z' is no SYSTEM.CATEGORY"),
-    (WIDE.replace(",b.x,b.y", "") + "1,1,0,1,0\n", {}, "at least two different columns"),
-    (WIDE + "1,1,0,1,0,1,0\n1,1,0,1,0,1,0\n", {}, "items 1 and 2 have the same id"),
-    (WIDE.replace(",b.y", "") + "1,1,0,1,0,1\n", {}, "there is no column 'b.y'"),
-    (WIDE, {}, "it holds no item"),
     (long(GOLD), {}, f"columns 'y_true' and 'gold' {TWO_TRUTHS}"),
     (wide(GOLD), {}, f"columns of 'y_true' and 'gold' {TWO_TRUTHS}"),
     (long(BINARY.assign(text=TEXT)), {}, "column 'text' says Some words"),

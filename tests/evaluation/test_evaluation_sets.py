@@ -99,9 +99,3 @@ BAD_ARGUMENTS = [
 def test_bad_arguments_are_named(population, n_documents, n_sets, replacement, message):
     with pytest.raises(ValueError, match=message):
         draw_sets(population, n_documents, n_sets, np.random.default_rng(0), replacement=replacement)
-
-
-@pytest.mark.parametrize("prevalence", [0, 1, -0.1, np.nan])
-def test_prevalence_lies_between_0_and_1(prevalence):
-    with pytest.raises(ValueError, match="prevalence"):
-        reweight(POPULATION, prevalence)

@@ -59,14 +59,3 @@ def test_rare_categories_use_the_folds_that_can_tell():
 def test_no_document_is_missing_and_no_positive_is_zero():
     assert np.isnan(score(np.zeros(4, dtype=int), "f1"))
     assert score(np.array([0, 0, 0, 9]), "f1") == 0
-
-
-def test_bad_criterion_grid_and_more_folds_than_documents():
-    with pytest.raises(ValueError, match="criterion: 'auc' .*f1, error"):
-        score(np.zeros(4), "auc")
-    with pytest.raises(ValueError, match="C_grid: an empty grid"):
-        check_grid("C_grid", [])
-    with pytest.raises(ValueError, match="gamma_grid: -1.0"):
-        check_grid("gamma_grid", [-1])
-    with pytest.raises(ValueError, match="n_folds: 5 .* 3 documents"):
-        partition(3, 5, seed=0)

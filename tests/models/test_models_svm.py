@@ -121,14 +121,6 @@ def test_linear_threshold_against_brute_force(data):
     np.testing.assert_array_equal(model.predict(fitted, x_true), moved > fitted.tuned["threshold"])
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"threshold": "best"}, {"threshold": 0.5}, {"threshold": "tuned", "tune": False}]
-)
-def test_a_wrong_threshold_is_refused(wrong):
-    with pytest.raises(ValueError, match="threshold: .* is not allowed; choose 0 or tuned"):
-        LinearSVM(**wrong)
-
-
 def test_rbf_tunes_gamma_at_the_default_c_then_c(data):
     x, y, _ = data
     fitted = MODELS["rbf_svm"].fit(x, y[:, :3], seed=0)

@@ -16,7 +16,6 @@ from harness.nulls import (
     divergence,
     exact_null,
     joint_null,
-    joint_null_of,
     path,
     project,
     project_patterns,
@@ -283,25 +282,3 @@ def test_patterns_of_several_categories():
     assert_allclose(log, psi * (psi @ log) / (psi @ psi), atol=1e-6)
     # and nearer than tilting without regard to H0's best common value
     assert divergence(q, p) < 0.2
-
-
-BAD_INPUT = [
-    (lambda: project([1, 2], "f1"), "counts: shape"),
-    (lambda: project(np.zeros(8), "f1"), "counts: a population without a document"),
-    (lambda: project(np.ones(8), "accuracy"), "measure: 'accuracy'"),
-    (lambda: exact_null(["a"], np.ones((1, 8)), "f1", prior=0.5), "prior: measure 'f1'"),
-    (lambda: joint_null_of(["a"], np.ones((1, 8)), "f2"), "measure: 'f2'"),
-    (lambda: exact_null(["a"], np.ones((2, 8)), "f1"), "names: 1"),
-    (lambda: path(np.ones(8), np.ones(8), np.nan), "t: nan"),
-    (lambda: path(np.eye(8)[0], np.eye(8)[1], 0.5), "null: no cell"),
-    (lambda: distance(np.ones(8), 0, "f1"), "n_documents: 0"),
-    (lambda: alternative(np.ones(8), np.ones(8), -1, 10, "f1"), "h: -1"),
-    (lambda: project_patterns([1, 2], np.ones((3, 8), dtype=int)), r"frequencies: shape \(2,\)"),
-    (lambda: project_patterns([1, -2], np.ones((2, 8), dtype=int)), "frequencies: finite"),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), BAD_INPUT)
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

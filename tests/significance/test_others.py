@@ -252,21 +252,6 @@ def test_sets_of_no_documents_and_no_sets():
         ask("scipy_ttest", [[0] * 8])
 
 
-WRONG_OPTIONS = [
-    ("mlxtend_permutation", {"measure": "recall"}, "measure: 'recall' is not allowed"),
-    ("scipy_permutation", {"n_replicates": None}, "n_replicates: None is not allowed"),
-    ("scipy_bootstrap", {"method": "basic"}, "method: 'basic' is not allowed"),
-    ("sacrebleu_paired", {"kind": "sign"}, "kind: 'sign' is not allowed"),
-    ("deepsig_test", {"kind": "aso"}, "kind: 'aso' is not allowed"),
-]
-
-
-@pytest.mark.parametrize(("name", "options", "said"), WRONG_OPTIONS)
-def test_wrong_options(name, options, said):
-    with pytest.raises(ValueError, match=said):
-        getattr(others, name)(SETS, **options)
-
-
 def test_a_package_that_is_missing_is_named(monkeypatch):
     others._package.cache_clear()
     monkeypatch.setitem(sys.modules, "mlxtend", None)

@@ -134,24 +134,3 @@ def test_a_missing_pvalue_stays_missing_and_counts():
     assert (holm([np.nan, 0.01, 0.02]) <= 0.05).tolist() == [False, True, True]
     assert np.isnan(holm([np.nan, np.nan])).all()
     assert holm([]).tolist() == []
-
-
-BAD_INPUT = [
-    (lambda: friedman([[1, 2], [2, np.nan]]), r"scores: nan at index \(1, 1\)"),
-    (lambda: friedman([[1, 2]]), r"scores: shape \(1, 2\)"),
-    (lambda: friedman([["a", "b"], ["c", "d"]]), "scores: type"),
-    (lambda: friedman(DEMSAR, degenerate="nan"), "degenerate: 'nan'"),
-    (lambda: nemenyi(DEMSAR, degenerate="nan"), "degenerate: 'nan'"),
-    (lambda: nemenyi([1, 2, 3]), "scores: shape"),
-    (lambda: nemenyi(DEMSAR, 1.5), "alphas: 1.5"),
-    (lambda: holm([0.5, 1.5]), "pvalues"),
-    (lambda: bonferroni([[0.5]]), "pvalues"),
-    (lambda: cliques([1, np.nan], 1), "average_ranks"),
-    (lambda: cliques([1, 2], 0), "critical_difference: 0"),
-]
-
-
-@pytest.mark.parametrize(("call", "word"), BAD_INPUT)
-def test_bad_input_is_refused_by_name(call, word):
-    with pytest.raises(ValueError, match=word):
-        call()

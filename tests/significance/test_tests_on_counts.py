@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from harness.measures import difference
 from harness.significance import bayes, bootstrap, bootstrap_intervals
-from harness.significance.bayes import dirichlet, goutte_gaussier
+from harness.significance.bayes import dirichlet
 from harness.significance.dcf import VARIANCES, dcf
 from harness.significance.likelihood_ratio import likelihood_ratio, score
-from harness.significance.mcnemar import mcnemar
 from harness.significance.proportion import proportion, snedecor_cochran
 from harness.significance.randomization import randomization
-from harness.significance.wald import equivalence, unpaired, wald
+from harness.significance.wald import unpaired, wald
 
 PERCENTILE = bootstrap, bootstrap.bootstrap_percentile
 INTERVAL = bootstrap_intervals, bootstrap_intervals.bootstrap_intervals
@@ -156,24 +155,6 @@ def test_degenerate_sets_of_tests_with_replicates(module, test, options):
     assert module.reject(sets, alphas=ALPHAS, degenerate="reject", **options)[expected].all()
 
 
-BAD_COUNTS = [
-    ([0, 0, 0, 0, 0, 0, 0, 0], "counts: a set has no document"),
-    ([0, 1.5, 0, 0, 0, 0, 0, 9], "cell e2 is 1.5"),
-    ([0, 0, 0, 0, 0, 0, -1, 9], "cell e7 is -1"),
-    ([0, np.nan, 0, 0, 0, 0, 0, 9], "cell e2 is nan"),
-    ([0, 2**54, 0, 0, 0, 0, 0, 9], "cell e2 is 18014398509481984"),
-    (["a"] * 8, "counts: type"),
-    ([1, 2], "counts: shape"),
-]
-
-
-@pytest.mark.parametrize(("counts", "message"), BAD_COUNTS)
-def test_bad_counts_are_refused_by_name(counts, message):
-    """Of every test that a yaml names in test_contract.py."""
-    with pytest.raises(ValueError, match=message):
-        mcnemar(counts)
-
-
 BAD = [
     ({"measure": "accuracy"}, "measure: 'accuracy' is not allowed"),
     ({"n_replicates": 0}, "n_replicates: 0 is not allowed"),
@@ -217,33 +198,3 @@ def test_bad_options_of_tests_with_replicates_are_refused_by_name(module, test, 
 def test_bad_levels_are_refused_by_name(module, alphas):
     with pytest.raises(ValueError, match="alphas: .* is not allowed"):
         module.reject(COUNTS, "f1", alphas)
-
-
-OTHER_BAD_OPTIONS = [
-    (lambda c: mcnemar(c, "mid-p"), "variant: 'mid-p' is not allowed; choose one of uncorrected"),
-    (lambda c: wald(c, "f2"), "measure: 'f2' is not allowed; choose one of f1"),
-    (lambda c: wald(c, "f1", prior=0.5), "prior: measure 'f1' takes no such option"),
-    (lambda c: wald(c, "dcf", cost_fn=-1), "cost_fn: -1"),
-    (lambda c: unpaired(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1"),
-    (lambda c: equivalence(c, "f2", 0.1), "measure: 'f2' is not allowed"),
-    (lambda c: equivalence(c, "f1", 0), "margin: 0 is not allowed"),
-    (lambda c: equivalence(c, "f1", np.nan), "margin: nan"),
-    (lambda c: equivalence(c, "f1", True), "margin: True"),
-    (lambda c: dcf(c, variance="eq8"), "variance: 'eq8' is not allowed; choose one of paired, eq9"),
-    (lambda c: dcf(c, cost_fp=np.inf), "cost_fp: inf"),
-    (lambda c: dcf(c, prior=1.1), "prior: 1.1"),
-    (lambda c: likelihood_ratio(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
-    (lambda c: score(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
-    (lambda c: randomization(c, "dcf"), "measure: 'dcf' is not allowed; choose one of f1, error"),
-    (lambda c: randomization(np.multiply(c, 10**5), "f1"), "counts: a set of 100000000 documents"),
-    (lambda c: goutte_gaussier(np.multiply(c, 10**5)), "counts: a set of 100000000 documents"),
-    (lambda c: goutte_gaussier(c, n_replicates=0), "n_replicates: 0"),
-    (lambda c: goutte_gaussier(c, 5, n_replicates=10), "rng: 5"),
-    (lambda c: bootstrap.reject(c, "f1", 0.05, interval=[]), "interval: 'none' is not allowed"),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), OTHER_BAD_OPTIONS)
-def test_other_bad_options_are_refused_by_name(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(COUNTS)

@@ -1,6 +1,5 @@
 """Unconditional tests: every table that could have been seen is listed here, and weighed, independently."""
 
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -275,19 +274,3 @@ def test_size_of_the_guaranteed_test_over_random_nulls(n, n_nulls):
     size, n_rejected = largest_size(n, n_nulls)
     assert size <= 0.05 + 0.0005
     assert n_rejected > 0
-
-
-WRONG_CHOICES = [
-    (unconditional, ["recall"], "measure: 'recall' is not allowed; choose one of f1, precision, dcf"),
-    (f1, ["exact"], "variant: 'exact' is not allowed; choose one of estimated, ber"),
-    (unconditional, ["dcf", "berger_boos"], "variant: 'berger_boos' is not there for the DCF"),
-    (partial(unconditional, costs=0), ["dcf"], "costs: 0 is not allowed; a number above 0 is needed"),
-    (likelihood_ratio, ["f1", "yates"], "correction: 'yates' is not allowed; choose one of none, bartlett"),
-    (mcnemar_unconditional, ["exact"], "variant: 'exact' is not allowed; choose one of estimated, max"),
-]
-
-
-@pytest.mark.parametrize(("test", "options", "said"), WRONG_CHOICES)
-def test_wrong_choices_are_refused(test, options, said):
-    with pytest.raises(ValueError, match=said):
-        test([1] * 8, *options)
