@@ -11,17 +11,12 @@ from harness import measures
 @settings(max_examples=25)
 @given(few)
 def test_measures_are_those_of_scikit_learn(counts):
-    y, a, b = documents(counts)
-    for pair, score in (
-        (measures.f1(counts), f1_score),
-        (measures.precision(counts), precision_score),
-        (measures.recall(counts), recall_score),
-    ):
-        assert pair[0] == pytest.approx(score(y, a, zero_division=0), abs=1e-15)
-        assert pair[1] == pytest.approx(score(y, b, zero_division=0), abs=1e-15)
-    error_a, error_b = measures.error(counts)
-    assert error_a == pytest.approx(zero_one_loss(y, a), abs=1e-15)
-    assert error_b == pytest.approx(zero_one_loss(y, b), abs=1e-15)
+    y, *decisions = documents(counts)
+    for name, score in (("f1", f1_score), ("precision", precision_score), ("recall", recall_score)):
+        peers = [score(y, decided, zero_division=0) for decided in decisions]
+        assert getattr(measures, name)(counts) == pytest.approx(peers, abs=1e-15)
+    errors = [zero_one_loss(y, decided) for decided in decisions]
+    assert measures.error(counts) == pytest.approx(errors, abs=1e-15)
 
 
 @given(few)
@@ -45,17 +40,12 @@ def test_shares_give_the_same_as_counts_and_true_negatives_leave_f1_alone(counts
     assert measures.f1_difference(wider) == measures.f1_difference(counts)
 
 
-def test_zero_over_zero_is_zero_and_no_true_positive_is_a_defined_zero():
+def test_zero_over_zero_is_zero_no_true_positive_is_a_defined_zero_and_equal_f1_are_equal_exactly():
     # scikit-learn issue 26864: 0/2 is a defined 0, to which zero_division does not apply
-    assert measures.f1([0, 0, 0, 0, 0, 0, 0, 3]) == (0.0, 0.0)
-    assert measures.f1([0, 0, 0, 1, 1, 0, 0, 1]) == (0.0, 0.0)
+    assert measures.f1([0, 0, 0, 0, 0, 0, 0, 3]) == measures.f1([0, 0, 0, 1, 1, 0, 0, 1]) == (0.0, 0.0)
     assert measures.f1_difference([0, 0, 2, 0, 0, 0, 0, 3]) == 1.0
-
-
-def test_equal_f1_are_equal_exactly():
-    # 4/6 and 2/3; 6/27 and 4/18
-    assert measures.f1_difference([1, 0, 1, 0, 0, 0, 2, 7]) == 0
-    assert measures.f1_difference([1, 1, 2, 6, 0, 6, 14, 7]) == 0
+    for equal in ([1, 0, 1, 0, 0, 0, 2, 7], [1, 1, 2, 6, 0, 6, 14, 7]):  # 4/6 and 2/3; 6/27 and 4/18
+        assert measures.f1_difference(equal) == 0
 
 
 def test_dcf_is_the_weighted_sum_of_the_two_error_rates():
@@ -95,5 +85,5 @@ def test_costs_of_the_dcf():
 
 
 def test_where_nothing_is_found_it_is_zero():
-    assert (measures.influence([0, 0, 0, 0, 0, 0, 0, 5], "f1") == 0).all()
-    assert (measures.influence([0, 0, 0, 0, 0, 0, 0, 5], "recall") == 0).all()
+    for measure in ("f1", "recall"):
+        assert (measures.influence([0, 0, 0, 0, 0, 0, 0, 5], measure) == 0).all()

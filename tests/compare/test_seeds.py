@@ -66,11 +66,8 @@ def test_every_form_of_the_scores_says_the_same(wide):
     pd.testing.assert_frame_equal(again, from_wide, check_dtype=False)
     from_lists = seeds_table({name: list(wide[name]) for name in wide}, "svm")
     assert from_lists["pvalue"].equals(from_wide["pvalue"])
-
-
-def test_algorithms_may_be_named_by_numbers():
-    tidy = pd.DataFrame({"algorithm": [1, 1, 2, 2], "seed": [0, 1, 0, 1], "score": [0.1, 0.2, 0.4, 0.3]})
-    assert seeds_table(tidy, "1")["algorithm"].tolist() == ["1", "2"]
+    numbered = pd.DataFrame({"algorithm": [1, 1, 2, 2], "seed": [0, 1, 0, 1], "score": [0.1, 0.2, 0.4, 0.3]})
+    assert seeds_table(numbered, "1")["algorithm"].tolist() == ["1", "2"]
 
 
 def test_seeds_that_are_not_shared_are_not_paired(wide):
@@ -143,13 +140,6 @@ def test_algorithms_without_spread(wide):
     assert legacy.loc["copy", "pvalue"] == 0
 
 
-def test_the_best_seed_comes_with_its_warning(wide):
-    table = seeds_table(wide, "svm")
-    assert "best of several" not in " ".join(seeds_notes(table))
-    warned = " ".join(seeds_notes(table.merge(best_seeds(wide))))
-    assert "of 12 normal scores the best lies 1.63 standard deviations above the mean" in warned
-
-
 def test_expected_maximum_against_simulation():
     draws = np.random.default_rng(1).normal(size=(200_000, 20)).max(axis=1)
     assert expected_maximum(20) == pytest.approx(draws.mean(), abs=5 * draws.std() / np.sqrt(len(draws)))
@@ -158,11 +148,15 @@ def test_expected_maximum_against_simulation():
     assert norm.cdf(expected_maximum(1000)) > 0.999
 
 
-def test_the_table_for_print(wide):
-    shown = display_table(seeds_table(wide, "svm").merge(best_seeds(wide))).set_index("algorithm")
-    worst, best = wide["mlp"].idxmin(), wide["mlp"].idxmax()
-    assert shown.loc["mlp", "worst (seed)"] == f"{wide['mlp'][worst]:.4f} ({worst})"
-    assert shown.loc["mlp", "best (seed)"] == f"{wide['mlp'][best]:.4f} ({best})"
+def test_the_best_seed_comes_with_its_warning_and_is_printed(wide):
+    table = seeds_table(wide, "svm")
+    assert "best of several" not in " ".join(seeds_notes(table))
+    table = table.merge(best_seeds(wide))
+    warned = " ".join(seeds_notes(table))
+    assert "of 12 normal scores the best lies 1.63 standard deviations above the mean" in warned
+    shown = display_table(table).set_index("algorithm")
+    for name, seed in (("worst", wide["mlp"].idxmin()), ("best", wide["mlp"].idxmax())):
+        assert shown.loc["mlp", f"{name} (seed)"] == f"{wide['mlp'][seed]:.4f} ({seed})"
     assert shown.loc["mlp", ["seeds", "test"]].tolist() == ["12", "paired t, n = 12"]
     assert shown.loc["svm", ["difference", "test", "p", "Cohen's d"]].tolist() == [""] * 4
 

@@ -329,22 +329,20 @@ def test_json_in_pieces(tmp_path, monkeypatch):
 
 
 def test_what_is_no_file_of_a_table(tmp_path):
+    pytest.importorskip("pyarrow")
+    tall = b"y_true,a,b\n" + (b"1,1," + b"0" * 999 + b"\n") * 24_000
+    for name, data, said in (
+        ("q.csv.gz", b"y_true,a,b\n", "is named .gz but does not begin"),
+        ("s.csv", "y_true,a,b\nx,x,y\n".encode("utf-16"), "it is not text in UTF-8"),
+        ("t.csv.gz", gzip.compress(b"y_true,a,b\n1,1,0\n" * 99)[:-9], "truncated or damaged"),
+        ("u.csv.xz", lzma.compress(tall), "expands beyond"),
+        ("r.parquet", b"PAR1", "cannot be read as parquet"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        assert said in refused(read_predictions, tmp_path / name)
     os.mkfifo(tmp_path / "p.csv")
     assert "no regular file" in refused(read_predictions, tmp_path / "p.csv")
     assert "no regular file" in refused(read_csv, str(tmp_path / "p.csv"), "y")
-    (tmp_path / "q.csv.gz").write_text("y_true,a,b\n")
-    assert "is named .gz but does not begin" in refused(read_predictions, tmp_path / "q.csv.gz")
-    (tmp_path / "s.csv").write_bytes("y_true,a,b\nx,x,y\n".encode("utf-16"))
-    assert "it is not text in UTF-8" in refused(read_predictions, tmp_path / "s.csv")
-    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"y_true,a,b\n1,1,0\n" * 99)[:-9])
-    assert "truncated or damaged" in refused(read_predictions, tmp_path / "t.csv.gz")
-    (tmp_path / "u.csv.xz").write_bytes(
-        lzma.compress(b"y_true,a,b\n" + (b"1,1," + b"0" * 999 + b"\n") * 24_000)
-    )
-    assert "expands beyond" in refused(read_predictions, tmp_path / "u.csv.xz")
-    (tmp_path / "r.parquet").write_bytes(b"PAR1")
-    pytest.importorskip("pyarrow")
-    assert "cannot be read as parquet" in refused(read_predictions, tmp_path / "r.parquet")
 
 
 def test_compare_reads_as_advise_does(tmp_path):
