@@ -26,6 +26,7 @@ Lines = Sequence[str]
 # rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
 CLUSTERS = "clusters"
+ALIKE = 0.1  # parts of a variance, known from few runs
 MOST_NOTES = 5  # that are printed
 MOST_VERDICTS = 200  # pairs whose verdicts stand in the summary
 SHOWN_OF_WORST = (
@@ -131,8 +132,8 @@ def _of_runs(tables: Tables, pair: str) -> list[str]:
     """Return how often tests reject that take the runs as fixed, what varies, and what more would buy."""
     if "components" not in tables:
         return []
-    sizes = {row["test"]: row["size"] for row in _rows(tables["sizes"], pair=pair)}
-    naive = [f"{name} {sizes[name]:.3f}" for name in NAIVE]
+    sizes = {row["test"]: row for row in _rows(tables["sizes"], pair=pair)}
+    naive = ["{test} {size:.3f} [{low:.3f}, {high:.3f}]".format(**sizes[name]) for name in NAIVE]
     parts = pd.DataFrame(_rows(tables["components"], pair=pair)).set_index("source")["share"]
     of_both = parts[parts.index.str.contains(" x ")].sum()
     of_runs = parts[parts.index.str.startswith("runs")].sum()
@@ -142,11 +143,14 @@ def _of_runs(tables: Tables, pair: str) -> list[str]:
         for place in (1, 2)
     )
     shares = [f"{100 * part:.0f} %" for part in (of_runs, parts["items"], of_both, runs, items)]
+    more = f"More {'runs' if runs > items else 'items'} buy"
+    more = more if abs(runs - items) > ALIKE else "Neither clearly buys"
     return [
         f"Sizes of tests that know of no other runs: {', '.join(naive)}",
-        "Of the difference's variance {} is from runs, {} from items, {} from both".format(*shares[:3]),
-        "More {} buy more power: twice the runs take {} off the variance, twice the items {}".format(
-            "runs" if runs > items else "items", *shares[3:]
+        "Of the difference's variance {} is from runs, {} from items, {} from both".format(*shares[:3])
+        + f", by {own['n_runs_a']} and {own['n_runs_b']} runs",
+        "{} more power: twice the runs take {} off the variance, twice the items {}".format(
+            more, *shares[3:]
         ),
     ]
 

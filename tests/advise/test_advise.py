@@ -159,7 +159,7 @@ FORMS = {
     "runs": (
         RUNS, ["measure=f1", "runs={a:[a_0,a_1,a_2],b:[b_0]}"], "f1", {"runs": "nested"},
         ["Use t_by_item_and_run", "Sizes of tests that know of no other runs: mean_of_runs",
-         "Of the difference's variance", "buy more power: twice the runs take"], None,
+         "Of the difference's variance", "more power: twice the runs take"], None,
     ),
 }  # fmt: skip
 
