@@ -2,9 +2,12 @@
 
 import difflib
 import errno
+import math
 import re
 from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor
+from numbers import Integral
+from typing import Any
 
 BROKEN = (MemoryError, BrokenExecutor)
 """Too little memory: in the process itself, or in a worker, which the kernel then kills."""
@@ -50,6 +53,29 @@ def instead(name: object, known: Iterable[object], otherwise: str | None = None)
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"choose one of {', '.join(names)}" if otherwise is None else otherwise
+
+
+def check_choice(
+    name: str, value: object, known: Iterable[object], kind: type[Exception] = ValueError, what: str = ""
+) -> None:
+    """Raise an error unless `value` is one of the `known`; `what` they are where `name` is a path of keys."""
+    known = list(known)
+    if value in known:
+        return
+    if what:
+        said = instead(value, known, f"{', '.join(map(str, known))} are allowed")
+        raise kind(f"{name}.{value}: there is no such {what}; {said}")
+    raise kind(f"{name}: {value!r} is not allowed; {instead(value, known)}")
+
+
+def check_whole(
+    name: str, value: Any, least: int, most: float = math.inf, kind: type[Exception] = ValueError
+) -> int:
+    """Return a whole number from `least` to `most`, or raise an error."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
+    allowed = f"from {least:,} to {most:,}" if most < math.inf else f"from {least:,}"
+    require(whole, f"{name}: {value!r} is not allowed; whole numbers {allowed} are", kind)
+    return int(value)
 
 
 def check_share(name: str, value: float) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import instead, require
+from harness.errors import check_choice, require
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -223,8 +223,7 @@ def check_measure(measure: str, **costs: float) -> dict[str, float]:
     >>> check_measure("dcf", prior=0.1)
     {'cost_fn': 1.0, 'cost_fp': 1.0, 'prior': 0.1}
     """
-    if measure not in DIFFERENCES:  # whose neighbours take a millisecond to find
-        raise ValueError(f"measure: {measure!r} is not allowed; {instead(measure, DIFFERENCES)}")
+    check_choice("measure", measure, DIFFERENCES)
     allowed = tuple(COSTS) if measure == "dcf" else ()
     for name in costs:
         only = f"{', '.join(allowed) or 'none'} is allowed"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError, require
+from harness.errors import UserError, check_choice, require
 from harness.seeding import rng
 
 ORDERS = ("random", "chronological")
@@ -46,8 +46,7 @@ def split_documents(
     >>> split_documents(5, n_train=2, n_test=1, order="chronological", chronological=True)
     Split(train=array([0, 1]), test=array([2]), true=array([3, 4]))
     """
-    choices = " or ".join(ORDERS)
-    require(order in ORDERS, f"split.order: {order!r} is not allowed; choose {choices}", UserError)
+    check_choice("split.order", order, ORDERS, UserError)
     given = f"split: n_train={n_train} and n_test={n_test}"
     allowed = "n_train must be at least 2 and n_test at least 0"
     require(n_train >= 2 and n_test >= 0, f"{given} are not allowed; {allowed}", UserError)

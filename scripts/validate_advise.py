@@ -62,7 +62,7 @@ def make_case(
     from harness.advise.points import Plan, measure_pair
     from harness.advise.rates import power_table, size_table
     from harness.advise.recommend import recommend
-    from harness.evaluation.rejections import count_rejections
+    from harness.evaluation.rejections import Setting, Unit, count_rejections
     from harness.nulls import NoProjection, project
     from harness.runtime.parallel import run_here
     from harness.seeding import rng
@@ -84,10 +84,9 @@ def make_case(
     advice = recommend(
         size_table(measured, alpha), power_table(measured), [test.name for test in chosen], alpha
     )
-    found = count_rejections(
-        null, truth=null, names=("validate_advise", place), sizes=[n], n_sets=N_TRUE_SETS, tests=chosen,
-        alphas=[alpha], seed=seed,
-    )["n_rejected"][0, :, 0] / N_TRUE_SETS  # fmt: skip
+    setting = Setting(chosen, [alpha], [n], N_TRUE_SETS, seed)
+    counted = count_rejections(Unit(null, null, ("validate_advise", place)), setting)
+    found = counted["n_rejected"][0, :, 0] / N_TRUE_SETS
     own = found[[test.name for test in chosen].index(advice.test)]
     return {
         "n": np.array(n), "test": np.array(advice.test), "verdict": np.array(advice.verdict),

@@ -23,10 +23,10 @@ from harness.cli.configuration import named_tests, try_out
 from harness.corpora.corpus import Corpus
 from harness.drawing.style import Look
 from harness.errors import UserError
-from harness.evaluation.rejections import Question, decide, families
+from harness.evaluation.rejections import Question, Setting, Unit, decide, families
 from harness.evaluation.under_rules import judge_truth
 from harness.measures import DIFFERENCES, difference
-from harness.results.selection import Selection
+from harness.results.selection import KEYS
 from harness.runtime.parallel import Workers, run_here
 
 CONF = conf_folder()
@@ -223,12 +223,10 @@ def test_truths(name, everything):
 def check_rule(name, rule):
     same = np.array([30, 5, 5, 20, 10, 7, 7, 916])
     apart = np.array([30, 1, 90, 20, 10, 7, 200, 642])
-    options = {
-        "names": ["x"], "sizes": [100, 1000], "alphas": [0.1, 0.05], "rules": {name: rule}, "n_draws": 300,
-        "seed": 0, "questions": [Question(name, {}, difference(name), []) for name in ("f1", "error")],
-    }  # fmt: skip
-    assert judge_truth(same, truth=same, **options)["holds"].all()
-    assert not judge_truth(apart, truth=apart, **options)["holds"][:, :, :, 1].any()
+    setting = Setting([], [0.1, 0.05], [100, 1000], 0, 0)
+    about = {name: rule}, [Question(name, {}, difference(name), []) for name in ("f1", "error")], 300
+    assert judge_truth(Unit(same, same, ["x"]), setting, *about)["holds"].all()
+    assert not judge_truth(Unit(apart, apart, ["x"]), setting, *about)["holds"][:, :, :, 1].any()
 
 
 def check_null(name, null):
@@ -349,7 +347,7 @@ def test_presets_compose_and_name_their_command(name):
 
 @pytest.mark.parametrize("name", members("figure"))
 def test_every_key_of_a_figure_is_heard(name):
-    heard = {field.name for kind in (Look, Selection) for field in dataclasses.fields(kind)}
+    heard = {*KEYS, *(field.name for field in dataclasses.fields(Look))}
     assert set(configured(None, f"+figure={name}").figure) == heard | {"truth", "x_axis", "papers_minus_one"}
 
 

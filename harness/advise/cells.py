@@ -22,7 +22,7 @@ from harness.advise.points import (
     find_pairs,
     tilt_to,
 )
-from harness.evaluation.rejections import Test, count_rejections
+from harness.evaluation.rejections import Setting, Test, Unit, count_rejections
 from harness.measures import difference, influence, standard_deviation
 from harness.nulls.projection import NoProjection, as_shares, project
 from harness.runtime.store import Arrays
@@ -92,11 +92,9 @@ class CellPair(Pair):
         self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int
     ) -> Arrays:
         """Count rejections on sets of cells."""
-        found = count_rejections(
-            point.shares, truth=point.shares, names=("advice", self.name, point.role, *key),
-            sizes=[point.n_documents], n_sets=point.n_sets, tests=self._named(tests), alphas=[alpha],
-            seed=seed,
-        )  # fmt: skip
+        unit = Unit(point.shares, point.shares, ("advice", self.name, point.role, *key))
+        setting = Setting(self._named(tests), [alpha], [point.n_documents], point.n_sets, seed)
+        found = count_rejections(unit, setting)
         n_sets = np.full(len(tests), point.n_sets)
         return {"n_sets": n_sets} | {name: found[name].reshape(len(tests)) for name in COUNTED[1:]}
 

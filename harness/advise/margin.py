@@ -32,7 +32,7 @@ from harness.errors import require
 from harness.measures import check_measure
 from harness.runtime.store import Arrays
 from harness.seeding import rng
-from harness.significance.margin import score_margin, wald_margin
+from harness.significance.wald import score_margin, wald_margin
 
 SAME, A_NOT_WORSE, B_NOT_WORSE = CLAIMS = "same", "a_not_worse", "b_not_worse"
 ESTIMATES: dict[str, Callable[..., tuple[Floats, Floats, Any]]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness import __version__
-from harness.cli.help import help_of, usage
+from harness.cli.conf_files import help_of, usage
 from harness.errors import BROKEN, UserError, harmless, instead, sentence
 from harness.runtime.interruption import until_told
 from harness.runtime.talk import PLACES, USUAL, is_wanted, say, set_verbosity

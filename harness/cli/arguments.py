@@ -9,10 +9,18 @@ from typing import Any
 from omegaconf import DictConfig
 
 from harness.cli import configuration, settings
-from harness.cli.configuration import build, build_group, build_tests, chosen, is_rule, to_plain
-from harness.cli.targets import KEEPERS, check_targets
+from harness.cli.configuration import (
+    KEEPERS,
+    build,
+    build_group,
+    build_tests,
+    check_targets,
+    chosen,
+    is_rule,
+    to_plain,
+)
 from harness.corpora.kept import load_kept
-from harness.errors import UserError, instead
+from harness.errors import UserError, check_choice
 from harness.packaged import population_file, predictions_file
 from harness.runtime.talk import Say, say
 
@@ -42,7 +50,7 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
     }
     tests = build_tests(cfg, checked.degenerate)
     configuration.check_quick(tests)
-    _check_figure(checked, {test.measure for test in tests})
+    _check_figure(checked, tests)
     configuration.check_names("nulls.replicate_tests", checked.nulls.replicate_tests, tests)
     truths, balances = build_group(cfg, "truth"), build_group(cfg, "balance")
     for name, truth in truths.items():
@@ -65,13 +73,20 @@ def run_arguments(cfg: DictConfig) -> dict[str, Any]:
     }
 
 
-def _check_figure(checked: Any, measures: set[str]) -> None:
-    """Refuse, before any work, a choice of measures or panels that no figure of the run could show."""
-    panels = [*"abcd", *(f"{pair}/{balance}" for pair in checked.pairs for balance in checked.balance or ())]
-    for key, known in (("measures", sorted(measures)), ("panels", panels)):
-        for wanted in getattr(checked.figure, key) or ():
-            if wanted not in known:
-                raise UserError(f"figure.{key}: {wanted} is not allowed; {instead(wanted, known)}")
+def _check_figure(checked: Any, tests: Sequence[Any]) -> None:
+    """Refuse, before any work, a choice of what no figure of the run could show."""
+    known = {
+        "measures": sorted({test.measure for test in tests}),
+        "panels": [*"abcd", *(f"{pair}/{name}" for pair in checked.pairs for name in checked.balance or ())],
+        "tests": [test.name for test in tests],
+        "alphas": checked.alphas,
+        "sizes": checked.sets.sizes,
+        "truth": list(checked.truth or ()),
+    }
+    for key in known if checked.category_sets is None else ("measures", "panels"):
+        wanted = getattr(checked.figure, key) or ()
+        for one in [wanted] if key == "truth" and wanted else wanted:
+            check_choice(f"figure.{key}", one, known[key], UserError)
 
 
 def _cache(checked: settings.Kept) -> Path | None:
@@ -207,10 +222,8 @@ def _learners(cfg: DictConfig, checked: settings.Learners, overrides: Sequence[s
         check_estimator(f"estimator.{name}", estimator)
     if len(estimators) < 2:
         raise UserError(f"estimator: {', '.join(estimators) or 'none'} is left; at least two are needed")
-    if checked.baseline not in (None, *estimators):
-        raise UserError(
-            f"baseline: {checked.baseline!r} is not allowed; {instead(checked.baseline, estimators)}"
-        )
+    if checked.baseline is not None:
+        check_choice("baseline", checked.baseline, estimators, UserError)
     given = {key: getattr(checked, key) for key in ("n_seeds", "alpha", "scorer", "test_share", "baseline")}
     return {
         "data": data,
@@ -243,11 +256,12 @@ def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int)
     from harness.compare.trials import draw_settings
 
     grids = node.hyperparameters
-    _check_known("variance.hyperparameters", grids, estimators)
     for name, grid in grids.items():
+        check_choice("variance.hyperparameters", name, estimators, UserError, what="key")
         parameters = estimators[name].get_params(deep=True)
         allowed = [key for key in parameters if key.rpartition("__")[2] not in KEEPERS]
-        _check_known(f"variance.hyperparameters.{name}", grid, allowed)
+        for key in grid:
+            check_choice(f"variance.hyperparameters.{name}", key, allowed, UserError, what="key")
     return {
         "n_splits": node.n_splits,
         "n_initialisations": node.n_initialisations,
@@ -256,13 +270,6 @@ def _variance(node: settings.Variance, estimators: Mapping[str, Any], seed: int)
             for name in estimators
         },
     }
-
-
-def _check_known(where: str, node: Mapping[str, Any], known: Any) -> None:
-    for key in node:
-        if key not in known:
-            allowed = instead(key, known, f"{', '.join(known)} are allowed")
-            raise UserError(f"{where}.{key}: there is no such key; {allowed}")
 
 
 def _installed(nodes: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

@@ -1,16 +1,21 @@
 """The configuration's files as they stand: for help and completion, which cannot wait for Hydra."""
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from harness import __version__
 from harness.errors import UserError
 
 PRESETS = "experiment"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast
+WIDTH = 100
+MEASURES = ("F1", "error", "precision", "recall")
+"""In this order; tests of other measures follow."""
 
 
 def conf_folder() -> Path:
@@ -116,3 +121,48 @@ def paths(node: Mapping[str, Any], start: str = "") -> Iterator[str]:
             yield f"{start}{key}"
         if isinstance(value, Mapping):
             yield from paths(value, f"{start}{key}.")
+
+
+def usage() -> str:
+    """Return what `harness` alone prints."""
+    return Path(__file__).with_name("usage.txt").read_text(encoding="utf-8").replace("VERSION", __version__)
+
+
+def help_of(command: str) -> str:
+    """Return a command's help, kept in its own configuration; Hydra takes seconds to list the groups."""
+    primary = read(command)
+    groups = [_list_group(group, command) for group in sorted(chosen_by_default(primary))]
+    text = "\n".join(line for lines in groups for line in lines)
+    return str(primary["hydra"]["help"]["template"]).format(groups=text)
+
+
+def _list_group(group: str, command: str) -> list[str]:
+    """Return a line for each member of a group, below a heading; tests by measure, then other packages'."""
+    names = members(group, command)
+    if group != "test":
+        return _list_members(group, group, names)
+    kinds: dict[str, list[str]] = {f"on {kind}": [] for kind in (*MEASURES, "another measure")}
+    kinds["of other packages"] = []
+    for name in names:
+        kinds[_kind(read(f"test/{name}")[name])].append(name)
+    return [line for kind, some in kinds.items() for line in _list_members(f"test, {kind}", "test", some)]
+
+
+def _kind(test: Mapping[str, Any]) -> str:
+    """Return under which heading a test stands."""
+    if str(test["_target_"]).startswith("harness.significance.others."):
+        return "of other packages"
+    found = (kind for kind in MEASURES if kind.lower() == test["measure"])
+    return f"on {next(found, 'another measure')}"
+
+
+def _list_members(heading: str, group: str, names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    longest = max(map(len, names))
+    lines = [f"  {heading}:"]
+    for name in names:
+        words = first_words(f"{group}/{name}")
+        room = WIDTH - longest - 6
+        lines.append(f"    {name:<{longest}}  {textwrap.shorten(words, room, placeholder=' ...')}".rstrip())
+    return lines

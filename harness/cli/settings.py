@@ -124,7 +124,7 @@ Levels = Annotated[list[Level], SEVERAL]
 Names = Annotated[list[Text], SEVERAL]
 Replicates = SomeSets | None
 Group = Any
-"""Chosen members of a group: :mod:`harness.cli.targets` and the members themselves check them."""
+"""Chosen members of a group: :mod:`harness.cli.configuration` and the members themselves check them."""
 
 
 class Part(BaseModel):
@@ -314,22 +314,6 @@ class Run(Kept):
         """Refuse a choice among categories that are still to be made."""
         if self.categories is not None and self.population is None:
             raise UserError("categories: they are chosen from a stored table; name one, as population=FILE")
-        return self
-
-    @on_model(mode="after")
-    def draw_what_is_judged(self) -> "Run":
-        """Refuse figures of a truth that is not chosen."""
-        if self.figure.truth is not None and self.category_sets is None:
-            truths = tuple(self.truth or ())
-            if self.figure.truth not in truths:
-                allowed = instead(self.figure.truth, truths)
-                raise UserError(f"figure.truth: {self.figure.truth!r} is not allowed; {allowed}")
-        run = {"tests": list(self.test or ()), "alphas": self.alphas, "sizes": self.sets.sizes}
-        for key, known in run.items():
-            for wanted in getattr(self.figure, key) or ():
-                if self.category_sets is None and wanted not in known:
-                    allowed = instead(str(wanted), list(map(str, known)))
-                    raise UserError(f"figure.{key}: {wanted} is not allowed; {allowed}")
         return self
 
 

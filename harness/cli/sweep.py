@@ -22,7 +22,7 @@ from harness.cli.conf_files import conf_folder
 from harness.cli.configuration import CONFIG_ERRORS, keeps_a_run, run_name
 from harness.cli.hydra_internals import BASIC_LAUNCHER
 from harness.errors import BROKEN, UserError, sentence
-from harness.results.headline import headline
+from harness.results.folder import headline
 from harness.runtime import jobs as job_files
 from harness.runtime.jobs import Job
 from harness.runtime.provenance import NAME, read_provenance

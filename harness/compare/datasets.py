@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError, instead
+from harness.errors import UserError, check_choice, require
 from harness.tables import labels as words
 from harness.tables.files import Part, open_table
 
@@ -40,8 +40,7 @@ def load_shipped(name: str) -> Dataset:
     """Return one of the data sets that come with scikit-learn; nothing is downloaded."""
     from sklearn import datasets
 
-    if name not in SHIPPED:
-        raise UserError(f"name: {name!r} is not allowed; {instead(name, SHIPPED)}")
+    check_choice("name", name, SHIPPED, UserError)
     found = getattr(datasets, f"load_{name}")()
     classes = tuple(str(label) for label in found.target_names)
     return Dataset(name, np.asarray(found.data, dtype=float), found.target.astype(np.int64), classes)
@@ -152,14 +151,12 @@ def check_dataset(data: Dataset, test_share: float) -> None:
 def check_names(data: Sequence[Dataset]) -> None:
     """Raise UserError where tables, or file names of figures, could not tell two data sets apart."""
     names = [one.name for one in data]
-    for name in names:
-        if names.count(name) > 1:
-            raise UserError(f"data: two data sets are called {name}; each name is allowed once")
     stems = {file_stem(name): name for name in names}
     for name in names:
-        last = stems[file_stem(name)]
-        if last != name:
-            raise UserError(f"data: names of figures cannot tell {name} and {last} apart; rename one")
+        once, last = names.count(name) == 1, stems[file_stem(name)]
+        require(once, f"data: two data sets are called {name}; each name is allowed once", UserError)
+        alike = f"data: names of figures cannot tell {name} and {last} apart; rename one"
+        require(last == name, alike, UserError)
 
 
 def file_stem(name: str) -> str:

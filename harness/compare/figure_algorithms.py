@@ -1,6 +1,6 @@
 """Figures of several algorithms: the critical-difference diagram of their ranks, and every seed of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +8,9 @@ from pandas import DataFrame
 
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis, Page, text_width
-from harness.drawing.style import GREY, INDIGO, NOMINAL_LINE, SMALLEST, WINE, Look, told
+from harness.drawing.style import COLORS, GREY, NOMINAL_LINE, SMALLEST, WINE, Look, told
 from harness.errors import harmless
+from harness.measures import Floats
 from harness.seeding import rng
 from harness.significance.ranks import cliques
 from harness.significance.result import check_choice
@@ -21,6 +22,10 @@ AXIS_TOP = 0.62
 LONGEST = 2.2  # inches a name may take
 OVERHANG = 0.035  # inches by which a bar reaches beyond its ends
 MARGIN = 0.12  # inches
+MEAN: dict[str, Any] = {
+    "marker": "D", "linestyle": "none", "color": "white", "markeredgecolor": "0.1", "markersize": 4,
+    "markeredgewidth": 0.9,
+}  # fmt: skip
 
 
 def fit_label(name: str, end: str, width: float, size: float = 7.5) -> tuple[str, float]:
@@ -149,44 +154,41 @@ def seeds_figure(
     check_choice("baseline", baseline, tuple(names))
     names = [baseline, *(name for name in names if name != baseline)]
     values = {name: scores.loc[scores["algorithm"] == name, "score"] for name in names}
-    kept = [values[name].dropna().to_numpy(float) for name in names]
-    labels = [f"{name} (n = {len(own)})" for name, own in zip(names, kept, strict=True)]
+    kept = {str(name): own.dropna().to_numpy(float) for name, own in values.items()}
+    labels = [f"{name} (n = {len(own)})" for name, own in kept.items()]
 
     def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
         """Draw boxes, and every seed in front of them."""
-        axes.axvline(kept[0].mean(), color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, gid="baseline")
-        draw_boxes(axes, kept, (0, 100))
-        for place, (name, own) in enumerate(zip(names, kept, strict=True)):
-            _draw_points(axes, place, own, str(name), higher_is_better)
+        mean = kept[str(baseline)].mean()
+        axes.axvline(mean, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, gid="baseline")
+        draw_seeds(axes, kept, (0, 100), "figure_seeds")
+        for place, own in enumerate(kept.values()):
+            axes.plot(own.min() if higher_is_better else own.max(), place, "o", color=WINE, gid="worst")
 
-    low, high = min(own.min() for own in kept), max(own.max() for own in kept)
-    room = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
     label = f"{score_name} ({'higher' if higher_is_better else 'lower'} is better)"
     caption = _seeds_caption(values, baseline, higher_is_better)
-    axis = Axis("score", label, scale="linear", ends=(low - room, high + room))
+    ends = Axis("score", label, np.concatenate([*kept.values()]).tolist(), "linear").limits()
+    axis = Axis("score", label, scale="linear", ends=ends)
     grid = Grid(scores, axis, [named_row([Cell("", {})], labels)], "", draw, names=labels, caption=caption)
     return grid.pages(look)[0], caption
 
 
-def draw_boxes(axes: Any, kept: Sequence[Any], whiskers: tuple[float, float]) -> None:
-    """Draw a box for each row of values, at 0, 1, ..."""
+def draw_seeds(axes: Any, kept: Mapping[str, Floats], whiskers: tuple[float, float], *key: str) -> None:
+    """Draw a row for each name, at 0, 1, ...: a box, every seed (`key` and name move it aside), the mean."""
     thin = {"linewidth": 0.8, "color": "0.3"}
     axes.boxplot(
-        kept, positions=range(len(kept)), orientation="horizontal", widths=0.62, showfliers=False,
+        [*kept.values()], positions=range(len(kept)), orientation="horizontal", widths=0.62, showfliers=False,
         whis=whiskers, manage_ticks=False, boxprops=thin, whiskerprops=thin, capprops=thin,
         medianprops={"linewidth": 1.3, "color": "black"}, zorder=1,
     )  # fmt: skip
-
-
-def _draw_points(axes: Any, place: int, own: Any, name: str, higher_is_better: bool) -> None:
-    """Draw every seed at its score; the height within the row only keeps points apart."""
-    spread = rng(0, "figure_seeds", name).uniform(-0.2, 0.2, len(own))
-    worst = int(np.argmin(own) if higher_is_better else np.argmax(own))
-    colors = [WINE if seed == worst else INDIGO for seed in range(len(own))]
-    axes.scatter(
-        own, place + spread, s=11, c=colors, alpha=0.8, linewidths=0, zorder=2, gid=f"points:{place}"
-    )
-    axes.plot([own.mean()], [place], "D", color="white", markeredgecolor="black", markersize=4, zorder=3)
+    for place, (name, own) in enumerate(kept.items()):
+        if not len(own):
+            axes.text(0.5, place, "no score", transform=axes.get_yaxis_transform(), ha="center", va="center")
+            continue
+        aside = rng(0, *key, name).uniform(-0.25, 0.25, len(own))
+        look: dict[str, Any] = {"color": COLORS[place % len(COLORS)], "alpha": 0.45, "markeredgewidth": 0}
+        axes.plot(own, place + aside, ".", markersize=3.5, gid=f"points:{name}", **look)
+        axes.plot(own.mean(), place, **MEAN)
 
 
 def _seeds_caption(values: dict[Any, Any], baseline: str, higher_is_better: bool) -> str:

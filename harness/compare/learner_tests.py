@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError, instead
+from harness.errors import UserError, check_choice
 from harness.measures import Bools, Floats, Ints
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
@@ -191,8 +191,7 @@ class Experiment(NamedTuple):
     def check(self) -> None:
         """Raise UserError unless all tests are known."""
         for name in self.tests:
-            if name not in TESTS:
-                raise UserError(f"tests: {name!r} is not allowed; {instead(name, TESTS)}")
+            check_choice("tests", name, TESTS, UserError)
 
     def count_at(
         self, points: Sequence[Any], step: int, run: Run, function: Callable[..., Arrays], **options: Any

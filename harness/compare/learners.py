@@ -14,7 +14,7 @@ from pandas import DataFrame
 from harness.compare import learner_tables as tables
 from harness.compare import wine_tables
 from harness.compare.datasets import Dataset, facts_of_data, file_stem
-from harness.compare.figure_algorithms import critical_difference_figure, draw_boxes
+from harness.compare.figure_algorithms import MEAN, critical_difference_figure, draw_seeds
 from harness.compare.learner_tables import DESIGNS, TESTED, join_data_sets, of_data_set
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
@@ -25,21 +25,16 @@ from harness.compare.variance_sources import split_variance
 from harness.compare.wine_tables import ERROR_RATES, is_wine_report
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
-from harness.drawing.style import COLORS, Look, draw_level, handle, level_handles, mark, style_of
+from harness.drawing.style import Look, draw_level, handle, level_handles, mark, style_of
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically
-from harness.seeding import rng
 from harness.significance.mcnemar import mcnemar
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets, table, text
 from harness.writing.table_text import to_csv
 
 RANKS = "tables/ranks.csv"
-MEAN: dict[str, Any] = {
-    "marker": "D", "linestyle": "none", "color": "white", "markeredgecolor": "0.1", "markersize": 4,
-    "markeredgewidth": 0.9,
-}  # fmt: skip
 PUBLISHED: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": "#d0103a", "markersize": 6}
 SHOWN_FAILURES = 20
 
@@ -272,10 +267,9 @@ def scores_figure(
     def draw(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
         """Draw the scores of each estimator, those that were published, or that there are none."""
         design = space.x.column
-        kept = [pick(trials, estimator=name)[design].dropna().to_numpy() for name in names]
-        draw_boxes(axes, kept, (5, 95))
-        for place, (name, values) in enumerate(zip(names, kept, strict=True)):
-            _draw_points(axes, place, values, (design, name))
+        kept = {name: pick(trials, estimator=name)[design].dropna().to_numpy() for name in names}
+        draw_seeds(axes, kept, (5, 95), "figure_scores", design)
+        for place, name in enumerate(names):
             if name in published:
                 axes.plot(published[name][designs.index(design)], place, zorder=5, **PUBLISHED)
 
@@ -294,16 +288,6 @@ def scores_figure(
     axis, rows = Axis("", ""), [named_row(cells, words)]
     grid = Grid(trials, axis, rows, "", draw, handles, names=words, empty="no score", caption=caption)
     return grid.figure(look)
-
-
-def _draw_points(axes: Any, place: int, values: np.ndarray, names: tuple[str, str]) -> None:
-    if not len(values):
-        axes.text(0.5, place, "no score", transform=axes.get_yaxis_transform(), ha="center", va="center")
-        return
-    aside = rng(0, "figure_scores", *names).uniform(-0.25, 0.25, len(values))
-    look: dict[str, Any] = {"color": COLORS[place % len(COLORS)], "alpha": 0.45, "markeredgewidth": 0}
-    axes.plot(values, place + aside, ".", markersize=3.5, gid=f"points:{names[1]}", **look)
-    axes.plot(values.mean(), place, **MEAN)
 
 
 def rejections_figure(rejections: DataFrame, alpha: float, caption: str, look: Look) -> tuple[list[Any], str]:

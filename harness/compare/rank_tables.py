@@ -8,7 +8,7 @@ import pandas as pd
 from pandas import DataFrame
 from scipy.special import ndtr
 
-from harness.compare.report_parts import Part, records
+from harness.compare.report_parts import TABLES, Part, records
 from harness.compare.seeds import BASELINE, BETTER, OPEN, WORSE
 from harness.compare.trials import ERROR
 from harness.significance.ranks import Friedman, friedman, holm, nemenyi
@@ -18,11 +18,7 @@ from harness.writing.report import Captioned
 
 DIGITS = 10  # as in the CSV: what is equal there ties
 MANY_DATA_SETS, MANY_ALGORITHMS = 10, 5  # Demsar (2006), section 3.2.2
-SHOWN = {
-    "algorithm": "estimator", "average_rank": "average rank", "mean_score": "mean of the means",
-    "rank_difference": "rank difference", "z": "z", "pvalue": "p", "pvalue_holm": "p (Holm)",
-    "pvalue_nemenyi": "p (Nemenyi)", "verdict": "verdict",
-}  # fmt: skip
+SHOWN: dict[str, str] = TABLES["ranks"]
 
 
 class RankTables(NamedTuple):

@@ -13,6 +13,7 @@ from harness.writing.report import Captioned, Section, bullets, table, warnings_
 from harness.writing.table_text import from_csv
 
 PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
+TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
 NAMES = dict.fromkeys(("data", "estimator", "algorithm", "a", "b", "test"), str)
 
 

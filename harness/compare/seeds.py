@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from pandas import DataFrame
 
-from harness.errors import check_share
+from harness.errors import check_share, require
 from harness.measures import Floats
 from harness.significance import effect_size as effects
 from harness.significance.cross_validation import corrected_resampled_t
@@ -36,16 +36,33 @@ def tidy_scores(scores: Any) -> DataFrame:
         wide = frame.rename_axis(index="seed", columns=None).reset_index()
         frame = wide.melt("seed", var_name="algorithm", value_name="score")
     frame = frame.loc[:, list(TIDY)].reset_index(drop=True)
-    twice = frame.duplicated(["algorithm", "seed"])
-    if twice.any():
-        name, seed = frame.loc[twice, ["algorithm", "seed"]].iloc[0]
-        raise ValueError(f"scores: algorithm {name!r} has seed {seed} twice; each seed once is allowed")
+    frame = check_scores(frame, ["algorithm", "seed"], failed=True)
+    counts = frame.groupby("algorithm", sort=False)["score"].count()
+    for name, n in counts[counts < 2].items():
+        raise ValueError(f"scores: algorithm {name!r} has scores for {n} seeds; at least 2 are needed")
+    return frame.assign(algorithm=frame["algorithm"].astype(str))
+
+
+def check_scores(frame: DataFrame, keys: list[str], *, failed: bool = False) -> DataFrame:
+    """Return a table with a finite score for each of the `keys`, as floats; that of a `failed` one is NaN."""
+    lacking = [name for name in (*keys, "score") if name not in frame]
+    if lacking:
+        raise ValueError(f"scores: no column {lacking[0]!r}; {', '.join([*keys, 'score'])} are needed")
     try:
-        frame["score"] = frame["score"].astype(float)
+        frame = frame.assign(score=frame["score"].astype(float))
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores: {error}; numbers are allowed") from None
-    _check_values(frame)
-    return frame.assign(algorithm=frame["algorithm"].astype(str))
+    cases = {
+        "is there twice; one score each is allowed": frame.duplicated(keys),
+        "is not allowed; finite numbers are": np.isinf(frame["score"])
+        | (frame["score"].isna() & (not failed)),
+        "is not allowed; name all": frame[keys].isna().any(axis=1),
+    }
+    for wrong, rows in cases.items():
+        for _, row in frame[rows.to_numpy()].iterrows():
+            where = ", ".join(f"{name} {row[name]}" for name in keys if row[name] != "")
+            raise ValueError(f"scores: {row['score']:g} of {where} {wrong}")
+    return frame
 
 
 def seeds_table(
@@ -137,27 +154,12 @@ def best_seeds(scores: Any, *, higher_is_better: bool = True) -> DataFrame:
 def _as_frame(scores: Any) -> DataFrame:
     if isinstance(scores, pd.DataFrame):
         return scores
-    if not isinstance(scores, Mapping):
-        raise ValueError(f"scores: {type(scores).__name__} is not allowed; a DataFrame or a mapping is")
+    allowed = f"scores: {type(scores).__name__} is not allowed; a DataFrame or a mapping is"
+    require(isinstance(scores, Mapping), allowed)
     lengths = {str(name): len(values) for name, values in scores.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"scores: lengths differ ({lengths}); write a failed seed as NaN")
+    equal = len(set(lengths.values())) == 1
+    require(equal, f"scores: lengths differ ({lengths}); write a failed seed as NaN")
     return pd.DataFrame({str(name): list(values) for name, values in scores.items()})
-
-
-def _check_values(frame: DataFrame) -> None:
-    infinite = np.isinf(frame["score"].to_numpy())
-    if infinite.any():
-        name, seed, value = frame[infinite].iloc[0]
-        raise ValueError(f"scores: {value} of {name!r}, seed {seed}, is not allowed; finite numbers are")
-    if frame["algorithm"].isna().any() or frame["seed"].isna().any():
-        raise ValueError("scores: a row without algorithm or seed is not allowed; name both")
-    counts = frame.groupby("algorithm", sort=False)["score"].count()
-    if (counts < 2).any():
-        name = counts.index[counts < 2][0]
-        raise ValueError(
-            f"scores: algorithm {name!r} has scores for {counts[name]} seeds; at least 2 are needed"
-        )
 
 
 def _summary(name: str, part: Any, higher_is_better: bool, confidence: float) -> dict[str, Any]:
@@ -167,7 +169,7 @@ def _summary(name: str, part: Any, higher_is_better: bool, confidence: float) ->
     return {
         "algorithm": name, "n_seeds": len(kept), "n_missing": len(missing),
         "missing_seeds": " ".join(map(str, missing)),
-        "mean": float(mean.value), "mean_low": float(mean.low), "mean_high": float(mean.high),
+        **mean.columns("mean"),
         "sd": 0.0 if mean.degenerate else float(kept.std(ddof=1)),
         "worst": float(kept[worst]), "worst_seed": worst,
     }  # fmt: skip
@@ -184,34 +186,24 @@ def _against(
     part, reference = pair.values()
     if _is_paired(pair, pairing):
         d = _shared_differences(pair)
-        name, n, gap, effect = (
-            "paired_t",
-            len(d),
-            effects.mean_interval(d, confidence),
-            effects.cohens_d(d, confidence),
-        )
-        result = paired_t(d, degenerate=degenerate)
+        name, n, result = "paired_t", len(d), paired_t(d, degenerate=degenerate)
+        gap, effect = effects.mean_interval(d, confidence), effects.cohens_d(d, confidence)
         if splits is not None:
             name, result = "corrected_resampled_t", corrected_resampled_t(d, *splits, degenerate=degenerate)
             wider, middle = np.sqrt(1 + n * splits[1] / splits[0]), gap.value
-            gap = gap._replace(
-                low=middle + wider * (gap.low - middle), high=middle + wider * (gap.high - middle)
-            )
+            low, high = (middle + wider * (end - middle) for end in (gap.low, gap.high))
+            gap = gap._replace(low=low, high=high)
     elif splits is not None:
         raise ValueError("splits: two algorithms that share no seed are not allowed; the same splits are")
     else:
         a, b = part.dropna().to_numpy(), reference.dropna().to_numpy()
         name, n, result = "welch_t", len(a), unpaired_t(a, b, degenerate=degenerate)
-        gap, effect = (
-            effects.mean_difference_unpaired(a, b, confidence),
-            effects.cohens_d_unpaired(a, b, confidence),
-        )
+        gap = effects.mean_difference_unpaired(a, b, confidence)
+        effect = effects.cohens_d_unpaired(a, b, confidence)
     return {
-        "test": name, "n_tested": n,
-        "difference": float(gap.value), "difference_low": float(gap.low), "difference_high": float(gap.high),
+        "test": name, "n_tested": n, **gap.columns("difference"),
         "statistic": float(result.statistic), "pvalue": float(result.pvalue),
-        "cohens_d": float(effect.value), "cohens_d_low": float(effect.low),
-        "cohens_d_high": float(effect.high), "degenerate": bool(result.degenerate),
+        **effect.columns("cohens_d"), "degenerate": bool(result.degenerate),
     }  # fmt: skip
 
 

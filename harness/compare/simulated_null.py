@@ -13,7 +13,6 @@ from scipy.stats import binom, hypergeom
 
 from harness.compare import learner_tests as lt
 from harness.compare import rates
-from harness.compare.figure_rates import FLOORED, curve_figure, reference_figure
 from harness.compare.learner_tests import HOLD_OUT, TESTS, Differences, Experiment
 from harness.compare.report_parts import PUBLISHED, Figures, pick, read_table, records, sections
 from harness.errors import UserError
@@ -320,7 +319,7 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
     made: Figures = {
         "type_i_errors": partial(
-            reference_figure,
+            rates.reference_figure,
             sizes,
             titles,
             say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred),
@@ -330,10 +329,10 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     if (at_n["kind"] == "power").any():
         at_n = at_n.assign(excess=0.0 - at_n["difference"])
         caption = " ".join([say("simulated_power", n=n, first=first), source, trials, no_learning])
-        made["power"] = partial(curve_figure, at_n, "power", "excess", caption)
+        made["power"] = partial(rates.curve_figure, at_n, "power", "excess", caption)
     by_n = pick(level, kind="size", setting=first)
     if by_n["n_examples"].nunique() > 1:
-        told = {"first": first, "floored": FLOORED, "source": source, "trials": trials}
+        told = {"first": first, "floored": rates.FLOORED, "source": source, "trials": trials}
         caption = say("simulated_by_examples", **told)
-        made["type_i_errors_by_examples"] = partial(curve_figure, by_n, "size", "n_examples", caption)
+        made["type_i_errors_by_examples"] = partial(rates.curve_figure, by_n, "size", "n_examples", caption)
     return made

@@ -13,7 +13,6 @@ from scipy import sparse
 
 from harness.compare import learner_tests as lt
 from harness.compare import rates
-from harness.compare.figure_rates import FLOORED, curve_figure
 from harness.compare.learner_tests import TESTS, Differences, Experiment
 from harness.compare.report_parts import Figures, pick, read_table, records, sections
 from harness.corpora.corpus import Corpus
@@ -410,11 +409,11 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     closing = [trials, about, conditional, *map(sentence, (*facts["corpus"]["notes"], *facts["warnings"]))]
     return {
         "type_i_errors" if kind == "size" else kind: partial(
-            curve_figure,
+            rates.curve_figure,
             pick(level, kind=kind),
             kind,
             "n_examples",
-            " ".join([paragraph("compare", head, alpha=alpha, floored=FLOORED), *closing]),
+            " ".join([paragraph("compare", head, alpha=alpha, floored=rates.FLOORED), *closing]),
         )  # fmt: skip
         for kind, head in (("size", "training_sets_size"), ("power", "training_sets_power"))
         if kind in set(level["kind"])

@@ -136,18 +136,11 @@ def run_trials(
     data: Dataset, estimators: Mapping[str, Any], make_run: MakeRun, n_seeds: int, scoring: Scoring
 ) -> dict[str, Trials]:
     """Run every trial of every estimator, on the same splits whatever else is compared."""
-    places = range(n_seeds)
     found = {}
     for name, estimator in estimators.items():
-        kept = make_run(name)(
-            run_trial,
-            [(name, estimator, scoring, place) for place in places],
-            [str(place) for place in places],
-            shared=lambda: data,
-            threads=False,
-            description=f"{name}: {n_seeds} seeds",
-        )
-        found[name] = _join(kept)
+        units = [(name, estimator, scoring, place) for place in range(n_seeds)]
+        how = {"shared": lambda: data, "threads": False, "description": f"{name}: {n_seeds} seeds"}
+        found[name] = _join(make_run(name)(run_trial, units, list(map(str, range(n_seeds))), **how))
     return found
 
 
@@ -224,29 +217,17 @@ def run_variance(
     n_initialisations: int,
 ) -> DataFrame:
     """Train every estimator with every split, random state and setting; return one row per score."""
-    frames = []
+    rows: list[tuple[Any, ...]] = []
     for name, estimator in estimators.items():
         cells = list(itertools.product(range(n_splits), range(n_initialisations), settings[name]))
-        shown = [", ".join(f"{key}={value}" for key, value in setting.items()) for _, _, setting in cells]
-        kept = make_run(name)(
-            train_once,
-            [(name, estimator, scoring, *cell) for cell in cells],
-            [f"split {cell[0]}, state {cell[1]}, {text}" for cell, text in zip(cells, shown, strict=True)],
-            shared=lambda: data,
-            threads=False,
-            description=f"{name}: variance by source",
-        )
-        frame = pd.DataFrame([cell[:2] for cell in cells], columns=["split", "initialisation"])
-        frame.insert(0, "estimator", name)
-        frames.append(
-            frame.assign(
-                hyperparameters=shown,
-                score=[float(unit["score"]) for unit in kept],
-                reason=[str(unit["failure"]) for unit in kept],
-                n_warnings=[int(unit["n_warnings"]) for unit in kept],
-            )
-        )
-    return pd.concat(frames, ignore_index=True)
+        shown = [(*cell, ", ".join(f"{key}={value}" for key, value in own.items())) for *cell, own in cells]
+        units = [(name, estimator, scoring, *cell) for cell in cells]
+        names = [f"split {split}, state {state}, {text}" for split, state, text in shown]
+        how = {"shared": lambda: data, "threads": False, "description": f"{name}: variance by source"}
+        for cell, unit in zip(shown, make_run(name)(train_once, units, names, **how), strict=True):
+            rows.append((name, *cell, float(unit["score"]), str(unit["failure"]), int(unit["n_warnings"])))
+    columns = ["estimator", "split", "initialisation", "hyperparameters", "score", "reason", "n_warnings"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def train_once(

@@ -1,6 +1,7 @@
 """How much of the spread of scores each source makes: split, initialisation, hyperparameters."""
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,8 @@ from scipy.special import chdtri
 
 from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
-from harness.errors import check_share
+from harness.compare.seeds import check_scores
+from harness.errors import check_share, require
 from harness.measures import Floats
 from harness.models.estimators import open_random_states
 from harness.seeding import rng
@@ -45,7 +47,7 @@ def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: flo
         Two-sided, in (0, 1).
     """
     frame = scores if "setting" in scores else scores.assign(setting="")
-    _check_scores(frame, ["source", "setting", "seed"])
+    frame = check_scores(frame, ["source", "setting", "seed"])
     tail = _tail(confidence)
     rows = []
     for source, part in frame.groupby("source", sort=False):
@@ -157,42 +159,17 @@ def _component(
 
 def _crossed(scores: DataFrame, sources: list[str]) -> Floats:
     """Return the scores as an array with an axis for each source."""
-    if len(sources) < 2 or len(set(sources)) < len(sources):
-        raise ValueError(f"sources: {sources!r} is not allowed; two different columns or more are")
-    _check_scores(scores, sources)
-    levels = [scores[name].drop_duplicates().tolist() for name in sources]
-    for name, own in zip(sources, levels, strict=True):
-        if len(own) < 2:
-            raise ValueError(f"sources: {name!r} has one level; at least 2 are needed")
-    n_cells = int(np.prod([len(own) for own in levels]))
-    if len(scores) < n_cells:
-        raise ValueError(
-            f"scores: {len(scores)} of {n_cells} combinations of {', '.join(sources)}; all are needed"
-        )
-    cells = np.empty([len(own) for own in levels])
-    cells[tuple(scores[name].factorize()[0] for name in sources)] = scores["score"].to_numpy(float)
+    different = len(set(sources)) == len(sources) >= 2
+    require(different, f"sources: {sources!r} is not allowed; two different columns or more are")
+    scores = check_scores(scores, sources)
+    n_levels = [scores[name].nunique() for name in sources]
+    for name, n in zip(sources, n_levels, strict=True):
+        require(n >= 2, f"sources: {name!r} has one level; at least 2 are needed")
+    combined = f"{len(scores)} of {math.prod(n_levels)} combinations of {', '.join(sources)}"
+    require(len(scores) == math.prod(n_levels), f"scores: {combined}; all are needed")
+    cells = np.empty(n_levels)
+    cells[tuple(scores[name].factorize()[0] for name in sources)] = scores["score"]
     return cells
-
-
-def _check_scores(frame: DataFrame, keys: list[str]) -> None:
-    missing = [name for name in [*keys, "score"] if name not in frame]
-    if missing:
-        raise ValueError(f"scores: no column {missing[0]!r}; {', '.join([*keys, 'score'])} are needed")
-    bad = ~np.isfinite(frame["score"].to_numpy(float))
-    if bad.any():
-        value = frame["score"][bad].iloc[0]
-        raise ValueError(f"scores: {value} at {_place(frame[bad], keys)} is not allowed; finite numbers are")
-    if frame[keys].isna().any(axis=None):
-        raise ValueError(f"scores: a row without {' or '.join(keys)} is not allowed; name all")
-    twice = frame.duplicated(keys)
-    if twice.any():
-        where = _place(frame[twice], keys)
-        raise ValueError(f"scores: {where} is there twice; one score each is allowed")
-
-
-def _place(rows: DataFrame, keys: list[str]) -> str:
-    first = rows[keys].iloc[0]
-    return ", ".join(f"{name} {value}" for name, value in first.items() if value != "")
 
 
 def _with_shares(table: DataFrame, joint: NDArray[np.bool_]) -> DataFrame:

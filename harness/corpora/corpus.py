@@ -1,10 +1,7 @@
 """The one form in which every corpus reaches the study."""
 
 import hashlib
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -133,19 +130,3 @@ def note_empty(terms: sparse.csr_array, topics: sparse.csr_array) -> tuple[str, 
         (empty, "have no term; they are kept."),
     )
     return tuple(f"{n:,} of {terms.shape[0]:,} documents {what}" for n, what in told if n)
-
-
-def check_choice(setting: str, value: object, allowed: Sequence[object]) -> None:
-    """Refuse a value of ``corpus.SETTING`` that is not among those allowed."""
-    if value not in allowed:
-        choices = ", ".join(map(str, allowed))
-        raise UserError(f"corpus.{setting}={value!r} is not allowed; choose one of {choices}")
-
-
-def check_whole(setting: str, value: Any, low: int, high: float = math.inf) -> int:
-    """Return a value of ``corpus.SETTING`` as an int, or refuse it."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
-    if not whole or not low <= int(value) <= high:
-        allowed = f"from {low:,} to {high:,}" if high < math.inf else f">= {low}"
-        raise UserError(f"corpus.{setting}={value!r} is not allowed; whole numbers {allowed} are")
-    return int(value)

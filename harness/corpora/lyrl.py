@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import PART_SIZE, Corpus, check_choice, csr, ids_as_text, note_empty, renumber
+from harness.corpora.corpus import PART_SIZE, Corpus, csr, ids_as_text, note_empty, renumber
 from harness.corpora.opening import match_lines, read_lines, shorten
 from harness.corpora.rows import NUMBER, SparseRows, Vocabulary, fill, parse_lines
 from harness.corpora.term_counts import recover_counts
-from harness.errors import UserError, require
+from harness.errors import UserError, check_choice, require
 
 SOURCES = ("auto", "tokens", "vectors")
 QRELS = "rcv1-v2.topics.qrels"
@@ -49,7 +49,7 @@ def load_lyrl(path: str | Path, source: str = "auto") -> Corpus:
     folder = Path(path)
     if not folder.is_dir():
         raise UserError(f"corpus.path={path}: there is no such folder; it must hold the LYRL2004 files")
-    check_choice("source", source, SOURCES)
+    check_choice("corpus.source", source, SOURCES, UserError)
     # a plain file goes before its .gz
     files = {path.name.removesuffix(".gz"): path for path in sorted(folder.iterdir(), reverse=True)}
     kind, documents = _document_files(folder, files, source)

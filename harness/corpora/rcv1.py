@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import PART_SIZE, Corpus, check_choice, csr, ids_as_text
+from harness.corpora.corpus import PART_SIZE, Corpus, csr, ids_as_text
 from harness.corpora.term_counts import recover_counts
-from harness.errors import UserError, require
+from harness.errors import UserError, check_choice, require
 
 N_TRAIN = 23_149
 SUBSETS = ("all", "train", "test")
@@ -37,8 +37,8 @@ def load_rcv1(
     ----------
     Lewis, Yang, Rose & Li (2004), JMLR 5, 361-397.
     """
-    check_choice("subset", subset, SUBSETS)
-    check_choice("values", values, VALUES)
+    check_choice("corpus.subset", subset, SUBSETS, UserError)
+    check_choice("corpus.values", values, VALUES, UserError)
     bunch = _fetch(data_home, download_if_missing)
     terms = _matrix(bunch.pop("data"), np.float32)  # seven digits: enough for counts
     n_train = min(N_TRAIN, terms.shape[0])

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.corpora.corpus import Corpus, check_choice
+from harness.corpora.corpus import Corpus
 from harness.corpora.opening import Limits, read_files
 from harness.corpora.text import TextCorpus
-from harness.errors import UserError, require
+from harness.errors import UserError, check_choice, require
 
 SPLITS = ("modapte", "all")
 SOURCES = ("sgml", "nltk")
@@ -66,8 +66,8 @@ def load_reuters21578(
     ----------
     Lewis (1997), README of the Reuters-21578 text categorization test collection, Distribution 1.0.
     """
-    check_choice("split", split, SPLITS)
-    check_choice("source", source, SOURCES)
+    check_choice("corpus.split", split, SPLITS, UserError)
+    check_choice("corpus.source", source, SOURCES, UserError)
     if source == "nltk" and path is not None:
         raise UserError("corpus.source=nltk takes no corpus.path; name NLTK's data folder in NLTK_DATA")
     if source == "nltk" and split != "modapte":

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.corpora.corpus import Corpus, check_choice, check_whole, csr, ids_as_text, note_empty
+from harness.corpora.corpus import Corpus, csr, ids_as_text, note_empty
 from harness.corpora.opening import read_lines, shorten
 from harness.corpora.rows import NUMBER, Entries, SparseRows, fill, parse_lines
-from harness.errors import UserError, require
+from harness.errors import UserError, check_choice, check_whole, require
 
 VALUES = ("counts", "weights")
 MAX_TERMS = 10_000_000
@@ -56,10 +56,10 @@ def load_svmlight(
     >>> corpus.topic_names, corpus.term_names.tolist(), corpus.terms.toarray().tolist()
     (('0', '2'), ['1', '7'], [[3.0, 1.0], [1.0, 0.0], [0.0, 2.0]])
     """
-    check_choice("values", values, VALUES)
-    check_choice("zero_based", zero_based, (True, False, "auto"))
+    check_choice("corpus.values", values, VALUES, UserError)
+    check_choice("corpus.zero_based", zero_based, (True, False, "auto"), UserError)
     if n_terms is not None:
-        check_whole("n_terms", n_terms, 1, MAX_TERMS)
+        check_whole("corpus.n_terms", n_terms, 1, MAX_TERMS, UserError)
     labels: Labels = []
     lines: list[int] = []
     rows, files = SparseRows(), _files(path)

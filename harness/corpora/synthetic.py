@@ -10,10 +10,10 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
-from harness.corpora.corpus import Corpus, check_whole, ids_as_text
+from harness.corpora.corpus import Corpus, ids_as_text
 from harness.corpora.rcv1_topics import NAMES, ROOT, TOPICS, children, keep_frequent, topic_frequencies
 from harness.corpora.rows import Entries, SparseRows
-from harness.errors import UserError, require
+from harness.errors import UserError, check_whole, require
 from harness.seeding import rng
 
 N_TERMS = 47_236
@@ -80,11 +80,11 @@ def generate_synthetic(
     ----------
     Lewis, Yang, Rose & Li (2004), JMLR 5, 361-397. The hierarchy and the counts: `rcv1_topics`.
     """
-    n_documents = check_whole("n_documents", n_documents, 1, MAX_DOCUMENTS)
-    n_topics = check_whole("n_topics", n_topics, 1, len(NAMES))
-    seed = check_whole("seed", seed, 0)
+    n_documents = check_whole("corpus.n_documents", n_documents, 1, MAX_DOCUMENTS, UserError)
+    n_topics = check_whole("corpus.n_topics", n_topics, 1, len(NAMES), UserError)
+    seed = check_whole("corpus.seed", seed, 0, kind=UserError)
     is_number = isinstance(topical_share, Real) and not isinstance(topical_share, bool)
-    wrong = f"corpus.topical_share={topical_share!r} is not allowed; numbers between 0 and 1 (exclusive) are"
+    wrong = f"corpus.topical_share: {topical_share!r} is not allowed; numbers between 0 and 1 (exclusive) are"
     require(is_number and 0 < topical_share < 1, wrong, UserError)
     language = draw_language(seed)
     kept = keep_frequent(n_topics)

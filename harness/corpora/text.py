@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from harness.corpora.corpus import Corpus, check_choice, note_empty
+from harness.corpora.corpus import Corpus, note_empty
 from harness.corpora.rows import SparseRows, Vocabulary
-from harness.errors import UserError
+from harness.errors import UserError, check_choice
 
 MAX_TOKEN = 40
 """Longest token kept: what is longer is no word (rules of letters, encoded attachments)."""
@@ -49,7 +49,7 @@ def stop_word_set(name: str) -> frozenset[str]:
     ----------
     Nothman, Qin & Yurchak (2018), Stop word lists in free open-source software packages, Proc. NLP-OSS.
     """
-    check_choice("stop_words", name, STOP_WORDS)
+    check_choice("corpus.stop_words", name, STOP_WORDS, UserError)
     words: Iterable[str] = ()
     if name == "sklearn":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS

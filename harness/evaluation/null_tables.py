@@ -12,36 +12,24 @@ from scipy import stats
 
 from harness import nulls
 from harness.evaluation.null_sets import Grid, levels, shown_alpha
-from harness.evaluation.plans import Plan
 from harness.evaluation.rates import (
+    COLUMNS,
     POINT,
     category_rates,
     category_rows,
     dead_categories,
-    key_values,
     points,
     verdict,
 )
 from harness.evaluation.rejections import COUNTED
+from harness.evaluation.sets import Plan
 from harness.intervals import clopper_pearson
 from harness.measures import costs_text
 from harness.outcomes import error_correlation
 from harness.runtime.store import Arrays
 from harness.significance.ranks import holm
 
-PATH = (
-    "pair", "balance", "prevalence", "measure", "test", "alpha", "n_documents", "h", "rate", "mc_low",
-    "mc_high", "n_categories", "n_left_out", "n_sets",
-)  # fmt: skip
-SIZES = (
-    *POINT, "n_sets", "n_live", "median", "q10", "q90", "worst", "worst_low", "worst_category",
-    "n_holds", "n_liberal", "n_conservative", "n_undecided", "n_liberal_holm", "n_categories", "worst_again",
-)  # fmt: skip
-NULLS = (
-    "pair", "balance", "prevalence", "truth", "measure", "costs", "category",
-    *(f"e{i}" for i in range(1, 9)),
-    "divergence", "distance", "disagreement", "error_correlation", "reason",
-)  # fmt: skip
+PATH, SIZES, NULLS = (tuple(COLUMNS[name]) for name in ("power_path", "size_by_category", "nulls"))
 LEAST_SETS = 2000
 """Sets of a category below which nothing is said of single categories: the worst would be chance's."""
 
@@ -106,7 +94,7 @@ def distribution_table(rates: pd.DataFrame) -> pd.DataFrame:
     - `worst_again`: missing here; see :func:`harness.evaluation.under_nulls.evaluate_nulls`.
     """
     point, first = points(rates)
-    keys = pd.DataFrame({name: key_values(rates, name)[first] for name in POINT})
+    keys = rates[list(POINT)].iloc[first].reset_index(drop=True)
     names = ("alpha", "kind", "category", "dead", "n_sets", "n_rejected", "rate", "mc_low", "mc_high")
     columns = {name: rates[name].to_numpy() for name in names}
     places = np.split(np.argsort(point, kind="stable"), np.cumsum(np.bincount(point)))[:-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from harness.evaluation.plans import Plan
 from harness.evaluation.rejections import Test
+from harness.evaluation.sets import Plan
 from harness.intervals import clopper_pearson
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
 from harness.writing.table_text import to_csv
 
-POINT = ("pair", "balance", "prevalence", "truth", "measure", "test", "alpha", "n_documents")
-BY_CATEGORY = (
-    "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "category", "kind", "rate",
-    "mc_low", "mc_high", "n_rejected", "n_sets", "n_wrong_direction", "n_degenerate", "dead", "prevalence",
-    "n_convention",
-)  # fmt: skip
+COLUMNS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("columns.toml").read_text("utf-8"))
+POINT: tuple[str, ...] = tuple(COLUMNS["point"])
+BY_CATEGORY: tuple[str, ...] = tuple(COLUMNS["size_power_by_category"])
+SIZE_POWER: tuple[str, ...] = tuple(COLUMNS["size_power"])
 
 
 def category_rows(
@@ -60,23 +59,6 @@ def category_rates(blocks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     table["mc_low"], table["mc_high"] = clopper_pearson(counted, table["n_sets"].to_numpy())
     return table[list(BY_CATEGORY)]
 
-
-def key_values(frame: pd.DataFrame, name: str) -> NDArray[Any]:
-    """Return a key column as floats, whole numbers or text; an empty prevalence is NaN."""
-    if name not in ("prevalence", "alpha", "n_documents"):
-        return frame[name].to_numpy(dtype=object)
-    if name == "n_documents":
-        return frame[name].to_numpy(dtype=np.int64)
-    if frame[name].dtype.kind in "fiu":
-        return frame[name].to_numpy(dtype=float)
-    return np.array([np.nan if value in ("", None) else float(value) for value in frame[name]])
-
-
-SIZE_POWER: tuple[str, ...] = (
-    "pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "rate", "mc_low",
-    "mc_high", "category_low", "category_high", "category_sd", "n_categories", "n_dead", "n_sets",
-    "degenerate_share", "wrong_direction_rate", "rate_without_dead", "prevalence", "convention_share",
-)  # fmt: skip
 
 N_RESAMPLES = 2000  # of the bootstrap over categories
 FEWEST_CATEGORIES = 5  # with fewer there is no band over categories
@@ -129,18 +111,13 @@ def size_power(by_category: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     n_sets = np.repeat(each[first], 2)
     n_sets[group] = each
     columns = _means(by_category, group, n_sets, seed)
-    keys = {name: np.repeat(key_values(by_category, name)[first], 2) for name in POINT}
-    kinds = np.tile(np.array(["size", "power"], dtype=object), len(first))
-    return pd.DataFrame(keys | {"kind": kinds} | columns, columns=list(SIZE_POWER))
+    keys = by_category[list(POINT)].iloc[np.repeat(first, 2)].reset_index(drop=True)
+    return keys.assign(kind=["size", "power"] * len(first), **columns)[list(SIZE_POWER)]
 
 
-def points(by_category: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def points(by_category: pd.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the point of each row, numbered by first appearance, and the first row of each point."""
-    number = np.zeros(len(by_category), dtype=np.int64)
-    for name in POINT:
-        code, levels = pd.factorize(key_values(by_category, name), use_na_sentinel=False)
-        number = number * len(levels) + code
-    point, _ = pd.factorize(number)
+    point = by_category.groupby(list(POINT), sort=False, dropna=False).ngroup().to_numpy()
     return point, np.unique(point, return_index=True)[1]
 
 

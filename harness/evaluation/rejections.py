@@ -2,15 +2,15 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.evaluation.sets import draw_sets, draw_stratified
-from harness.runtime.parallel import Run
+from harness.evaluation.sets import draw_sets
+from harness.runtime.parallel import run_here
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
@@ -76,8 +76,8 @@ class Setting:
     sizes: Sequence[int]
     n_sets: int
     seed: int
-    make_run: Callable[..., Run]
-    describe: Mapping[str, object]
+    make_run: Callable[..., Any] = lambda *_: run_here
+    describe: Mapping[str, object] = field(default_factory=dict)
     replacement: bool = True
 
 
@@ -180,30 +180,36 @@ def no_counts(shape: tuple[int, ...], n_alphas: int) -> Arrays:
     return {name: np.zeros(each, dtype=np.int64) for name, each in shapes.items()}
 
 
-def count_rejections(
-    cells: NDArray[Any],
-    *,
-    truth: NDArray[Any],
-    names: Sequence[object],
-    sizes: Sequence[int],
-    n_sets: int,
-    tests: Sequence[Test],
-    alphas: Sequence[float],
-    seed: int,
-    replacement: bool = True,
-    stratified: bool = False,
-) -> Arrays:
-    """Draw the evaluation sets of one category at every size and count each test's rejections.
+class Unit(NamedTuple):
+    """One category as it is evaluated.
 
-    Tests of one measure see the same replicates: they share the generator
-    ``rng(seed, "replicates", *names, n_documents, measure)``.
-
-    Parameters
+    Attributes
     ----------
     cells : array, shape (8,)
         What the sets are drawn from: the population's counts, or shares where it was reweighted.
     truth : array, shape (8,)
         The cells on which the population's own difference is measured.
+    names : sequence
+        What names the unit in generators.
+    """
+
+    cells: NDArray[Any]
+    truth: NDArray[Any]
+    names: Sequence[object]
+    stratified: bool = False
+
+    def draw(self, what: str, n_documents: int, n_sets: int, setting: Setting) -> NDArray[np.int64]:
+        """Draw sets, from a generator that is named by what they are for."""
+        generator = rng(setting.seed, what, *self.names, n_documents)
+        how = {"replacement": setting.replacement, "stratified": self.stratified}
+        return draw_sets(self.cells, n_documents, n_sets, generator, **how)
+
+
+def count_rejections(unit: Unit, setting: Setting) -> Arrays:
+    """Draw the evaluation sets of one category at every size and count each test's rejections.
+
+    Tests of one measure see the same replicates: they share the generator
+    ``rng(seed, "replicates", *names, n_documents, measure)``.
 
     Returns
     -------
@@ -213,17 +219,16 @@ def count_rejections(
         in the wrong direction where the set's difference has the other sign than the population's; where
         the population's is 0 none is.
     """
-    draw = draw_stratified if stratified else draw_sets
-    counted = no_counts((len(sizes), len(tests)), len(alphas))
-    for i, n_documents in enumerate(sizes):
-        generator = rng(seed, "sets", *names, n_documents)
-        counts = draw(cells, n_documents, n_sets, generator, replacement=replacement)
+    tests, alphas, stratified = setting.tests, setting.alphas, unit.stratified
+    counted = no_counts((len(setting.sizes), len(tests)), len(alphas))
+    for i, n_documents in enumerate(setting.sizes):
+        counts = unit.draw("sets", n_documents, setting.n_sets, setting)
         for places in families(tests):
             family = [tests[j] for j in places]
             difference, measure = family[0].difference, family[0].measure
-            replicates = rng(seed, "replicates", *names, n_documents, measure)
+            replicates = rng(setting.seed, "replicates", *unit.names, n_documents, measure)
             rejected, degenerate, settled = decide(family, counts, alphas, replicates, stratified=stratified)
-            wrong = np.sign(difference(counts)) * np.sign(difference(truth)) < 0
+            wrong = np.sign(difference(counts)) * np.sign(difference(unit.truth)) < 0
             verdicts = rejected, rejected & wrong[:, None, None], degenerate, settled
             for name, found in zip(COUNTED, verdicts, strict=True):
                 counted[name][i, places] = found.sum(axis=0)

@@ -1,13 +1,16 @@
-"""Evaluation sets as counts: draws of N documents from a population, at the wanted class balance."""
+"""Evaluation sets as counts: from which populations, at which balance, and draws of N documents from them."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from harness.balance import Balance
 from harness.errors import UserError, check_share, require
 from harness.measures import as_cells
+from harness.outcomes import Population
 
 LARGEST_FRACTION = 0.05  # of a population, drawn without replacement: above it tests become conservative
 _HYPERGEOMETRIC_LIMIT = 10**9  # numpy's own limit on the population
@@ -20,8 +23,13 @@ def draw_sets(
     rng: np.random.Generator,
     *,
     replacement: bool = True,
+    stratified: bool = False,
 ) -> NDArray[np.int64]:
     """Draw evaluation sets of `n_documents` from one population.
+
+    Stratified, the positives and the negatives are drawn apart, N // 2 positives: the balanced sets of one
+    reading of the papers. A bootstrap of such a set must be stratified too: an i.i.d. one is miscalibrated.
+    The population whose difference is the truth there has prevalence 1/2 (an odd N has one negative more).
 
     Parameters
     ----------
@@ -38,38 +46,13 @@ def draw_sets(
     >>> draw_sets([0, 30, 10, 0, 0, 0, 0, 60], 100, 2, np.random.default_rng(0), replacement=False)
     array([[ 0, 30, 10,  0,  0,  0,  0, 60],
            [ 0, 30, 10,  0,  0,  0,  0, 60]])
-    """
-    return _draw(_cells(population), n_documents, n_sets, rng, replacement)
-
-
-def draw_stratified(
-    population: ArrayLike,
-    n_documents: int,
-    n_sets: int,
-    rng: np.random.Generator,
-    *,
-    replacement: bool = True,
-) -> NDArray[np.int64]:
-    """Draw evaluation sets with a fixed number of positives, N_p = N // 2.
-
-    The balanced sets of one reading of the papers. The positives and the negatives are drawn apart, so
-    a bootstrap of such a set must be stratified too: an i.i.d. one is miscalibrated. The population
-    whose difference is the truth here has prevalence 1/2 (an odd N has one negative more).
-
-    Parameters are those of :func:`draw_sets`.
-
-    Returns
-    -------
-    int64 array, shape (n_sets, 8)
-        e1..e4 of each row sum to ``n_documents // 2``.
-
-    Examples
-    --------
-    >>> sets = draw_stratified([2, 1, 0, 1, 0, 5, 5, 86], 10, 3, np.random.default_rng(0))
+    >>> sets = draw_sets([2, 1, 0, 1, 0, 5, 5, 86], 10, 3, np.random.default_rng(0), stratified=True)
     >>> sets[:, :4].sum(axis=-1).tolist(), sets[:, 4:].sum(axis=-1).tolist()
     ([5, 5, 5], [5, 5, 5])
     """
     cells = _cells(population)
+    if not stratified:
+        return _draw(cells, n_documents, n_sets, rng, replacement)
     _check_classes(cells)
     n_positives = n_documents // 2
     classes = (cells[:4], n_positives), (cells[4:], n_documents - n_positives)
@@ -175,3 +158,72 @@ def _check_classes(cells: NDArray[Any]) -> None:
                 f"counts: the population at index {where} has no {name} document; "
                 "only one with both classes has another balance"
             )
+
+
+class Plan(NamedTuple):
+    """How one population is evaluated: one block of rows in the tables.
+
+    Attributes
+    ----------
+    pair, balance : str
+        As in the tables.
+    prevalence : float or None
+        The prevalence it is rescaled to, if any.
+    cells : array, shape (n_categories, 8)
+        What evaluation sets are drawn from: counts, or shares where rescaled.
+    truth : array, shape (n_categories, 8)
+        The cells on which the truth is measured: the counts, brought to the wanted prevalence (to 1/2
+        where sets are stratified) at the same number of documents.
+    stratified : bool
+        Whether sets hold N/2 positives exactly.
+    """
+
+    pair: str
+    balance: str
+    prevalence: float | None
+    categories: tuple[str, ...]
+    cells: NDArray[Any]
+    truth: NDArray[Any]
+    stratified: bool
+
+
+def plan_evaluations(
+    populations: Sequence[Population], balances: Mapping[str, Balance]
+) -> tuple[list[Plan], list[str]]:
+    """Return what to evaluate, in the order of `balances`, and a warning for each category left out.
+
+    A category without a positive or without a negative document in D_true can be neither rescaled nor
+    stratified; it is left out there, and named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.array([[4, 1, 2, 3, 0, 5, 5, 80]])
+    >>> plans, _ = plan_evaluations(
+    ...     [Population("a-b", "natural", ("GCAT",), counts)], {"reweighted": Balance(prevalence=(.5,))})
+    >>> float(plans[0].cells[0, :4].sum())
+    0.5
+    """
+    plans: list[Plan] = []
+    warnings: list[str] = []
+    for name, balance in balances.items():
+        for population in populations:
+            if population.balance != (name if balance.unions else "natural"):
+                continue
+            pair, categories, counts = population.pair, population.categories, population.counts
+            if balance.stratified or balance.prevalence is not None:
+                both = (counts[:, :4].sum(axis=1) > 0) & (counts[:, 4:].sum(axis=1) > 0)
+                if not both.all():
+                    warnings.append(
+                        f"{pair}, balance {name}: left out, as one class has no document in D_true: "
+                        f"{', '.join(compress(categories, ~both))}"
+                    )
+                categories, counts = tuple(compress(categories, both)), counts[both]
+            n_documents = counts.sum(axis=1, keepdims=True)
+            for prevalence in balance.prevalence or (None,):
+                cells = counts if prevalence is None else reweight(counts, prevalence)
+                truth = cells if prevalence is None else n_documents * cells
+                if balance.stratified and prevalence is None:
+                    truth = n_documents * reweight(counts, 0.5)
+                plans.append(Plan(pair, name, prevalence, categories, cells, truth, balance.stratified))
+    return plans, warnings

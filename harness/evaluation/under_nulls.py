@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from harness.evaluation.null_sets import WITH_POWER, Grid, Source, count_again, count_unit, levels, takes_few
 from harness.evaluation.null_tables import distribution_table, null_table, path_table, rate_table
-from harness.evaluation.plans import Plan
 from harness.evaluation.rejections import Question, Setting, Test, ask
+from harness.evaluation.sets import Plan
 from harness.evaluation.under_rules import fewest_to_reject
 from harness.measures import costs_text
 from harness.nulls import exact_zero, reach

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness.errors import UserError
-from harness.evaluation.plans import Plan
 from harness.evaluation.rates import category_rates, category_rows, dead_categories, fewest_discordances
-from harness.evaluation.rejections import Question, Setting, Test, ask, count_rejections
-from harness.evaluation.sets import draw_sets, draw_stratified
+from harness.evaluation.rejections import Question, Setting, Test, Unit, ask, count_rejections
+from harness.evaluation.sets import Plan
+from harness.runtime.parallel import run_here
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
@@ -43,20 +44,16 @@ def evaluate(
     questions = ask(tests)
     units, names = zip(*_units(plans), strict=True)
     inputs = (list(sizes), list(alphas), setting.seed, setting.replacement, dict(setting.describe))
-    shared = {"sizes": sizes, "alphas": alphas, "seed": setting.seed, "replacement": setting.replacement}
-    todo = (
-        ("rejections", count_rejections, {"tests": tests, "n_sets": setting.n_sets},
-         "testing evaluation sets"),
-        ("truths", judge_truth, {"rules": rules, "questions": questions, "n_draws": n_truth_sets},
-         "judging where H0 is true"),
-    )  # fmt: skip
-    rejected, judged = (
-        setting.make_run(stage, *inputs, setting.n_sets if do is count_rejections else n_truth_sets)(
-            _on_unit, [(do, *unit, shared | options) for unit in units], names, threads=False,
-            description=description,
-        )
-        for stage, do, options, description in todo
-    )  # fmt: skip
+    plain = replace(setting, make_run=run_here)  # which travels to the workers
+
+    def run(stage: str, function: Callable[..., Arrays], n_sets: int, description: str, *more: Any) -> Any:
+        asked = [(unit, plain, *more) for unit in units]
+        how = {"threads": False, "description": description}
+        return setting.make_run(stage, *inputs, n_sets)(function, asked, names, **how)
+
+    rejected = run("rejections", count_rejections, setting.n_sets, "testing evaluation sets")
+    about = rules, questions, n_truth_sets
+    judged = run("truths", judge_truth, n_truth_sets, "judging where H0 is true", *about)
     fewest = fewest_to_reject([(test, alphas) for test in tests], sizes)
     blocks, start = {}, 0
     for plan in plans:
@@ -78,19 +75,13 @@ def _check_classes(plans: Sequence[Plan], largest: int) -> None:
             )
 
 
-def _units(plans: Sequence[Plan]) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _units(plans: Sequence[Plan]) -> Iterator[tuple[Unit, str]]:
     for plan in plans:
         for i, category in enumerate(plan.categories):
             identity = (plan.pair, plan.balance, plan.prevalence, category)
             cells = plan.cells[i]
             name = "/".join(map(str, (*identity, plan.stratified, *cells.tolist())))
-            yield (cells, plan.truth[i], plan.stratified, identity), name
-
-
-def _on_unit(
-    do: Callable[..., Arrays], cells: Any, truth: Any, stratified: bool, identity: Any, options: Any
-) -> Arrays:
-    return do(cells, truth=truth, names=identity, stratified=stratified, **options)
+            yield Unit(cells, plan.truth[i], identity, plan.stratified), name
 
 
 def _in_order(keys: Sequence[Key]) -> list[Key]:
@@ -131,40 +122,23 @@ def _rows(
 
 
 def judge_truth(
-    cells: NDArray[Any],
-    *,
-    truth: NDArray[Any],
-    names: Sequence[object],
-    sizes: Sequence[int],
-    alphas: Sequence[float],
-    rules: Mapping[str, Rule],
-    questions: Sequence[Question],
-    n_draws: int,
-    seed: int,
-    replacement: bool = True,
-    stratified: bool = False,
+    unit: Unit, setting: Setting, rules: Mapping[str, Rule], questions: Sequence[Question], n_draws: int
 ) -> Arrays:
     """Apply every rule to one category at every size and level.
 
     A rule is asked again only where something that it looks at changes: one that knows neither
     `n_documents` nor `alpha` is asked once.
 
-    Parameters
-    ----------
-    cells, truth : array, shape (8,)
-        What sets are drawn from, and the cells on which the truth is measured.
-
     Returns
     -------
     dict
         ``holds``, bool array of shape (n_rules, n_questions, n_alphas, n_sizes).
     """
+    truth, alphas, sizes = unit.truth[None], setting.alphas, setting.sizes
     holds = np.zeros((len(rules), len(questions), len(alphas), len(sizes)), dtype=bool)
-    draw = draw_stratified if stratified else draw_sets
     for s, n_documents in enumerate(sizes):
-        generator = rng(seed, "truth", *names, n_documents)
-        draws = draw(cells, n_documents, n_draws, generator, replacement=replacement)[None]
-        differences = [_remembering(question.difference, draws) for question in questions]
+        draws = unit.draw("truth", n_documents, n_draws, setting)[None]
+        differences = [_knowing(question.difference, draws) for question in questions]
         for r, rule in enumerate(rules.values()):
             looks_at = inspect.signature(rule).parameters
             offered = {"draws": draws, "n_documents": n_documents}
@@ -177,24 +151,16 @@ def judge_truth(
                 known = at_size | {key: value for key, value in asked.items() if key in looks_at}
                 if "alpha" in looks_at:
                     for a, alpha in enumerate(alphas):
-                        holds[r, q, a, s] = rule(truth[None], differences[q], alpha=alpha, **known)[0]
+                        holds[r, q, a, s] = rule(truth, differences[q], alpha=alpha, **known)[0]
                 else:
-                    holds[r, q, :, s] = rule(truth[None], differences[q], **known)[0]
+                    holds[r, q, :, s] = rule(truth, differences[q], **known)[0]
     return {"holds": holds}
 
 
-def _remembering(difference: Callable[..., NDArray[Any]], draws: NDArray[Any]) -> Callable[..., NDArray[Any]]:
+def _knowing(difference: Callable[..., NDArray[Any]], draws: NDArray[Any]) -> Callable[..., NDArray[Any]]:
     """Return a difference that is worked out once for draws that several rules and levels ask for."""
-    found: list[NDArray[Any]] = []
-
-    def remembered(cells: NDArray[Any]) -> NDArray[Any]:
-        if cells is not draws:
-            return difference(cells)
-        if not found:
-            found.append(difference(draws))
-        return found[0]
-
-    return remembered
+    known = difference(draws)
+    return lambda cells: known if cells is draws else difference(cells)
 
 
 def fewest_to_reject(

@@ -1,12 +1,11 @@
 """Folds, the pooled criterion and the tie rule by which every model is tuned."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import require
+from harness.errors import check_choice, check_whole, require
 from harness.seeding import rng
 
 CRITERIA = ("f1", "error")
@@ -14,14 +13,8 @@ CRITERIA = ("f1", "error")
 
 def check_tuning(criterion: str, n_folds: int) -> None:
     """Raise ValueError unless `criterion` is known and `n_folds` is a whole number of at least 2."""
-    require(criterion in CRITERIA, f"criterion: {criterion!r} is not allowed; choose one of f1, error")
+    check_choice("criterion", criterion, CRITERIA)
     check_whole("n_folds", n_folds, 2)
-
-
-def check_whole(name: str, value: Any, least: int = 1) -> None:
-    """Raise ValueError unless `value` is a whole number of at least `least`."""
-    whole = not isinstance(value, bool) and value >= least and value == int(value)
-    require(whole, f"{name}: {value!r} is not allowed; whole numbers from {least} are")
 
 
 def check_grid(name: str, values: Sequence[float]) -> tuple[float, ...]:

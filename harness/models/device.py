@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from harness.errors import UserError
+from harness.errors import UserError, check_choice
 from harness.models.gaussian_kernel import Prepared, squared_norms
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -18,8 +18,7 @@ MAX_BYTES = 2 * 2**30
 
 def resolve_device(device: str) -> str:
     """Return ``"cpu"`` or ``"cuda"``; ``"auto"`` is CUDA where torch finds a GPU."""
-    if device not in DEVICES:
-        raise UserError(f"device={device} is unknown; choose one of {', '.join(DEVICES)}")
+    check_choice("device", device, DEVICES, UserError)
     if device == "cpu" or (device == "auto" and not may_have_gpu()):
         return "cpu"
     import torch

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from harness.errors import UserError, instead
+from harness.errors import UserError, check_choice, require
 from harness.models import cross_validation as cv
 from harness.models.fitted import Fitted, over_categories
 from harness.runtime.parallel import Run, run_here
@@ -83,11 +83,9 @@ class Classifier:
         cv.check_tuning(self.criterion, self.n_folds)
         known = estimator.get_params(deep=True)
         for name, values in self.grid.items():
-            if name not in known:
-                allowed = instead(name, known, f"{', '.join(known)} are allowed")
-                raise ValueError(f"grid.{name}: there is no such parameter; {allowed}")
-            if not isinstance(values, list | tuple) or not values:
-                raise ValueError(f"grid.{name}: {values!r} is not allowed; a list of values is")
+            check_choice("grid", name, known, what="parameter")
+            several = isinstance(values, list | tuple) and len(values)
+            require(several, f"grid.{name}: {values!r} is not allowed; a list of values is")
 
     def _made(self) -> Any:
         return self.__dict__["made"]

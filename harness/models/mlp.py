@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from harness.errors import check_share, check_whole
 from harness.models import cross_validation as cv
 from harness.models import mlp_network as network
 from harness.models.device import resolve_device
@@ -69,12 +70,11 @@ class MLP(network.Settings):
         """Check the parameters, and sort the grids."""
         cv.check_tuning(self.criterion, self.n_folds)
         for name in ("n_hidden", "n_epochs", "patience", "batch_size"):
-            cv.check_whole(name, getattr(self, name))
+            check_whole(name, getattr(self, name), 1)
         cv.check_grid("learning_rate", [self.learning_rate])
-        if not 0 < self.held_share < 1:
-            raise ValueError(f"held_share: {self.held_share!r} is not allowed; numbers between 0 and 1 are")
+        check_share("held_share", self.held_share)
         for width in self.n_hidden_grid:
-            cv.check_whole("n_hidden_grid", width)
+            check_whole("n_hidden_grid", width, 1)
         for name, kind in (("n_hidden_grid", int), ("learning_rate_grid", float)):
             grid = cv.check_grid(name, getattr(self, name))
             object.__setattr__(self, name, tuple(map(kind, grid)))

@@ -12,19 +12,15 @@ from pandas import DataFrame
 
 from harness.evaluation.null_tables import LEAST_SETS
 from harness.evaluation.rates import POINT, verdict
-from harness.results.names import FEW_CATEGORIES, read_table
+from harness.results.names import FEW_CATEGORIES, KNOWN, read_table
 from harness.results.truth_scores import CANNOT_TELL
+from harness.writing.prose import paragraph
 
 SINGLE = ("holds", "liberal", "conservative", "undecided")  # verdicts on one category
-DISTRIBUTION = (
-    "n_live", "median", "q10", "q90", "worst", "worst_low", "worst_category", "worst_again",
-    *(f"n_{word}" for word in SINGLE), "n_liberal_holm",
-)  # fmt: skip
+DISTRIBUTION: list[str] = KNOWN["columns"]["distribution"]
 FALSE_LIBERAL = 0.025
 """At most this often is a test called liberal by chance at one point: Holm at .05, two-sided p-values."""
-OF_MEANS = {
-    "holds": "within [.8, 1.2] alpha", "liberal": "above 1.2 alpha", "conservative": "below .8 alpha",
-}  # fmt: skip
+OF_MEANS: dict[str, str] = KNOWN["means"]
 
 
 def with_distribution(table: DataFrame, path: Path) -> DataFrame:
@@ -70,12 +66,7 @@ def _measured(point: Any) -> bool:
 
 def why_unknown(point: Any) -> str:
     """Return why a point's verdict is *cannot tell*."""
-    live = point.get("n_live", np.nan)
-    if live != live:
-        return "no size_by_category.csv has sizes of this test"
-    if live < FEW_CATEGORIES:
-        return f"{int(live)} live {'category' if live == 1 else 'categories'}, {FEW_CATEGORIES} are needed"
-    return f"{int(point['n_sets']):,} sets a category, {LEAST_SETS:,} are needed"
+    return paragraph("results", "why_unknown", point=point, few=FEW_CATEGORIES, least_sets=LEAST_SETS)
 
 
 def distribution_words(point: Any) -> str:
@@ -89,18 +80,7 @@ def distribution_words(point: Any) -> str:
     >>> distribution_words(point)
     'holds in 84 of 89 live categories, liberal in 5 (2 after Holm), worst 0.144 in C31 (0.141 on new sets)'
     """
-    holm = f" ({int(point['n_liberal_holm'])} after Holm)" if point["n_liberal"] else ""
-    parts = [f"holds in {int(point['n_holds'])} of {int(point['n_live'])} live categories"]
-    parts += [f"liberal in {int(point['n_liberal'])}{holm}"] if holm else []
-    parts += [f"{word} in {int(point[f'n_{word}'])}" for word in SINGLE[2:] if point[f"n_{word}"]]
-    return ", ".join([*parts, f"worst {worst_words(point)}"])
-
-
-def worst_words(point: Any) -> str:
-    """Return the worst category's size and name, and its size on new sets, free of that choice."""
-    again = point["worst_again"]
-    told = f" ({again:.3f} on new sets)" if again == again else ""
-    return f"{point['worst']:.3f} in {point['worst_category']}{told}"
+    return paragraph("results", "distribution", point=point)
 
 
 def distribution_cells(point: Any) -> dict[str, str]:
@@ -115,7 +95,7 @@ def distribution_cells(point: Any) -> dict[str, str]:
     if _measured(point):
         singles = " / ".join(str(int(point[f"n_{word}"])) for word in SINGLE)
         cells |= {"median": f"{point['median']:.3f}", "10-90 %": f"{point['q10']:.3f} to {point['q90']:.3f}"}
-        cells |= {"worst": worst_words(point), "H / L / C / ?": singles}
+        cells |= {"worst": paragraph("results", "worst", point=point), "H / L / C / ?": singles}
         cells |= {"L after Holm": str(int(point["n_liberal_holm"]))}
     return cells
 

@@ -14,11 +14,7 @@ CLASSES = {"holds": 0, "conservative": 1, "undecided": 1, "liberal": 2, CANNOT_T
 PLACE = ["pair", "balance", "prevalence", "n_documents", "measure"]
 KEY = [*PLACE, "test"]
 JOINT = ("verdict", "median", "worst", "n_liberal_holm", "size", "low", "high")
-RANKING = (
-    "panel", *PLACE, "alpha", "rank", "test", "verdict", "n_sets", "n_categories", *DISTRIBUTION, "size",
-    "size_low", "size_high", "power", "power_low", "power_high", "power_n_categories", "power_adjusted",
-    "alpha_adjusted", *(f"joint_{name}" for name in JOINT),
-)  # fmt: skip
+RANKING: list[str] = names.KNOWN["columns"]["ranking"]
 
 
 def rank_tests(size_power: DataFrame) -> DataFrame:

@@ -25,12 +25,7 @@ MET, NOT_MET, CANNOT_TELL = "met", "not met", "cannot tell"
 LOW_POWER = 0.5
 SMALL_N = 1000
 
-STATEMENTS = {
-    "single_h0_false": "a single H0-false category at N <= 1000 in 2(c) and 2(d)",
-    "h0_always_false": "H0 always false somewhere in 1(b)",
-    "h1_never_true": "H1 never true somewhere in 2(c) and 2(d)",
-    "low_power_when_close": "low power for close models even at the largest N",
-}
+STATEMENTS: dict[str, str] = names.KNOWN["statements"]
 SEEN = ["measure", "test", "n_documents", "observed", "wanted", "verdict"]
 NOT_RUN = ("", "", float("nan"), float("nan"), "", CANNOT_TELL)
 

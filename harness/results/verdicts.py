@@ -18,7 +18,8 @@ WORDS = ("holds", "liberal", "conservative", "undecided", CANNOT_TELL)
 class Judged(NamedTuple):
     """One point of a curve: its mean with the wider interval (Monte Carlo, categories), and what it says.
 
-    `word` is the verdict by category for a size under a null, else that on the mean over categories.
+    `word` is the verdict by category for a size under a null (`by_category`: on the distribution over them),
+    else that on the mean over categories; `n_categories` of them qualify.
     """
 
     panel: Panel
@@ -27,26 +28,10 @@ class Judged(NamedTuple):
     low: float
     high: float
     word: str
-
-    @property
-    def n_documents(self) -> int:
-        """Return N."""
-        return int(self.point["n_documents"])
-
-    @property
-    def rate(self) -> float:
-        """Return the mean over the categories."""
-        return float(self.point["rate"])
-
-    @property
-    def n_categories(self) -> int:
-        """Return how many categories qualify."""
-        return int(self.point["n_categories"])
-
-    @property
-    def by_category(self) -> bool:
-        """Return whether the verdict is on the distribution over categories."""
-        return self.point["truth"] in NULL_TRUTHS and self.point["kind"] == "size"
+    n_documents: int
+    rate: float
+    n_categories: int
+    by_category: bool
 
     @property
     def said(self) -> str:
@@ -125,12 +110,13 @@ def judge(
 
 
 def _judge_point(panel: Panel, curve: Curve, row: Any) -> Judged:
-    low, high = interval(row)
-    judged = Judged(panel, curve, row.to_dict(), low, high, CANNOT_TELL)
-    if judged.by_category:
-        return judged._replace(word=category_verdict(judged.point))
-    told = judged.n_categories >= FEW_CATEGORIES
-    return judged._replace(word=verdict(low, high, row["alpha"])) if told else judged
+    (low, high), point, n_categories = interval(row), row.to_dict(), int(row["n_categories"])
+    by_category = point["truth"] in NULL_TRUTHS and point["kind"] == "size"
+    word = category_verdict(point) if by_category else CANNOT_TELL
+    if not by_category and n_categories >= FEW_CATEGORIES:
+        word = verdict(low, high, row["alpha"])
+    numbers = int(point["n_documents"]), float(point["rate"]), n_categories
+    return Judged(panel, curve, point, low, high, word, *numbers, by_category)
 
 
 def count_words(words: Sequence[str], order: Sequence[str] | None = None) -> str:

@@ -15,9 +15,16 @@ from harness.results.folder import Results
 from harness.results.ranking import recommendation
 from harness.results.truth_scores import STATEMENTS, interval, total_scores, truth_name
 from harness.results.verdicts import judge, power_where, size_truth, told_curves
-from harness.run.findings import main_findings
-from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, tabulate_models
-from harness.run.findings.nulls import null_warnings, recommendations, verdict_grid
+from harness.run.findings import (
+    closeness,
+    closeness_sentences,
+    fewer_folds,
+    main_findings,
+    null_warnings,
+    recommendations,
+    tabulate_models,
+    verdict_grid,
+)
 from harness.run.findings.paper import papers_conclusions
 from harness.runtime.store import write_atomically
 from harness.writing import report

@@ -13,10 +13,9 @@ from harness.balance import Balance, Categories
 from harness.corpora.corpus import count_empty
 from harness.errors import UserError, instead
 from harness.evaluation.null_sets import levels, shown_alpha
-from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.rates import size_power, write_table
 from harness.evaluation.rejections import Setting
-from harness.evaluation.sets import check_sizes
+from harness.evaluation.sets import check_sizes, plan_evaluations
 from harness.evaluation.under_nulls import NullSettings, NullStudy, evaluate_nulls
 from harness.evaluation.under_rules import evaluate
 from harness.outcomes import Population, check_file, read_outcomes, write_outcomes

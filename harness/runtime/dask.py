@@ -104,35 +104,26 @@ def _check_workers(client: Any, address: str) -> None:
         raise UserError(
             f"parallel.address: the scheduler at {address} has no worker; `dask worker {address}` starts one"
         ) from error
-    tell = _make_teller(SAME)
-    _compare(tell(), client.run(tell))
 
-
-def _make_teller(names: Sequence[str]) -> Callable[[], dict[str, str | None]]:
-    """Return a function that travels by value: a worker may lack this package, or have another one."""
-
-    def tell() -> dict[str, str | None]:
+    def tell() -> dict[str, str | None]:  # nested, to travel by value: a worker may lack this package
         import importlib
         import platform
 
         found: dict[str, str | None] = {"Python": platform.python_version()}
-        for name in names:
+        for name in SAME:
             try:
                 found[name] = importlib.import_module(name).__version__
             except ImportError:
                 found[name] = None
         return found
 
-    return tell
-
-
-def _compare(here: Mapping[str, str | None], there: Mapping[str, Mapping[str, str | None]]) -> None:
-    for worker, versions in there.items():
-        for name, version in here.items():
-            if versions[name] != version:
+    here = tell()
+    for worker, there in client.run(tell).items():
+        for name in here:
+            if there[name] != here[name]:
                 raise UserError(
-                    f"parallel.address: worker {worker} has {name} {versions[name] or 'not installed'}, and "
-                    f"this machine {version}; the same versions are needed"
+                    f"parallel.address: worker {worker} has {name} {there[name] or 'not installed'}, and "
+                    f"this machine {here[name]}; the same versions are needed"
                 )
 
 

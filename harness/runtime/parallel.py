@@ -11,7 +11,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from harness import __version__
-from harness.errors import UserError
+from harness.errors import UserError, check_choice
 from harness.runtime.dask import check_dask, close_client, completed_on_dask, open_client
 from harness.runtime.interruption import deaf_to_interrupts, end_with_parent
 from harness.runtime.store import Arrays, Store, digest
@@ -69,10 +69,7 @@ class Workers:
     address: str | None = None
 
     def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise UserError(
-                f"parallel.backend: {self.backend!r} is not allowed; choose one of {', '.join(BACKENDS)}"
-            )
+        check_choice("parallel.backend", self.backend, BACKENDS, UserError)
         if type(self.n_jobs) is not int or self.n_jobs == 0 or not -1 <= self.n_jobs <= MOST_JOBS:
             raise UserError(
                 f"parallel.n_jobs: {self.n_jobs!r} is not allowed; -1 (one per core) or 1 to {MOST_JOBS} are"

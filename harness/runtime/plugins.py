@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from harness.errors import UserError
+from harness.errors import UserError, check_choice
 from harness.runtime.store import read_regular
 
 ENTRY_POINTS = "size_power_harness.plugins"
@@ -44,8 +44,7 @@ def plugin(group: str, name: str | None = None, **settings: Any) -> Callable[[Th
     >>> MEMBERS.pop(("test", "never"))["measure"]
     'error'
     """
-    if group not in GROUPS:
-        raise ValueError(f"group: {group!r} is not allowed; choose one of {', '.join(GROUPS)}")
+    check_choice("group", group, GROUPS)
 
     def add(thing: Thing) -> Thing:
         node = {"_target_": f"{thing.__module__}.{thing.__qualname__}", **settings}

@@ -8,13 +8,13 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
-from harness.errors import require
+from harness.errors import check_choice, require
 from harness.measures import Bools, Floats, Ints, check_measure, difference
 from harness.significance.dirichlet import forecast, gamma_shapes, pvalue, settle, sign_function, stages
 from harness.significance.goutte import goutte_gaussier as goutte_gaussier
 from harness.significance.goutte import goutte_gaussier_paired as goutte_gaussier_paired
 from harness.significance.replicates import Keys, as_generator, check_levels, check_replicates, on_live_sets
-from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
+from harness.significance.result import TestResult, as_counts, settle_degenerate
 from harness.significance.stopping import settled_at_once
 from harness.significance.wald import estimate
 

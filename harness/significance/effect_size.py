@@ -30,6 +30,12 @@ class Estimate(NamedTuple):
     high: Floats
     degenerate: Bools
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Return the estimate of one sample and its bounds, as columns of a table."""
+        return {
+            f"{name}{end}": float(part) for end, part in zip(("", "_low", "_high"), self[:3], strict=True)
+        }
+
 
 def cohens_d(d: ArrayLike, confidence: float = 0.95) -> Estimate:
     """Cohen's d of paired differences: their mean over their own standard deviation.

@@ -23,16 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 
+from harness.errors import check_choice
 from harness.measures import Bools, Floats, Ints
 from harness.significance.equal_counts import keep_last
-from harness.significance.result import (
-    TestResult,
-    as_counts,
-    check_choice,
-    chi_square_upper,
-    discordant,
-    settle_degenerate,
-)
+from harness.significance.result import TestResult, as_counts, chi_square_upper, discordant, settle_degenerate
 from harness.significance.weighted import bartlett, fit, kinds, weight_of
 
 MEASURES = ("f1", "error", "precision", "recall")

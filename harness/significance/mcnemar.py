@@ -8,16 +8,10 @@ from scipy import sparse
 from scipy.special import betaincinv
 from scipy.stats import binom
 
+from harness.errors import check_choice
 from harness.measures import Floats, Ints
 from harness.significance.equal_counts import distinct_rows
-from harness.significance.result import (
-    TestResult,
-    as_counts,
-    check_choice,
-    chi_square_upper,
-    discordant,
-    settle_degenerate,
-)
+from harness.significance.result import TestResult, as_counts, chi_square_upper, discordant, settle_degenerate
 
 VARIANTS = ("uncorrected", "corrected", "exact", "midp", "auto")
 

@@ -10,7 +10,7 @@ import importlib
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,29 @@ class Answers(TestResult):
     """A result; `warned` holds what the package warned of on each set, empty where of nothing."""
 
     warned: NDArray[np.str_]
+
+
+def closed(counts: ArrayLike, name: str, *, degenerate: str = "accept") -> TestResult:
+    """Return what a package's test without replicates, one of `CLOSED`, says of each set's errors."""
+    check_choice("name", name, tuple(CLOSED))
+    return _each_set(counts, lambda items, _: CLOSED[name](items), "error", degenerate)
+
+
+def replicated(
+    counts: ArrayLike,
+    name: str,
+    measure: str = "error",
+    n_replicates: int = 1000,
+    *,
+    degenerate: str = "accept",
+    rng: Generator | None = None,
+) -> TestResult:
+    """Return what a package's test with replicates, one of `REPLICATED`, says of each set."""
+    check_choice("name", name, tuple(REPLICATED))
+    check_choice("measure", measure, MEASURES)
+    check_replicates(n_replicates)
+    ask = partial(REPLICATED[name], measure=measure, n=n_replicates)
+    return _each_set(counts, ask, measure, degenerate, rng)
 
 
 def _each_set(
@@ -103,11 +126,6 @@ def _package(name: str) -> Any:
     return found
 
 
-def _check(measure: str, n_replicates: int) -> None:
-    check_choice("measure", measure, MEASURES)
-    check_replicates(n_replicates)
-
-
 def _f1(truth: Ints, decided: Ints, axis: int = -1) -> Floats:
     """Return F1, 0 where it is 0/0."""
     top, bottom = 2 * (truth * decided).sum(axis=axis), (truth + decided).sum(axis=axis)
@@ -115,172 +133,96 @@ def _f1(truth: Ints, decided: Ints, axis: int = -1) -> Floats:
     return score
 
 
-# --- mlxtend ---------------------------------------------------------------------------------------
+# --- without replicates: functions of a set's items -------------------------------------------------
 
 
-def mlxtend_mcnemar(counts: ArrayLike, exact: bool = False, *, degenerate: str = "accept") -> TestResult:
+def mlxtend_mcnemar(items: Items, exact: bool = False) -> Any:
     """McNemar's test of mlxtend, corrected or exact."""
-
-    def ask(items: Items, _: int) -> Any:
-        evaluate = _package("mlxtend.evaluate")
-        return evaluate.mcnemar(evaluate.mcnemar_table(*items), exact=exact)[1]
-
-    return _each_set(counts, ask, "error", degenerate)
+    evaluate = _package("mlxtend.evaluate")
+    return evaluate.mcnemar(evaluate.mcnemar_table(*items), exact=exact)[1]
 
 
-def mlxtend_cochrans_q(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
-    """Cochran's Q of mlxtend, for two systems McNemar's test without correction."""
-    test = _package("mlxtend.evaluate").cochrans_q
-    return _each_set(counts, lambda items, _: test(*items)[1], "error", degenerate)
+def statsmodels_mcnemar(items: Items, exact: bool = False) -> Any:
+    """McNemar's test of statsmodels, corrected or exact."""
+    tables = _package("statsmodels.stats.contingency_tables")
+    return tables.mcnemar(items.right_table(), exact=exact).pvalue
 
 
-def mlxtend_permutation(
-    counts: ArrayLike,
-    measure: str = "error",
-    n_replicates: int = 1000,
-    *,
-    degenerate: str = "accept",
-    rng: Generator | None = None,
-) -> TestResult:
-    """Paired permutation test of mlxtend, on what is right (error) or on the decisions (F1)."""
-    _check(measure, n_replicates)
-
-    def ask(items: Items, seed: int) -> Any:
-        def apart(a: Ints, b: Ints) -> Floats:
-            return np.abs(_f1(items.truth, a) - _f1(items.truth, b))
-
-        pair = items.right() if measure == "error" else (items.a.astype(float), items.b.astype(float))
-        func = "x_mean != y_mean" if measure == "error" else apart
-        options = {"method": "approximate", "num_rounds": n_replicates, "paired": True, "seed": seed}
-        return _package("mlxtend.evaluate").permutation_test(*pair, func=func, **options)
-
-    return _each_set(counts, ask, measure, degenerate, rng)
-
-
-# --- statsmodels -----------------------------------------------------------------------------------
-
-
-def statsmodels_mcnemar(counts: ArrayLike, exact: bool = True, *, degenerate: str = "accept") -> TestResult:
-    """McNemar's test of statsmodels, exact or corrected."""
-
-    def ask(items: Items, _: int) -> Any:
-        tables = _package("statsmodels.stats.contingency_tables")
-        return tables.mcnemar(items.right_table(), exact=exact).pvalue
-
-    return _each_set(counts, ask, "error", degenerate)
-
-
-def statsmodels_proportions(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
+def statsmodels_proportions(items: Items) -> Any:
     """Two-proportion z test of statsmodels, as if A and B saw different documents."""
-
-    def ask(items: Items, _: int) -> Any:
-        right = [int(part.sum()) for part in items.right()]
-        nobs = [len(items.truth)] * 2
-        return _package("statsmodels.stats.proportion").proportions_ztest(right, nobs)[1]
-
-    return _each_set(counts, ask, "error", degenerate)
+    right = [int(part.sum()) for part in items.right()]
+    return _package("statsmodels.stats.proportion").proportions_ztest(right, [len(items.truth)] * 2)[1]
 
 
-# --- scipy -----------------------------------------------------------------------------------------
+CLOSED: dict[str, Callable[[Items], Any]] = {
+    "mlxtend_mcnemar": mlxtend_mcnemar,
+    "mlxtend_mcnemar_exact": partial(mlxtend_mcnemar, exact=True),
+    "mlxtend_cochrans_q": lambda items: _package("mlxtend.evaluate").cochrans_q(*items)[1],
+    "statsmodels_mcnemar": statsmodels_mcnemar,
+    "statsmodels_mcnemar_exact": partial(statsmodels_mcnemar, exact=True),
+    "statsmodels_proportions": statsmodels_proportions,
+    "scipy_wilcoxon": lambda items: _package("scipy.stats").wilcoxon(*items.right()).pvalue,
+    "scipy_ttest": lambda items: _package("scipy.stats").ttest_rel(*items.right()).pvalue,
+}
 
 
-def scipy_wilcoxon(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
-    """Wilcoxon's signed-rank test of scipy on the documents' differences, zeros left out."""
-    test = _package("scipy.stats").wilcoxon
-    return _each_set(counts, lambda items, _: test(*items.right()).pvalue, "error", degenerate)
+# --- with replicates: functions of items, seed, measure and the number of replicates ----------------
 
 
-def scipy_ttest(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
-    """Paired t test of scipy on what each system gets right."""
-    test = _package("scipy.stats").ttest_rel
-    return _each_set(counts, lambda items, _: test(*items.right()).pvalue, "error", degenerate)
+def mlxtend_permutation(items: Items, seed: int, measure: str, n: int) -> Any:
+    """Paired permutation test of mlxtend, on what is right (error) or on the decisions (F1)."""
+
+    def apart(a: Ints, b: Ints) -> Floats:
+        return np.abs(_f1_apart(items.truth, a, b))
+
+    pair = items.right() if measure == "error" else (items.a.astype(float), items.b.astype(float))
+    func = "x_mean != y_mean" if measure == "error" else apart
+    options = {"method": "approximate", "num_rounds": n, "paired": True, "seed": seed}
+    return _package("mlxtend.evaluate").permutation_test(*pair, func=func, **options)
 
 
-def scipy_permutation(
-    counts: ArrayLike,
-    measure: str = "error",
-    n_replicates: int = 1000,
-    *,
-    degenerate: str = "accept",
-    rng: Generator | None = None,
-) -> TestResult:
+def scipy_permutation(items: Items, seed: int, measure: str, n: int) -> Any:
     """Paired permutation test of scipy: what A and B decided is exchanged document by document."""
-    _check(measure, n_replicates)
-
-    def ask(items: Items, seed: int) -> Any:
-        def apart(a: Ints, b: Ints, axis: int) -> Floats:
-            if measure == "error":
-                return np.asarray(np.mean(a, axis=axis) - np.mean(b, axis=axis))
-            return _f1(items.truth, a, axis) - _f1(items.truth, b, axis)
-
-        pair = items.right() if measure == "error" else (items.a, items.b)
-        options = {"permutation_type": "samples", "n_resamples": n_replicates, "rng": seed}
-        return _package("scipy.stats").permutation_test(pair, apart, vectorized=True, **options).pvalue
-
-    return _each_set(counts, ask, measure, degenerate, rng)
+    pair = items.right() if measure == "error" else (items.a, items.b)
+    apart = _mean_apart if measure == "error" else partial(_f1_apart, items.truth)
+    options = {"permutation_type": "samples", "n_resamples": n, "rng": seed}
+    return _package("scipy.stats").permutation_test(pair, apart, vectorized=True, **options).pvalue
 
 
-def scipy_bootstrap(
-    counts: ArrayLike,
-    measure: str = "error",
-    method: str = "percentile",
-    n_replicates: int = 1000,
-    *,
-    degenerate: str = "accept",
-    rng: Generator | None = None,
-) -> TestResult:
+def scipy_bootstrap(items: Items, seed: int, measure: str, n: int, method: str = "percentile") -> float:
     """Bootstrap interval of scipy for the paired difference; p is the least of `LEVELS` that leaves out 0."""
-    _check(measure, n_replicates)
-    check_choice("method", method, ("percentile", "BCa"))
+    right_a, right_b = items.right()
+    data, statistic = ((right_a - right_b,), np.mean) if measure == "error" else (items, _f1_apart)
+    options = {"paired": True, "vectorized": True, "method": method, "rng": seed}
+    bootstrap = _package("scipy.stats").bootstrap
+    known = bootstrap(data, statistic, n_resamples=n, **options)
+    if np.isnan(known.confidence_interval).any():
+        return np.nan
 
-    def ask(items: Items, seed: int) -> Any:
-        right_a, right_b = items.right()
-        data, statistic = ((right_a - right_b,), np.mean) if measure == "error" else (items, _f1_apart)
-        options = {"paired": True, "vectorized": True, "method": method, "rng": seed}
-        bootstrap = _package("scipy.stats").bootstrap
-        known = bootstrap(data, statistic, n_resamples=n_replicates, **options)
-        if np.isnan(known.confidence_interval).any():
-            return np.nan
+    def leaves_out_0(level: float) -> bool:
+        again = {"n_resamples": 0, "bootstrap_result": known, "confidence_level": 1 - level}
+        low, high = bootstrap(data, statistic, **again, **options).confidence_interval
+        return bool(low > 0 or high < 0)
 
-        def leaves_out_0(level: float) -> bool:
-            again = {"n_resamples": 0, "bootstrap_result": known, "confidence_level": 1 - level}
-            low, high = bootstrap(data, statistic, **again, **options).confidence_interval
-            return bool(low > 0 or high < 0)
-
-        return LEVELS[bisect_left(LEVELS[:-1], True, key=leaves_out_0)]
-
-    return _each_set(counts, ask, measure, degenerate, rng)
+    return LEVELS[bisect_left(LEVELS[:-1], True, key=leaves_out_0)]
 
 
-def _f1_apart(truth: Ints, a: Ints, b: Ints, axis: int) -> Floats:
+def _mean_apart(a: Ints, b: Ints, axis: int) -> Floats:
+    return np.asarray(np.mean(a, axis=axis) - np.mean(b, axis=axis))
+
+
+def _f1_apart(truth: Ints, a: Ints, b: Ints, axis: int = -1) -> Floats:
     return _f1(truth, a, axis) - _f1(truth, b, axis)
 
 
-# --- sacrebleu -------------------------------------------------------------------------------------
-
-
-def sacrebleu_paired(
-    counts: ArrayLike,
-    measure: str = "error",
-    kind: str = "bs",
-    n_replicates: int = 1000,
-    *,
-    degenerate: str = "accept",
-    rng: Generator | None = None,
-) -> TestResult:
+def sacrebleu_paired(items: Items, seed: int, measure: str, n: int, kind: str = "bs") -> Any:
     """Paired bootstrap (``bs``) or approximate randomization (``ar``) of sacrebleu, of accuracy or F1."""
-    _check(measure, n_replicates)
-    check_choice("kind", kind, ("bs", "ar"))
-
-    def ask(items: Items, seed: int) -> Any:
-        truth, a, b = ([str(value) for value in part] for part in items)
-        test = _package("sacrebleu.significance").PairedTest(
-            [("A", a), ("B", b)], {measure: _metric(measure)}, [truth], kind, n_replicates
-        )
-        test._seed = seed  # as the environment variable SACREBLEU_SEED sets it, but for this test alone
-        return test()[1][measure][1].p_value
-
-    return _each_set(counts, ask, measure, degenerate, rng)
+    truth, a, b = ([str(value) for value in part] for part in items)
+    test = _package("sacrebleu.significance").PairedTest(
+        [("A", a), ("B", b)], {measure: _metric(measure)}, [truth], kind, n
+    )
+    test._seed = seed  # as the environment variable SACREBLEU_SEED sets it, but for this test alone
+    return test()[1][measure][1].p_value
 
 
 def _metric(measure: str) -> Any:
@@ -310,27 +252,24 @@ def _metric(measure: str) -> Any:
     return Ratio()
 
 
-# --- deepsig ---------------------------------------------------------------------------------------
-
-
-def deepsig_test(
-    counts: ArrayLike,
-    kind: str = "permutation",
-    n_replicates: int = 1000,
-    *,
-    degenerate: str = "accept",
-    rng: Generator | None = None,
-) -> TestResult:
+def deepsig(items: Items, seed: int, measure: str, n: int, kind: str = "permutation") -> Any:
     """Bootstrap or permutation test of deep-significance on what each system gets right.
 
     Its p-value asks whether the first system is better; here the better one stands first, and p is doubled.
     """
-    _check("error", n_replicates)
-    check_choice("kind", kind, ("bootstrap", "permutation"))
+    check_choice("measure", measure, ("error",))
+    better, worse = sorted(items.right(), key=np.sum, reverse=True)
+    test = getattr(_package("deepsig"), f"{kind}_test")
+    return min(1.0, 2 * test(better, worse, num_samples=n, seed=seed))
 
-    def ask(items: Items, seed: int) -> Any:
-        better, worse = sorted(items.right(), key=np.sum, reverse=True)
-        test = getattr(_package("deepsig"), f"{kind}_test")
-        return min(1.0, 2 * test(better, worse, num_samples=n_replicates, seed=seed))
 
-    return _each_set(counts, ask, "error", degenerate, rng)
+REPLICATED: dict[str, Callable[..., Any]] = {
+    "mlxtend_permutation": mlxtend_permutation,
+    "scipy_permutation": scipy_permutation,
+    "scipy_bootstrap": scipy_bootstrap,
+    "scipy_bootstrap_bca": partial(scipy_bootstrap, method="BCa"),
+    "sacrebleu_bootstrap": sacrebleu_paired,
+    "sacrebleu_randomization": partial(sacrebleu_paired, kind="ar"),
+    "deepsig_permutation": deepsig,
+    "deepsig_bootstrap": partial(deepsig, kind="bootstrap"),
+}

@@ -25,7 +25,7 @@ from numpy.random import Generator
 from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import require
+from harness.errors import check_whole, require
 from harness.measures import Bools, Floats, Ints
 
 Keys = NDArray[np.uint64]
@@ -64,10 +64,8 @@ class Table(NamedTuple):
 
 def check_replicates(n_replicates: Any, *, none: bool = False) -> None:
     """Raise ValueError unless `n_replicates` is a whole number >= 1, or None where that is allowed."""
-    whole = isinstance(n_replicates, int | np.integer) and not isinstance(n_replicates, bool)
-    allowed = "a whole number >= 1" + " or None" * none
-    fits = (whole and n_replicates >= 1) or (none and n_replicates is None)
-    require(fits, f"n_replicates: {n_replicates!r} is not allowed; {allowed} is")
+    if not none or n_replicates is not None:
+        check_whole("n_replicates", n_replicates, 1)
 
 
 def as_generator(rng: Generator | None) -> Generator:

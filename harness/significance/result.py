@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfc
 
+from harness.errors import check_choice as check_choice
 from harness.errors import require
 from harness.measures import Bools, Floats, Ints, as_cells
 
@@ -52,11 +53,6 @@ def as_counts(counts: ArrayLike, at_most: int = 2**63) -> Ints:
 def discordant(counts: Ints) -> tuple[Ints, Ints]:
     """Return n01 (only A wrong, e2 + e7) and n10 (only B wrong, e3 + e6)."""
     return counts[..., 1] + counts[..., 6], counts[..., 2] + counts[..., 5]
-
-
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Raise ValueError unless `value` is one of `allowed`."""
-    require(value in allowed, f"{name}: {value!r} is not allowed; choose one of {', '.join(allowed)}")
 
 
 def settle_degenerate(pvalue: Floats, statistic: ArrayLike, degenerate: ArrayLike, policy: str) -> TestResult:

@@ -20,17 +20,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from harness.errors import require
+from harness.errors import check_choice, require
 from harness.measures import EXCHANGED, Bools, Floats, Ints
 from harness.significance import weighted
 from harness.significance.likelihood_ratio import nothing_to_compare
-from harness.significance.result import (
-    TestResult,
-    as_counts,
-    check_choice,
-    chi_square_upper,
-    settle_degenerate,
-)
+from harness.significance.result import TestResult, as_counts, chi_square_upper, settle_degenerate
 from harness.significance.worst_null import GAMMA, guaranteed
 
 VARIANTS = ("estimated", "berger_boos")

@@ -30,7 +30,7 @@ from harness.advise.points import Plan, Point, Question
 from harness.measures import DIFFERENCES
 from harness.nulls.projection import divergence
 from harness.runtime.parallel import run_here
-from harness.significance.margin import score_margin
+from harness.significance.wald import score_margin
 from harness.two_systems import find_tests
 
 Q = 1 - 1e-6

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from harness.cli import COMMANDS, conf_files, help_of
-from harness.cli.help import WIDTH, usage
+from harness.cli.conf_files import WIDTH, usage
 
 DRAWN = "figure"  # its words are long
 

@@ -10,11 +10,10 @@ from beside import beside
 from composing import configured
 from omegaconf import OmegaConf
 
-from harness.cli import configuration
-from harness.cli.configuration import to_plain
+from harness.cli import arguments, configuration
+from harness.cli.configuration import check_targets, to_plain
 from harness.cli.hydra_internals import check_hydra
 from harness.cli.settings import check_settings
-from harness.cli.targets import check_targets
 from harness.errors import UserError
 
 PRESETS = {
@@ -139,6 +138,20 @@ def test_refused(name, key, allowed, values):
 @pytest.mark.parametrize(("name", "key", "value", "said"), KNOWN["refused_in_other_words"])
 def test_refused_in_other_words(name, key, value, said):
     assert said in said_of(name, key, value)
+
+
+NOT_DRAWN = [
+    ("truth=other", "figure.truth: 'other' is not allowed; choose one of sampling_interval, exact_zero"),
+    ("tests=[mcnemr]", "figure.tests: 'mcnemr' is not allowed; did you mean mcnemar"),
+    ("alphas=[0.2]", "figure.alphas: 0.2 is not allowed; choose one of "),
+    ("sizes=[7]", "figure.sizes: 7 is not allowed; choose one of "),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), NOT_DRAWN)
+def test_figures_of_what_a_run_does_not_do_are_refused(words, said):
+    with pytest.raises(UserError, match=re.escape(said)):
+        arguments.run_arguments(composed("run", f"figure.{words}"))
 
 
 def test_a_long_value_is_cut():

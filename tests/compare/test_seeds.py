@@ -169,14 +169,13 @@ def test_the_figure_shows_every_seed(wide):
     axes = figure.axes[0]
     labels = [text.get_text() for text in axes.get_yticklabels()]
     assert labels == ["forest (n = 12)", "svm (n = 12)", "mlp (n = 11)", "logistic (n = 12)"]
-    points = [part for part in axes.collections if str(part.get_gid()).startswith("points")]
-    shown = [np.asarray(part.get_offsets()) for part in points]
-    assert sorted(shown[2][:, 0]) == pytest.approx(sorted(wide["mlp"].dropna()))
-    assert all(len(part) == n for part, n in zip(shown, (12, 12, 11, 12), strict=True))
-    line = next(line for line in axes.lines if line.get_gid() == "baseline")
-    assert line.get_xdata()[0] == pytest.approx(wide["forest"].mean())
-    other = [np.asarray(p.get_offsets()) for p in again.axes[0].collections if p.get_gid() == "points:0"]
-    assert shown[0].tolist() == other[0].tolist()
+    shown = {line.get_gid(): line.get_xydata() for line in axes.lines}
+    points = [part for gid, part in shown.items() if str(gid).startswith("points")]
+    assert sorted(points[2][:, 0]) == pytest.approx(sorted(wide["mlp"].dropna()))
+    assert [len(part) for part in points] == [12, 12, 11, 12]
+    assert shown["baseline"][0, 0] == pytest.approx(wide["forest"].mean())
+    (other,) = (line.get_xydata() for line in again.axes[0].lines if line.get_gid() == "points:forest")
+    assert points[0].tolist() == other.tolist()
     assert "11 to 12 seeds" in caption
     assert "not drawn: mlp 1" in caption
     assert "baseline, forest" in caption

@@ -114,7 +114,7 @@ def test_source_is_chosen(tmp_path):
     (tmp_path / "lyrl2004_vectors_train.dat").write_text(vector_lines(weights))
     assert load_lyrl(tmp_path).n_documents == 4
     assert load_lyrl(tmp_path, source="vectors").n_documents == 60
-    refused(tmp_path, "corpus.source='words'", "auto, tokens, vectors", source="words")
+    refused(tmp_path, "corpus.source: 'words'", "auto, tokens, vectors", source="words")
 
 
 WRONG_FILES = [

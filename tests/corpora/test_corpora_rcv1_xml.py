@@ -141,7 +141,7 @@ def test_wrong_arguments(tmp_path, files):
     refused("corpus.path: .* is needed", None)
     refused("no such file or folder", tmp_path / "none")
     refused("a folder or an archive is needed", files / "2286newsML.xml")
-    refused("stop_words='all' is not allowed", files, stop_words="all")
+    refused("stop_words: 'all' is not allowed", files, stop_words="all")
     (tmp_path / "empty").mkdir()
     refused("no NewsML file", tmp_path / "empty")
     (tmp_path / "empty" / "1newsML.xml").write_bytes(newsml(1, topics=()))

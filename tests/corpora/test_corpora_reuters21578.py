@@ -134,9 +134,9 @@ def refused(match, *arguments, **options):
 def test_wrong_arguments(tmp_path):
     folder = write_files(tmp_path / "r")
     refused("corpus.path: .* is needed")
-    refused("split='modlewis' is not allowed; choose one of modapte, all", folder, split="modlewis")
-    refused("source='web' is not allowed; choose one of sgml, nltk", folder, source="web")
-    refused("stop_words='french' is not allowed", folder, stop_words="french")
+    refused("split: 'modlewis' is not allowed; choose one of modapte, all", folder, split="modlewis")
+    refused("source: 'web' is not allowed; choose one of sgml, nltk", folder, source="web")
+    refused("stop_words: 'french' is not allowed", folder, stop_words="french")
     (tmp_path / "empty").mkdir()
     refused(r"reut2-000\.sgm is missing", tmp_path / "empty", complete=False)
     (folder / "reut2-007.sgm").unlink()

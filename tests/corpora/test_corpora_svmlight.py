@@ -91,8 +91,8 @@ def test_number_of_terms(tmp_path):
     assert corpus.term_names[[0, -1]].tolist() == ["0", "11"]
     assert corpus.terms[2, 9] == 3
     refused(file, "corpus.n_terms=8", "index 9", "from 1 to 8", n_terms=8)
-    refused(file, "corpus.n_terms=0", n_terms=0)
-    refused(file, "corpus.zero_based='maybe'", zero_based="maybe")
+    refused(file, "corpus.n_terms: 0", n_terms=0)
+    refused(file, "corpus.zero_based: 'maybe'", zero_based="maybe")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_weights(tmp_path):
     assert corpus.terms.toarray().tolist() == [[0.5, 0.25, 0], [0, 0, 1]]
     assert corpus.terms.nnz == 3
     refused(file, "line 1", "1:0.5", "whole numbers", "corpus.values=weights")
-    refused(file, "corpus.values='tfidf'", values="tfidf")
+    refused(file, "corpus.values: 'tfidf'", values="tfidf")
 
 
 BROKEN_LINES = [

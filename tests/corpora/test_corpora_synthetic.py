@@ -151,13 +151,13 @@ def test_fewer_topics_are_the_most_frequent_and_keep_ancestors(corpus, n_topics)
     [
         ("n_documents", [0, -1, 2.0, "100", None, True, 20_000_001, float("nan")], "from 1 to 20,000,000"),
         ("n_topics", [0, -3, 104, 5.5, "all", None, False], "from 1 to 103"),
-        ("seed", [-1, 0.5, "x", None], ">= 0"),
+        ("seed", [-1, 0.5, "x", None], "whole numbers from 0 are"),
         ("topical_share", [0, 1, -0.1, 1.5, "much", None, float("nan"), True], "between 0 and 1"),
     ],
 )
 def test_wrong_arguments(name, wrong, allowed):
     for value in wrong:
-        with pytest.raises(UserError, match=rf"corpus\.{name}=.* is not allowed; .*{allowed}"):
+        with pytest.raises(UserError, match=rf"corpus\.{name}: .* is not allowed; .*{allowed}"):
             generate_synthetic(**{"n_documents": 10, name: value})
 
 

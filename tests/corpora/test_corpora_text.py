@@ -38,7 +38,7 @@ def test_nltk_stop_words_and_unknown_ones(tmp_path, monkeypatch):
     (folder / "english").write_text("i\nthe\ndon't\nwon\n")
     assert text.stop_word_set("nltk") == {"the", "don", "won"}
     for name in ("english", "", None, "SKLEARN"):
-        with pytest.raises(UserError, match="corpus.stop_words=.* choose one of sklearn, nltk, none"):
+        with pytest.raises(UserError, match="corpus.stop_words: .* choose one of sklearn, nltk, none"):
             text.stop_word_set(name)
 
 

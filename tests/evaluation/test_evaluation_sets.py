@@ -4,7 +4,7 @@ from count_cases import within_binomial
 from scipy import stats
 
 from harness.errors import UserError
-from harness.evaluation.sets import check_sizes, draw_sets, draw_stratified, reweight
+from harness.evaluation.sets import check_sizes, draw_sets, reweight
 
 POPULATION = np.array([300, 20, 40, 140, 100, 60, 90, 9250])
 
@@ -45,7 +45,8 @@ def test_empty_cells_stay_empty_whatever_the_rounding():
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("n_documents", [100, 101])
 def test_stratified_sets_fix_the_positives(replacement, n_documents):
-    sets = draw_stratified(POPULATION, n_documents, 5000, np.random.default_rng(5), replacement=replacement)
+    how = {"replacement": replacement, "stratified": True}
+    sets = draw_sets(POPULATION, n_documents, 5000, np.random.default_rng(5), **how)
     assert (sets[:, :4].sum(axis=1) == n_documents // 2).all()
     assert (sets[:, 4:].sum(axis=1) == n_documents - n_documents // 2).all()
     if replacement:
@@ -72,7 +73,7 @@ def test_populations_of_one_class_are_refused():
     with pytest.raises(ValueError, match=r"index \(1,\) has no positive"):
         reweight(cells, 0.5)
     with pytest.raises(ValueError, match="no negative"):
-        draw_stratified(cells[2], 10, 1, np.random.default_rng(0))
+        draw_sets(cells[2], 10, 1, np.random.default_rng(0), stratified=True)
 
 
 def test_check_sizes():

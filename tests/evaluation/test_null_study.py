@@ -14,8 +14,8 @@ from harness import nulls
 from harness.balance import Balance
 from harness.cli.arguments import run_arguments
 from harness.evaluation.null_sets import FEW_ALPHA, count_sets
-from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.rejections import Setting, ask
+from harness.evaluation.sets import plan_evaluations
 from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
 from harness.measures import difference
 from harness.outcomes import Population, write_outcomes

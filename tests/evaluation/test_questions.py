@@ -13,13 +13,13 @@ from composing import configured
 from harness import nulls
 from harness.balance import Balance
 from harness.cli.arguments import run_arguments
-from harness.evaluation.plans import plan_evaluations
 from harness.evaluation.rejections import Setting, ask
+from harness.evaluation.sets import plan_evaluations
 from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
 from harness.evaluation.under_rules import evaluate
 from harness.measures import costs_text, dcf_difference
 from harness.outcomes import Population
-from harness.run.findings.nulls import null_warnings
+from harness.run.findings import null_warnings
 from harness.runtime.parallel import run_here
 from harness.significance.bayes import dirichlet
 from harness.significance.wald import wald

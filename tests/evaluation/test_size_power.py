@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from harness.evaluation.plans import Plan
 from harness.evaluation.rates import (
     BY_CATEGORY,
     SIZE_POWER,
@@ -20,7 +19,7 @@ from harness.evaluation.rates import (
     write_table,
 )
 from harness.evaluation.rejections import Test
-from harness.evaluation.sets import draw_sets
+from harness.evaluation.sets import Plan, draw_sets
 from harness.intervals import clopper_pearson
 from harness.significance.mcnemar import mcnemar
 from harness.significance.proportion import proportion
@@ -160,8 +159,8 @@ def test_tables_read_back_from_csv_give_the_same_bytes(tmp_path):
 
 def test_prevalences_are_points_of_their_own():
     parts = [
-        rates(6, seed=i, prevalence=value, balance="natural" if value == "" else "reweighted")
-        for i, value in enumerate((0.1, 0.02, ""))
+        rates(6, seed=i, prevalence=value, balance="natural" if np.isnan(value) else "reweighted")
+        for i, value in enumerate((0.1, 0.02, np.nan))
     ]
     table = size_power(pd.concat(parts, ignore_index=True))
     assert table.prevalence.drop_duplicates().tolist()[:2] == [0.1, 0.02]

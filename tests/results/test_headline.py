@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.results.headline import headline
+from harness.results.folder import headline
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 

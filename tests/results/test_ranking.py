@@ -11,8 +11,7 @@ from harness.results.category_verdicts import DISTRIBUTION
 from harness.results.folder import Results
 from harness.results.names import COLUMNS, test_name
 from harness.results.ranking import RANKING, rank_tests, recommend, recommendation, size_adjusted
-from harness.run.findings import main_findings
-from harness.run.findings.nulls import null_findings, null_warnings, verdict_grid
+from harness.run.findings import main_findings, null_findings, null_warnings, verdict_grid
 from harness.run.report import write_summary
 
 # test: (median, liberal categories after Holm, power), in the order of their ranks

@@ -146,10 +146,10 @@ def test_the_path_starts_at_the_size():
 )
 def test_the_other_convention_differs_by_the_share_that_it_settles(convention, accept, reject):
     points = pd.DataFrame({"rate": [0.5, 0.2], "convention_share": [0.4, 0.1], "n_documents": [100, 300]})
-    both = both_conventions(points.assign(n_categories=20, n_sets=500), convention)
+    both = both_conventions(points.assign(n_categories=20, n_sets=500), convention).set_index("convention")
     for word, expected in (("accept", accept), ("reject", reject)):
-        np.testing.assert_allclose(both.rates[word], expected)
-        assert np.all((both.lows[word] <= both.rates[word]) & (both.rates[word] <= both.highs[word]))
+        np.testing.assert_allclose(both.loc[word, "rate"], expected)
+    assert both["rate"].between(both["mc_low"], both["mc_high"]).all()
 
 
 def test_the_convention_is_the_runs():

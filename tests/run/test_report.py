@@ -7,8 +7,14 @@ from fake_run import MODELS, OUTCOMES
 from harness.errors import UserError
 from harness.results.folder import Results
 from harness.results.names import LEGEND
-from harness.run.findings import main_findings
-from harness.run.findings.models import closeness, closeness_sentences, fewer_folds, micro_f1, tabulate_models
+from harness.run.findings import (
+    closeness,
+    closeness_sentences,
+    fewer_folds,
+    main_findings,
+    micro_f1,
+    tabulate_models,
+)
 from harness.run.findings.paper import papers_conclusions
 from harness.run.report import write_summary
 from harness.writing.table_text import escape_latex, escape_markdown, to_latex, to_markdown

@@ -44,7 +44,7 @@ def plan(results: Results, truth: str, *, x_axis: str = "log", minus_one: bool =
     jobs: dict[str, Build] = {}
     if len(results.rules):
         table = results.table if truth in NULL_TRUTHS else results.rules
-        jobs |= _papers(rates.Study(table, truth, x_axis, minus_one), bool(results.chosen.panels))
+        jobs |= _papers(rates.Study(table, truth, x_axis, minus_one), "panels" in results.chosen)
     nulls = names.nulls_alone(results.table)
     jobs |= plan_categories(results, x_axis)
     plain = nulls[nulls["balance"] != REWEIGHTED]

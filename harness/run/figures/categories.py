@@ -32,10 +32,7 @@ AGAIN: dict[str, Any] = {
     "linestyle": "none", "marker": "o", "markersize": 2.8, "markeredgewidth": 0.7, "markerfacecolor": "white"
 }  # fmt: skip
 VERDICTS = {"conservative": "#3b4a92", "undecided": "#b4b4b4", "holds": "#1f8f89", "liberal": "#c2185b"}
-SHOWN = (  # first choice of the tests whose categories are shown one by one
-    "bootstrap_f1_symmetric", "wald_f1", "randomization_f1_midp", "likelihood_ratio_f1", "bootstrap_f1",
-    "bootstrap_error_symmetric", "wald_error", "mcnemar_midp", "mcnemar",
-)  # fmt: skip
+SHOWN: list[str] = names.KNOWN["choices"]["liberal"]  # one by one
 PROPERTIES = {
     "expected": "expected discordances",
     "positive": "share of positives",

@@ -1,7 +1,7 @@
 """What the convention for degenerate sets does to the size of three tests of the paper."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,16 +23,6 @@ DASHES = {"accept": "solid", "reject": "long"}  # of each convention
 CONVENTIONS = tuple(DASHES)
 
 
-class Both(NamedTuple):
-    """Rates of one test at rising N under both conventions, and their Monte Carlo intervals."""
-
-    n_documents: np.ndarray
-    rates: Mapping[str, np.ndarray]
-    lows: Mapping[str, np.ndarray]
-    highs: Mapping[str, np.ndarray]
-    shares: np.ndarray
-
-
 def run_convention(provenance: Mapping[str, Any], test: str = "") -> str:
     """Return the convention that a run used: ``accept`` unless its configuration says otherwise."""
     config = provenance.get("config") or {}
@@ -41,23 +31,22 @@ def run_convention(provenance: Mapping[str, Any], test: str = "") -> str:
     return str(word) if word in CONVENTIONS else "accept"
 
 
-def both_conventions(points: DataFrame, convention: str) -> Both:
-    """Return the rates of one test's sizes under both conventions.
+def both_conventions(points: DataFrame, convention: str) -> DataFrame:
+    """Return one test's sizes twice, as they are under either `convention`, with their intervals.
 
     A set whose verdict is the convention's is never rejected under ``accept`` and always under ``reject``, so
     that the two rates differ by the share of such sets and by nothing else.
     """
     points = points[points["rate"].notna()]
-    rate, share = points["rate"].to_numpy(float), points["convention_share"].to_numpy(float)
-    other = rate + share if convention == "accept" else rate - share
-    rates = dict(
-        zip((convention, *(set(CONVENTIONS) - {convention})), (rate, np.clip(other, 0, 1)), strict=True)
-    )
     n = (points["n_categories"] * points["n_sets"]).to_numpy(np.int64)
-    bounds = {word: clopper_pearson(np.rint(value * n).astype(np.int64), n) for word, value in rates.items()}
-    lows = {word: low for word, (low, _) in bounds.items()}
-    highs = {word: high for word, (_, high) in bounds.items()}
-    return Both(points["n_documents"].to_numpy(float), rates, lows, highs, share)
+    parts = []
+    for word in CONVENTIONS:
+        sign = (word == "reject") - int(convention == "reject")
+        rate = points["rate"].to_numpy(float) + sign * points["convention_share"].to_numpy(float)
+        rate = np.clip(rate, 0, 1) if sign else rate
+        low, high = clopper_pearson(np.rint(rate * n).astype(np.int64), n)
+        parts.append(points.assign(convention=word, rate=rate, mc_low=low, mc_high=high))
+    return pd.concat(parts)
 
 
 def close_pair(table: DataFrame) -> str:
@@ -95,7 +84,9 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
     rows = names.select(table, pair=pair, balance=names.UNBALANCED, kind="size", alpha=alpha)
     truths, groups = shown_truths(rows), affected_curves(rows)
     both = pd.concat(
-        _tidy(names.select(rows, truth=truth, test=curve.test), run_convention(provenance, curve.test))
+        both_conventions(
+            names.select(rows, truth=truth, test=curve.test), run_convention(provenance, curve.test)
+        )
         for truth in truths
         for some in groups.values()
         for curve in some
@@ -108,7 +99,7 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
         made.append(Row(cells, lines, top, names.measure_name(measure), level=alpha))
     caption = paragraph(
         ROOM, "degenerate", pair=names.pair_name(pair), alpha=alpha,
-        told=_proportion(rows, provenance, truths)[:1],
+        told=[_first(both) for _, both in _proportion(rows, provenance, truths)],
     )  # fmt: skip
     axis, handles = Study(both, "").sizes(), level_handles(alpha)
     return Grid(both, axis, made, "rejected", draw_curves, handles, shape=0.6, caption=caption).figure(look)
@@ -118,18 +109,6 @@ def _line(curve: names.Curve, word: str) -> Line:
     drawn = style_of(curve.test)._replace(dashes=style.DASHES[DASHES[word]])
     label = f"{curve.label}, {word}ed"
     return Line(f"{curve.test}:{word}", label, drawn, {"test": curve.test, "convention": word}, False)
-
-
-def _tidy(points: DataFrame, convention: str) -> DataFrame:
-    """Return the points of a test twice, once for each convention."""
-    points = points[points["rate"].notna()]
-    both = both_conventions(points, convention)
-    return pd.concat(
-        points.assign(
-            convention=word, rate=both.rates[word], mc_low=both.lows[word], mc_high=both.highs[word]
-        )
-        for word in CONVENTIONS
-    )
 
 
 def figure_1d(table: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
@@ -142,33 +121,39 @@ def figure_1d(table: DataFrame, provenance: Mapping[str, Any]) -> list[str]:
     alpha, pair = names.primary_alpha(table), close_pair(table)
     place = {"pair": pair, "balance": names.UNBALANCED, "test": "proportion"}
     rows = names.select(table, kind="size", alpha=alpha, **place)
-    for truth, both in _proportion(rows, provenance, shown_truths(rows))[:1]:
+    for truth, both in _proportion(rows, provenance, shown_truths(rows)):
         explains, last = _explains(both, alpha)
         return paragraphs(
-            "run", "figure_1d", last=last, both=both, truth=truth_name(truth), pair=names.pair_name(pair),
-            alpha=alpha, explains=explains,
+            "run", "figure_1d", last=last, first=_first(both), truth=truth_name(truth),
+            pair=names.pair_name(pair), alpha=alpha, explains=explains,
         )  # fmt: skip
     return []
 
 
-def _explains(both: Both, alpha: float) -> tuple[str, float | None]:
+def _first(both: DataFrame) -> dict[str, float]:
+    """Return the smallest N, and the rate there under either convention."""
+    return {"n_documents": both["n_documents"].iloc[0], **both.groupby("convention")["rate"].first()}
+
+
+def _explains(both: DataFrame, alpha: float) -> tuple[str, float | None]:
     """Return whether rejecting degenerate sets could explain an optimistic mean, and up to which N."""
-    above = {
-        word: [verdict(*ends, alpha) == "liberal" for ends in zip(lows, both.highs[word], strict=True)]
-        for word, lows in both.lows.items()
-    }
-    if above["accept"][0]:
+    ends = zip(both["mc_low"], both["mc_high"], strict=True)
+    above = both.assign(liberal=[verdict(*one, alpha) == "liberal" for one in ends])
+    accepted, rejected = (above[above["convention"] == word] for word in CONVENTIONS)
+    if accepted["liberal"].iloc[0]:
         return "degenerate sets need no rejecting to explain it", None
-    if not above["reject"][0]:
+    if not rejected["liberal"].iloc[0]:
         return "rejecting degenerate sets does not explain it", None
-    last = max(n for n, found in zip(both.n_documents, above["reject"], strict=True) if found)
+    last = rejected.loc[rejected["liberal"], "n_documents"].max()
     return "rejecting degenerate sets could explain it, if that was done for this one test", float(last)
 
 
-def _proportion(rows: DataFrame, provenance: Mapping[str, Any], truths: list[str]) -> list[tuple[str, Both]]:
-    found = []
+def _proportion(
+    rows: DataFrame, provenance: Mapping[str, Any], truths: list[str]
+) -> list[tuple[str, DataFrame]]:
+    """Return the first truth under which the proportion test was measured, and its sizes; or nothing."""
     for truth in truths:
         points = names.select(rows, truth=truth, test="proportion")
         if points["rate"].notna().any():
-            found.append((truth, both_conventions(points, run_convention(provenance, "proportion"))))
-    return found
+            return [(truth, both_conventions(points, run_convention(provenance, "proportion")))]
+    return []

@@ -21,15 +21,8 @@ Pages = tuple[list[Any], str]
 ROOM = "run/figures"
 OTHER_MEASURES = "other measures"
 MEASURES = ("f1", "error")
-# families of tests, in the order of their rows: heading, beginnings of the tests' names
 PAPERS = "The paper's tests"
-FAMILIES = (
-    ("McNemar's and randomization tests", ("mcnemar", "randomization", "sign")),
-    ("Large-sample tests", ("wald", "likelihood_ratio", "score", "snedecor", "f1_")),
-    ("Other bootstrap intervals", ("bootstrap",)),
-    ("Posterior tests", ("dirichlet", "bayesian", "goutte_gaussier_paired", "dcf")),
-    ("Tests that ignore the pairing", ("unpaired", "goutte_gaussier_f1", "proportion")),
-)
+FAMILIES = {heading: tuple(starts) for heading, starts in names.KNOWN["families"].items()}
 MOST_CURVES = 6
 
 
@@ -114,12 +107,12 @@ def family(test: str) -> str:
     >>> family("mcnemar_midp"), family("mine")
     ("McNemar's and randomization tests", 'Other tests')
     """
-    return next((heading for heading, starts in FAMILIES if test.startswith(starts)), "Other tests")
+    return next((heading for heading, starts in FAMILIES.items() if test.startswith(starts)), "Other tests")
 
 
 def _place(heading: str) -> int:
-    order = [name for name, _ in FAMILIES]
-    return next((place for place, name in enumerate(order) if heading.startswith(name)), len(order))
+    places = (place for place, name in enumerate(FAMILIES) if heading.startswith(name))
+    return next(places, len(FAMILIES))
 
 
 def where(panel: Panel) -> dict[str, str]:
