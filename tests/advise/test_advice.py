@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from beside import beside
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
@@ -351,33 +352,7 @@ def test_a_small_level_takes_more_sets_up_to_a_bound():
 
 # --- the choice and its words ----------------------------------------------------------------------
 
-HOLDS, TOO_SELDOM, TOO_OFTEN = (0.045, 0.055), (0.02, 0.03), (0.07, 0.09)
-PAIR = {"liberal": TOO_OFTEN, "open": (0.045, 0.062)}
-WIDE = {"x": (0.05, 0.07), "y": (0.02, 0.035)}
-OPEN = ["[0.045, 0.062] here, so it may reject too often (undecided). No test's interval lies within"]
-SELDOM = ["so it rejects too seldom (conservative)", "x may reject too often"]
-ALL_LIBERAL = ["No test measured here keeps the 0.05 level; y comes nearest: its size is 0.08"]
-RECOMMENDED = [
-    # one that holds goes before one that may, and that before a liberal one
-    (PAIR | {"holds": (0.041, 0.059)}, [0.9, 0.7, 0.5], {}, ("holds", "holds", True), []),
-    (PAIR, [0.9, 0.7], {}, ("open", "undecided", False), OPEN),
-    # a size or range above the limit is passed over where none holds
-    (WIDE, [0.9, 0.5], {}, ("x", "undecided", False), []),
-    (WIDE, [0.9, 0.5], {"size": [0.0601, 0.03]}, ("y", "conservative", True), SELDOM),
-    (WIDE, [0.9, 0.5], {"range_high": [0.0601, 0.03]}, ("y", "conservative", True), SELDOM),
-    # of equals the plainest is taken; power does not buy a liberal test
-    (dict.fromkeys("abc", HOLDS), [0.6, 0.605, 0.5], {}, ("a", "holds", True), ["more power; b equals it"]),
-    ({"liberal": TOO_OFTEN, "safe": HOLDS}, [0.9, 0.4], {}, ("safe", "holds", True),
-     ["liberal may reject too often", "No other test holds it."]),
-    ({"x": (0.08, 0.1), "y": TOO_OFTEN}, [0.9, 0.4], {}, ("y", "liberal", False), ALL_LIBERAL),
-    ({"x": TOO_SELDOM}, [0.02], {}, ("x", "conservative", True), ["any power to speak of"]),
-    ({"x": HOLDS}, [0.7], {}, ("x", "holds", True),
-     ["Use x: its size is 0.050 [0.045, 0.055] here, so it holds the 0.05 level."]),
-    ({"x": HOLDS}, [0.7], {"range_high": [np.nan]}, ("x", "holds", True), ["only the population nearest to"]),
-    # as many digits as show what the verdict is about
-    ({"x": (0.0397, 0.0596)}, [0.7], {}, ("x", "undecided", True), ["[0.0397, 0.0596] here, so it may"]),
-    ({"x": (0.0009, 0.00115)}, [0.7], {"alpha": 0.001}, ("x", "holds", True), ["[0.00090, 0.00115] here"]),
-]  # fmt: skip
+RECOMMENDED = beside(__file__)["recommended"]
 
 
 @pytest.mark.parametrize(("intervals", "power", "changes", "expected", "words"), RECOMMENDED)
@@ -389,7 +364,7 @@ def test_a_test_is_recommended(intervals, power, changes, expected, words):
     sizes = sizes.assign(mc_low=low, low=low, high=high, verdict=judged)
     sizes = sizes.assign(**{name: values for name, values in changes.items() if name != "alpha"})
     found = recommend(sizes, pd.DataFrame({"test": names, "power": power}), names, alpha)
-    assert (found.test, found.verdict, found.keeps_level) == expected
+    assert [found.test, found.verdict, found.keeps_level] == expected
     assert all(text in found.reason for text in words), found.reason
     assert ("holds the" in found.reason) == (found.verdict == "holds")
 
@@ -443,32 +418,8 @@ def found_at(n_other, keeps, size, powers, measure="error", **changes):
     return findings(tables, "pq", n_items=100, difference=0.01, alpha=0.05, measure=measure)
 
 
-BETTER, CLEAR = "Better at other numbers of items: 200 items: new", {"low": -0.049, "high": -0.0061}
-CLEAR |= {"pvalue": 0.015, "pvalue_holm": 0.015, "difference": -0.0284}
-SAID = [
-    # another test is named only where it would surely be better
-    ((200, True, 0.04, [0.5, 0.6]), {}, [BETTER]),
-    ((200, True, 0.07, [0.5, 0.5]), {}, [BETTER]),  # the old one is liberal there
-    ((200, False, 0.07, [0.5, 0.6]), {}, ["With 200 items even the best test may reject too often"]),
-    # what stands beside, and items needed where there is no number
-    ((200, True, 0.04, [0.5, 0.52]), {}, [
-        "No difference is shown: error of p minus that of q +0.01, 95 % interval -0.01 to +0.03, p = 0.2",
-        "Use old: it holds",
-        "Worst size near the file: 0.062 [0.058, 0.067] (undecided), where p alone errs on 12 items and q",
-        "With 100 items a true difference of 0.051 (0.043 to 0.069) is found with a power of 80 %",
-        "To find a true difference of 0.01 with a power of 80 % takes about 15,000 items (more than 6,200)",
-        "To find a true difference of 0.01 with a power of 95 % takes more than 9,500 items",
-    ]),
-    ((200, True, 0.04, [0.5, 0.5]), {"needed": {"n_items": None, "power": np.nan}},
-     ["No population like this one differs by as much as 0.01"]),
-    # which system is better
-    ((200, True, 0.04, [0.5, 0.5]), {"own": CLEAR},
-     ["p is better than q: error 0.0284 lower, 95 % interval 0.0061 to 0.049, p = 0.015"]),
-    ((200, True, 0.04, [0.5, 0.5], "f1"), {"own": CLEAR}, ["q is better than p: F1 0.0284 higher, 95 % "]),
-    ((200, True, 0.04, [0.5, 0.5], "macro dcf"),
-     {"own": CLEAR | {"pvalue": 0.03, "pvalue_holm": 0.06}, "pairs": ["p-q", "p-r"]},
-     ["p is better than q alone, not among 2 pairs: macro DCF 0.0284 lower, ", "p = 0.03, Holm 0.06"]),
-]  # fmt: skip
+BETTER = "Better at other numbers of items: 200 items: new"
+SAID = beside(__file__)["said"]
 
 
 @pytest.mark.parametrize(("place", "changes", "words"), SAID)
@@ -480,7 +431,7 @@ def test_findings_say(place, changes, words):
 
 def test_where_no_test_keeps_the_level_that_is_said_first():
     reason = "No test measured here keeps the 0.05 level; old comes nearest: its size is 0.14"
-    told = found_at(200, True, 0.04, [0.5, 0.5], "macro f1", own=CLEAR, reason=reason)
+    told = found_at(200, True, 0.04, [0.5, 0.5], "macro f1", own=SAID[5][1]["own"], reason=reason)
     assert told[0] == reason
     assert told[1].startswith("More items of each label, fewer labels, or accuracy or micro F1")
     assert told[2].startswith("q looks better than p, by a test that rejects too often")
