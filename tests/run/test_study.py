@@ -18,12 +18,12 @@ from harness.errors import UserError
 
 TINY = [
     "corpus.n_documents=500", "corpus.n_topics=8", "split.n_train=200", "n_meta_categories=3",
-    "tune.enabled=false", "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=6",
-    "sets.n_truth_sets=100", "n_replicates=60", "figure=draft", "parallel=sequential",
+    "tune.enabled=false", "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=10",
+    "sets.n_truth_sets=100", "n_replicates=100", "figure=draft", "parallel=sequential",
 ]  # fmt: skip
 SMALL = [
-    *TINY, "alphas=[0.1,0.05]", "truth=[sampling_interval,population_test]",
-    "test=[mcnemar,bootstrap_f1,randomization_f1]",
+    *TINY, "alphas=[0.1,0.05]", "truth=[margin,sampling_interval,population_test]",
+    "test=[mcnemar,bootstrap_f1,bootstrap_f1_symmetric,randomization_f1]",
 ]  # fmt: skip
 ALL_BALANCES = (
     "balance=[natural,meta,meta_or,stratified,reweighted]",
@@ -106,6 +106,7 @@ def test_every_balance_has_its_points_and_every_category_counts_for_size_or_for_
 
 
 def test_outcomes_are_those_of_the_models(finished):
+    """Two pairs share their model A: its errors and F1 must agree, and match models.csv."""
     outcomes = pd.read_csv(finished / "outcomes.csv")
     models = pd.read_csv(finished / "models.csv").set_index(["model", "balance", "category"])
     natural = outcomes[outcomes["balance"] == "natural"]
@@ -160,7 +161,7 @@ def test_a_run_leaves_figures_a_page_and_its_record(whole):
     assert facts["split"] == {"n_train": 200, "n_test": 0, "n_true": 300}
     assert len(facts["corpus"]["fingerprint"]) == 64
     assert facts["versions"]["numpy"] == np.__version__
-    assert facts["config"]["test"]["bootstrap_f1"]["n_replicates"] == 60
+    assert facts["config"]["test"]["bootstrap_f1"]["n_replicates"] == 100
     assert "parallel" not in facts["config"]
     assert facts["seconds"]
 
