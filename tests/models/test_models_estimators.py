@@ -89,7 +89,7 @@ NO_PLUGINS = [
     (None, "no.py", "plugins: no.py: there is no such file"),
     (None, "no.txt", "plugins: no.txt is not allowed; a Python file NAME.py is"),
     ("1 / 0", "bad.py", "plugins: bad.py cannot be run (ZeroDivisionError"),
-    (ODD.format("'tests'"), "bad.py", "choose one of test, truth, corpus, model"),
+    (ODD.format("'tests'"), "bad.py", "group: 'tests' is not allowed; did you mean test?"),
 ]
 
 
