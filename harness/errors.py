@@ -4,9 +4,13 @@ import difflib
 import errno
 import math
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Iterator
 from concurrent.futures import BrokenExecutor
-from numbers import Integral
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from numbers import Integral, Real
 from typing import Any
 
 BROKEN = (MemoryError, BrokenExecutor)
@@ -23,10 +27,38 @@ class UserError(Exception):
     """
 
 
+@contextmanager
+def value_errors() -> Iterator[None]:
+    """Raise what is a UserError as a ValueError, for callers from Python."""
+    try:
+        yield
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
 def require(holds: object, sentence: str, kind: type[Exception] = ValueError) -> None:
     """Raise an error that says `sentence` unless something holds."""
     if not holds:
         raise kind(sentence)
+
+
+@cache
+def _sentences(room: str) -> dict[str, str]:
+    told = tomllib.loads(files(f"harness.{room}").joinpath("refusals.toml").read_text("utf-8"))
+    return {name: " ".join(text.split()) for name, text in told.items()}
+
+
+def refusal(key: str, /, **values: object) -> UserError:
+    """Return what the ``refusals.toml`` of a room says, filled in; of a list every item is told.
+
+    Examples
+    --------
+    >>> print(refusal("advise.no_column", where="predictions=p.csv", name="c", columns=["y_true", "a"]))
+    predictions=p.csv: there is no column 'c'; it has y_true, a
+    """
+    room, _, name = key.partition(".")
+    lists = {name: ", ".join(map(str, one)) for name, one in values.items() if isinstance(one, list | tuple)}
+    return UserError(_sentences(room)[name].format(**values | lists))
 
 
 FEW = 3
@@ -79,8 +111,9 @@ def check_whole(
 
 
 def check_share(name: str, value: float) -> None:
-    """Raise ValueError unless `value` lies between 0 and 1, ends not included."""
-    require(0 < value < 1, f"{name}: {value!r} is not allowed; a number between 0 and 1 is")
+    """Raise ValueError unless `value` is a number between 0 and 1, ends not included."""
+    good = isinstance(value, Real) and not isinstance(value, bool) and 0 < value < 1
+    require(good, f"{name}: {value!r} is not allowed; a number between 0 and 1 is")
 
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

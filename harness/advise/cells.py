@@ -10,18 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.advise.files.predictions import Outcomes
-from harness.advise.points import (
-    ALIKE,
-    COUNTED,
-    MANY,
-    Floats,
-    Named,
-    Pair,
-    Point,
-    Question,
-    find_pairs,
-    tilt_to,
-)
+from harness.advise.points import COUNTED, MANY, Floats, Named, Pair, Point, Question, find_pairs, tilt_to
 from harness.evaluation.rejections import Setting, Test, Unit, count_rejections
 from harness.measures import difference, influence, standard_deviation
 from harness.nulls.projection import NoProjection, as_shares, project
@@ -112,7 +101,7 @@ def cell_pairs(
         counts = outcomes.cells(a, b)
         differ = [cell for cell in DISCORDANT if counts[cell]]
         if not influence(counts + PRIOR, measure, **costs)[differ].any():
-            return ALIKE.format(a=a, b=b, measure=measure)
+            return question.alike(a, b)
         return CellPair.of(name, counts, measure, tests, costs).with_null()
 
     pairs, others = find_pairs(outcomes.systems, question, make, named)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from harness.advise.cells import CellPair, chosen_tests
 from harness.advise.documents import Rows
 from harness.advise.documents.battery import names_of
+from harness.advise.documents.tests import t_test
 from harness.advise.files import Said, is_plain, units
 from harness.advise.files.predictions import Outcomes, name_pairs
 from harness.advise.files.runs import Runs
@@ -27,7 +28,7 @@ from harness.measures import standard_deviation
 from harness.runtime.talk import progress
 from harness.seeding import rng
 from harness.significance.ranks import holm
-from harness.significance.result import TestResult, settle_degenerate
+from harness.significance.result import TestResult
 
 N_DRAWS = 10_000
 _ROUNDING = 1e-12
@@ -175,10 +176,8 @@ def compare_all(outcomes: Said, question: Question) -> Field:
     freedom, factor = n_units - 1.0, n_units / max(n_units - 1, 1)
     if test == "wald_by_document":
         freedom, factor = np.inf, 1.0
-    error = np.sqrt(factor * _squared_distances(psi, first, second))
-    d, constant = values[first] - values[second], error == 0
-    t = np.where(constant, 0.0, d / np.where(constant, 1.0, error))
-    result = settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
+    variance, d = factor * _squared_distances(psi, first, second), values[first] - values[second]
+    result, error = t_test(d, variance, freedom), np.sqrt(variance)
     return Field(systems, values, test, first, second, d, error, result, None, question, freedom)
 
 

@@ -27,12 +27,13 @@ from harness.advise.needed import N_SETS, deviations, needed_between, search_ite
 from harness.advise.points import LOSSES, Floats, Ints, Named, Pair, Plan, Point, Question, StageRun, plan_at
 from harness.advise.rates import SIZES, size_table
 from harness.advise.recommend import recommend, say_use
-from harness.advise.report import say_items
+from harness.advise.report import known
 from harness.errors import require
 from harness.measures import check_measure
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.wald import score_margin, wald_margin
+from harness.writing.prose import paragraph, paragraphs
 
 SAME, A_NOT_WORSE, B_NOT_WORSE = CLAIMS = "same", "a_not_worse", "b_not_worse"
 ESTIMATES: dict[str, Callable[..., tuple[Floats, Floats, Any]]] = {
@@ -42,9 +43,8 @@ ESTIMATES: dict[str, Callable[..., tuple[Floats, Floats, Any]]] = {
 CONSTRAINED: dict[str, Callable[..., tuple[Floats, Floats, Any]]] = {
     "score": by_cell, "score_by_cluster": by_cluster,
 }  # fmt: skip
-MOST_CLUSTERS = (
-    500  # different ones; with more score_by_cluster takes longer than all else, and Wald's will do
-)
+MOST_CLUSTERS = 500
+"""Different ones: with more score_by_cluster takes longer than all else, and Wald's will do."""
 HINT = "What is not shown may be there: margin=NUMBER tests whether systems are the same to within it"
 _KEYS = ["pair", "claim", "test"]
 
@@ -190,9 +190,8 @@ def count_claims(
         for j, test in enumerate(own):
             found = pvalues(pair, test, sets, margin)
             rejected[:, j] += (found <= alpha).sum(axis=1)
-            degenerate[j] += (
-                (found == 1).all(axis=0).sum()
-            )  # two tests that face each other cannot both have 1
+            # two tests that face each other cannot both have 1
+            degenerate[j] += (found == 1).all(axis=0).sum()
     return {"n_rejected": rejected, "n_degenerate": degenerate}
 
 
@@ -268,46 +267,17 @@ def say_margin(
             continue
         rows = own.to_dict("index")
         same, worse = rows[SAME], rows[own["high"].drop(SAME).fillna(0.0).idxmax()]
-        (need,) = needed[(needed["pair"] == pair) & (needed["claim"] == SAME)].to_dict("records")[:1]
-        lines = [
-            _say_use(same["test"], worse, alpha),
-            f"If both are equally good, {same['n_items']:,} {unit} show them the same to within "
-            f"{same['margin']:g} with a power of {100 * same['power']:.0f} %",
-            f"A power of {100 * need['power_wanted']:.0f} % for that takes {say_items(need, unit)}",
-        ]
+        need = known(needed[(needed["pair"] == pair) & (needed["claim"] == SAME)])[0]
+        use = say_use(same["test"], worse, alpha, " for the margin") if worse["size"] == worse["size"] else ""
+        lines = paragraphs("advise", "margin_findings", same=same, use=use, need=need, unit=unit)
         claims = CLAIMS[:1] if same["pvalue_holm"] <= alpha else CLAIMS  # the first says more than the others
-        told += [_say_claim(rows[claim], claim, a, b, alpha, several) for claim in claims]
+        shown = {"systems": (a, b), "alpha": alpha, "several": several}
+        told += [paragraph("advise", "margin_claim", row=rows[one], claim=one, **shown) for one in claims]
         told += [f"{pair}: {line}" if several else line for line in lines]
     return told
 
 
-def _say_use(test: str, row: Mapping[Any, Any], alpha: float) -> str:
-    if row["size"] == row["size"]:
-        return say_use(test, row, alpha, " for the margin")
-    return f"Use {test} for the margin: no population like this one differs by as much; its size is not known"
-
-
-def _say_claim(row: Mapping[Any, Any], claim: str, a: str, b: str, alpha: float, several: bool) -> str:
-    shown = row["pvalue_holm"] <= alpha
-    verb = ("are" if shown else "are not shown to be") if claim == SAME else ("is" if shown else "may be")
-    p = f"p = {row['pvalue']:.2g}" + (f", Holm {row['pvalue_holm']:.2g}" if several else "")
-    return f"{name_claim(claim, a, b, row['margin'], verb, shown)}: {p}"
-
-
-def name_claim(claim: str, a: str, b: str, margin: float, verb: str = "", shown: bool = True) -> str:
-    """Return a claim in words."""
-    if claim == SAME:
-        said = f"{a} and {b} {verb} the same to within {margin:g}"
-    else:
-        one, other = (a, b) if claim == A_NOT_WORSE else (b, a)
-        said = f"{one} {verb} {'not ' if shown else ''}worse than {other} by more than {margin:g}"
-    return " ".join(said.split())
-
-
 def say_pvalues(judged: pd.DataFrame, a: str, b: str) -> list[str]:
     """Return the p-values of each claim, of every test."""
-    return [
-        f"To show {name_claim(str(claim), a, b, own['margin'].iloc[0])}: p = "
-        + ", ".join(f"{row['pvalue']:.4g} by {row['test']}" for row in own.to_dict("records"))
-        for claim, own in judged.groupby("claim", sort=False)
-    ]
+    claims = [(claim, own.to_dict("records")) for claim, own in judged.groupby("claim", sort=False)]
+    return paragraphs("advise", "margin_pvalues", claims=claims, systems=(a, b))

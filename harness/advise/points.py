@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from harness.advise.files.predictions import name_pairs
-from harness.errors import UserError
+from harness.errors import refusal
 from harness.evaluation.rejections import Test
 from harness.measures import check_measure
 from harness.nulls.path import NoAlternative
@@ -30,7 +30,6 @@ StageRun = Callable[..., Run]
 Named = tuple[str, str, str]  # A, B, and the name of the pair
 
 Role = Literal["size", "range", "power", "needed"]
-ALIKE = "{a} and {b} say the same of every item that counts for {measure}; there is nothing to test"
 LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
 MANY = 5  # systems, from which on a few pairs stand for the others
 COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
@@ -82,6 +81,12 @@ class Question:
     plan: Plan = Plan()
     seed: int = 0
     baseline: str | None = None
+
+    def alike(self, a: str, b: str) -> str:
+        """Return why two systems cannot be compared that say the same."""
+        return (
+            f"{a} and {b} say the same of every item that counts for {self.measure}; there is nothing to test"
+        )
 
     def cost_notes(self) -> list[str]:
         """Return the costs and prior of a detection cost, for its reader."""
@@ -201,7 +206,7 @@ def find_pairs(
     found = [make(*names) for names in named or name_pairs(systems, question.baseline)]
     notes = [one for one in found if isinstance(one, str)]
     if len(notes) == len(found):
-        raise UserError(f"predictions={question.name}: {notes[0]}")
+        raise refusal("advise.no_pair", name=question.name, note=notes[0])
     n_draws, seed = question.plan.n_draws, question.seed
     return [one.with_drawn(n_draws, seed) for one in found if isinstance(one, Pair)], notes
 

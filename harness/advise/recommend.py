@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from harness.evaluation.rates import verdict
+from harness.writing.prose import paragraph, paragraphs
 
 LOWEST, TOLERANCE = 0.8, 1.2  # a size holds within these multiples of alpha: the harness's rule everywhere
 EQUAL_POWER = 0.01  # powers this close are called equal: few readers would change their test for a hundredth
@@ -67,13 +68,12 @@ def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], al
     else:
         equals = [min(known, key=lambda name: known[name]["high"])]
     test, own = equals[0], known[equals[0]]
-    told = [say_use(test, own, alpha)]
-    told += [] if is_condemned(own, alpha) else _say_why(equals, among, bool(holding), alpha)
-    if power["power"].notna().any() and max(one["power"] for one in known.values()) < HARDLY_ANY:
-        told.append("No test has any power to speak of with so few")
     worse = [name for name, one in known.items() if one["too_often"]]
-    if among and worse:
-        told.append(f"{', '.join(worse)} may reject too often")
+    told = paragraphs(
+        "advise", "reason", use=say_use(test, own, alpha), condemned=is_condemned(own, alpha), among=among,
+        equals=equals, holding=holding, low=LOWEST * alpha, high=TOLERANCE * alpha, worse=worse,
+        hardly=power["power"].notna().any() and max(one["power"] for one in known.values()) < HARDLY_ANY,
+    )  # fmt: skip
     return Recommendation(
         test, own["size"], own["high"], float(means.get(test, np.nan)), _within(own["high"], alpha),
         own["verdict"], " ".join(f"{one}." for one in told),
@@ -98,27 +98,19 @@ def is_condemned(own: Mapping[Any, Any], alpha: float) -> bool:
 
 def say_use(test: str, own: Mapping[Any, Any], alpha: float, purpose: str = "") -> str:
     """Return that a test is to be used, or that none holds and this one comes nearest."""
-    lead = f"Use {test}{purpose}"
-    if is_condemned(own, alpha):
-        lead = f"No test measured here{purpose} keeps the {alpha:g} level; {test} comes nearest"
-    return f"{lead}: {say_size(own, alpha)}"
+    return paragraph(
+        "advise", "used", test=test, purpose=purpose, told=say_size(own, alpha),
+        condemned=is_condemned(own, alpha), alpha=alpha,
+    )  # fmt: skip
 
 
-def say_size(own: Mapping[str, Any], alpha: float) -> str:
+def say_size(own: Mapping[Any, Any], alpha: float) -> str:
     """Return what a row of sizes says of a test."""
-    low, high, judged = own["low"], own["high"], own["verdict"]
-    digits = digits_for(low, high, judged, alpha)
-    words = f"its size is {own['size']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] here"
-    seldom, often = low < LOWEST * alpha, not _within(high, alpha)
-    may = "too seldom or too often" if seldom and often else "too often" if often else "too seldom"
-    meaning = {
-        "holds": f"so it holds the {alpha:g} level",
-        "conservative": "so it rejects too seldom (conservative)",
-        "liberal": "so it rejects too often (liberal)",
-        "undecided": f"so it may reject {may} (undecided)",
-    }[judged]
-    ranged = own["range_high"] == own["range_high"]
-    return f"{words}, {meaning}{'' if ranged else '; only the population nearest to the file was measured'}"
+    low, high = own["low"], own["high"]
+    return paragraph(
+        "advise", "size_told", own=own, digits=digits_for(low, high, own["verdict"], alpha), alpha=alpha,
+        seldom=low < LOWEST * alpha, often=not _within(high, alpha),
+    )  # fmt: skip
 
 
 def digits_for(low: float, high: float, judged: str, alpha: float) -> int:
@@ -126,19 +118,3 @@ def digits_for(low: float, high: float, judged: str, alpha: float) -> int:
     least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))
     fit = (n for n in range(least, 9) if verdict(round(low, n), round(high, n), alpha) == judged)
     return next(fit, 9)
-
-
-def _say_why(equals: Sequence[str], among: Sequence[str], hold: bool, alpha: float) -> list[str]:
-    if not among:
-        return ["Every test may reject too often here; the interval of this one ends lowest"]
-    low, high = LOWEST * alpha, TOLERANCE * alpha
-    told = [] if hold else [f"No test's interval lies within [{low:g}, {high:g}]"]
-    which = "that hold it" if hold else f"whose size and range end below {high:g}"
-    if len(among) == 1:
-        told.append("No other test holds it" if hold else f"It is the only test {which}")
-    elif len(equals) > 1:
-        verb = "equals" if len(equals) == 2 else "equal"
-        told.append(f"Of the tests {which}, none has more power; {', '.join(equals[1:])} {verb} it")
-    else:
-        told.append(f"Of the tests {which}, it has the most power")
-    return told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,24 @@ import pandas as pd
 from harness.advise.documents.battery import DRAWING
 from harness.advise.files import Said
 from harness.advise.files.predictions import name_pairs
+from harness.advise.many import Field
 from harness.advise.points import LOSSES, MANY, MOST_SETS, Question, plan_at
 from harness.advise.recommend import EQUAL_POWER, digits_for
 from harness.advise.recommend import TOLERANCE as LIMIT
 from harness.advise.runs import BOOTSTRAP, NAIVE
-from harness.writing.prose import paragraph, paragraphs, sentence
+from harness.writing.prose import paragraph, paragraphs, sentence, two_figures
 from harness.writing.report import Report, Section, bullets, table, warnings_section
 
 Tables = Mapping[str, pd.DataFrame]
-Row = Mapping[str, Any]
+Row = Mapping[Any, Any]
 Lines = Sequence[str]
 
 # rejections of a test whose size is alpha: with fewer, above one such test in ten is ruled out
 FEW_ON_SIZE, FEW_ON_RANGE = 200, 20
 CLUSTERS = "clusters"
 ALIKE = 0.1  # parts of a variance, known from few runs
+STANDING = ("nearest", "median", "farthest")
+_HERE = ("sizes", "detectable", "recommendations")
 MOST_NOTES = 5  # that are printed
 MOST_VERDICTS = 200  # pairs whose verdicts stand in the summary
 SHOWN_OF_WORST = (
@@ -64,14 +66,21 @@ def name_measure(measure: str) -> str:
     return " ".join([*average, shown.get(name, name)])
 
 
-def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
+def _select(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
     for name, value in wanted.items():
         frame = frame[frame[name] == value]
-    return frame.to_dict("records")  # type: ignore[return-value]
+    return frame
+
+
+def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
+    return _select(frame, **wanted).to_dict("records")  # type: ignore[return-value]
 
 
 ANSWERS = ("Use ", "Every test ", "No test measured here", "No test has any power")
 """What the sentences of a recommendation's reason begin with that stand among the findings."""
+NOT_SEEN = dict.fromkeys(("difference", "low", "high"), float("nan"))
+NAIVE_OF_CLUSTERS = ("_pooled", "paired_t")
+"""What the names of tests end with that take the items of a cluster as independent."""
 
 
 def findings(
@@ -90,72 +99,54 @@ def findings(
     """
     found, names = [], {pair: (a, b) for a, b, pair in name_pairs(systems, baseline)}
     n_pairs = tables["verdicts"]["pair"].nunique()
+    shown = {"measure": name_measure(measure), "lower": sign_of(measure) < 0, "alpha": alpha}
     for row in _rows(tables["recommendations"], n_documents=n_items):
         pair, place = row["pair"], {"pair": row["pair"], "n_documents": n_items}
         (own,) = _rows(tables["verdicts"], pair=pair, recommended=True)
-        seen = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8)
+        (seen,) = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8) or [NOT_SEEN]
+        needed, naive = known(_select(tables["needed"], pair=pair)), _rows(tables["sizes"], **place)
+        worst = _rows(tables["worst_case"], pair=pair)
+        better, unsure = _at_other_numbers(tables, row, alpha, unit)
         lead, *more = (line for line in row["reason"].split(". ") if line.startswith(ANSWERS))
         condemned = not lead.startswith("Use ")
-        verdict = _verdict(own, names[pair], measure, alpha, n_pairs, condemned)
-        told = [
-            *([lead, _what_helps(measure, unit), verdict] if condemned else [verdict, lead]),
-            *more,
-            *(
-                say_worst(worst, names[pair], measure, alpha)
-                for worst in _rows(tables["worst_case"], pair=pair)
-            ),
-            *(_naive(naive) for naive in _rows(tables["sizes"], **place) if unit == CLUSTERS),
-            *_of_runs(tables, pair),
-            _seen(seen, n_items, unit),
-            *_needed(tables["needed"], pair, difference, unit),
-            *_at_other_numbers(tables, row, alpha, unit),
-        ]
+        verdict = paragraph(
+            "advise", "verdict", own=own, systems=names[pair], n_pairs=n_pairs, liberal=condemned, **shown
+        )
+        helps = paragraphs("advise", "what_helps", macro=measure.startswith("macro "), unit=unit)
+        first = [lead, *helps, verdict] if condemned else [verdict, lead]
+        told = paragraphs(
+            "advise", "pair_findings", n_items=n_items, unit=unit, difference=difference, seen=seen,
+            answers=[*first, *more],
+            worst=[say_worst(one, names[pair], measure, alpha) for one in worst],
+            naive=[one for one in naive if unit == CLUSTERS and one["test"].endswith(NAIVE_OF_CLUSTERS)],
+            runs=_of_runs(tables, pair) if "components" in tables else None, needed=needed,
+            out_of_reach=needed and all(one["n_items"] is one["power"] is None for one in needed),
+            better=better, unsure=unsure,
+        )  # fmt: skip
         found += [f"{pair}: {line}" if n_pairs > 1 and line != verdict else line for line in told]
-    return [line.rstrip(".") for line in found if line]
+    return [line.rstrip(".") for line in found]
 
 
-def _what_helps(measure: str, unit: str) -> str:
-    if measure.startswith("macro "):
-        return "More items of each label, fewer labels, or accuracy or micro F1 instead would help"
-    return f"More {unit} would help"
+def known(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table, None for what is missing."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
-def _naive(row: Row) -> str:
-    """Return the size of the test that takes the items of a cluster as independent."""
-    if not row["test"].endswith(("_pooled", "paired_t")):
-        return ""
-    size, low, high = row["size"], row["low"], row["high"]
-    return f"With items taken as independent {row['test']} has a size of {size:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def _of_runs(tables: Tables, pair: str) -> list[str]:
+def _of_runs(tables: Tables, pair: str) -> dict[str, Any]:
     """Return how often tests reject that take the runs as fixed, what varies, and what more would buy."""
-    if "components" not in tables:
-        return []
     sizes = {row["test"]: row for row in _rows(tables["sizes"], pair=pair)}
-    naive = ["{test} {size:.3f} [{low:.3f}, {high:.3f}]".format(**sizes[name]) for name in NAIVE]
-    parts = pd.DataFrame(_rows(tables["components"], pair=pair)).set_index("source")["share"]
-    of_both = parts[parts.index.str.contains(" x ")].sum()
-    of_runs = parts[parts.index.str.startswith("runs")].sum()
-    own, *_ = rows = _rows(tables["designs"], pair=pair, power_wanted=0.8)
-    items, runs = (
-        1 - (rows[place]["standard_error"] / own["standard_error"]) ** 2 if own["standard_error"] else 0.0
-        for place in (1, 2)
-    )
-    shares = [f"{100 * part:.0f} %" for part in (of_runs, parts["items"], of_both, runs, items)]
-    more = f"More {'runs' if runs > items else 'items'} buy"
-    more = more if abs(runs - items) > ALIKE else "Neither clearly buys"
-    return [
-        f"Sizes of tests that know of no other runs: {', '.join(naive)}",
-        "Of the difference's variance {} is from runs, {} from items, {} from both".format(*shares[:3])
-        + f", by {own['n_runs_a']} and {own['n_runs_b']} runs",
-        "{} more power: twice the runs take {} off the variance, twice the items {}".format(
-            more, *shares[3:]
-        ),
-    ]
+    parts = _select(tables["components"], pair=pair).set_index("source")["share"]
+    kinds = parts.index.str.startswith("runs"), parts.index == "items", parts.index.str.contains(" x ")
+    shares = tuple(100 * parts[kind].sum() for kind in kinds)
+    designs = _rows(tables["designs"], pair=pair, power_wanted=0.8)
+    errors = [row["standard_error"] for row in designs]
+    runs, items = (1 - (errors[i] / errors[0]) ** 2 if errors[0] else 0.0 for i in (2, 1))
+    told = {"clearly": abs(runs - items) > ALIKE, "runs": runs > items, "more": (100 * runs, 100 * items)}
+    return {"naive": [sizes[name] for name in NAIVE], "shares": shares, "own": designs[0], **told}
 
 
-def _at_other_numbers(tables: Tables, own: Row, alpha: float, unit: str) -> list[str]:
+def _at_other_numbers(tables: Tables, own: Row, alpha: float, unit: str) -> tuple[list[str], list[str]]:
+    """Return where another test is better, and where even the best may reject too often."""
     better, unsure = [], []
     for row in _rows(tables["recommendations"], pair=own["pair"]):
         if row["n_documents"] == own["n_documents"]:
@@ -164,9 +155,7 @@ def _at_other_numbers(tables: Tables, own: Row, alpha: float, unit: str) -> list
             unsure.append(f"{row['n_documents']:,}")
         elif row["test"] != own["test"] and _clearly_better(tables, row, own["test"], alpha):
             better.append(f"{row['n_documents']:,} {unit}: {row['test']}")
-    told = f"Better at other numbers of {unit}: {', '.join(better)}" if better else ""
-    more = f"With {' or '.join(unsure)} {unit} even the best test may reject too often" if unsure else ""
-    return [line for line in (told, more) if line]
+    return better, unsure
 
 
 def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
@@ -185,90 +174,46 @@ def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
     return bool(means[1] - means[0] > EQUAL_POWER + 2 * sum(variances) ** 0.5)
 
 
-def _verdict(
-    own: Row, names: tuple[str, str], measure: str, alpha: float, n_pairs: int, liberal: bool
-) -> str:
-    name, lower_is_better = name_measure(measure), measure.split()[-1] in LOSSES
-    d, low, high, p, adjusted = (own[key] for key in ("difference", "low", "high", "pvalue", "pvalue_holm"))
-    pvalues = f"p = {p:.2g}" + (f", Holm {adjusted:.2g}" if n_pairs > 1 else "")
-    if p > alpha:
-        told = f"No difference is shown: {name} of {names[0]} minus that of {names[1]} {d:+.3g}"
-        return f"{told}, 95 % interval {low:+.2g} to {high:+.2g}, {pvalues}"
-    better = int((d > 0) == lower_is_better)
-    if liberal:
-        answer = f"{names[better]} looks better than {names[1 - better]}, by a test that rejects too often"
-    elif adjusted > alpha:
-        answer = f"{names[better]} is better than {names[1 - better]} alone, not among {n_pairs} pairs"
-    else:
-        answer = f"{names[better]} is better than {names[1 - better]}"
-    if d < 0:
-        low, high = -high, -low
-    direction = "lower" if lower_is_better else "higher"
-    return f"{answer}: {name} {abs(d):.3g} {direction}, 95 % interval {low:.2g} to {high:.2g}, {pvalues}"
+def findings_of_many(
+    field: Field, tables: Tables, n_items: int, measure: str, unit: str = "items", **_: float
+) -> list[str]:
+    """Return what was found, at most ten lines: the best, pairs told apart, ranks, and three pairs' sizes."""
+    question, ranks, verdicts = field.question, tables["ranks"], tables["verdicts"]
+    own = verdicts[verdicts["pvalue_holm"].notna()]
+    told = own["pvalue_holm"] <= question.alpha
+    here = {name: table[table["n_documents"] == n_items] for name, table in tables.items() if name in _HERE}
+    seen = here["detectable"].merge(here["recommendations"][["pair", "test"]])
+    chosen, sizes = here["recommendations"].set_index("pair")["test"], here["sizes"]
+    standing = dict(zip((name for *_, name in field.representatives()), STANDING, strict=False))
+    sizes = sizes.assign(standing=sizes["pair"].map(standing))[sizes["test"] == field.test]
+    return paragraphs(
+        "advise", "many_findings", best=ranks.iloc[0], first=ranks["system"][ranks["rank_low"] == 1].tolist(),
+        n_systems=len(ranks), width=(ranks["rank_high"] - ranks["rank_low"]).median(), told=told,
+        n_better=(told & (sign_of(measure) * own["difference"] > 0)).sum(), measure=name_measure(measure),
+        test=field.test, baseline=question.baseline, alpha=question.alpha, wanted=question.difference,
+        n_items=n_items, unit=unit, sizes=sizes.to_dict("records"), seen=_ends(seen, "difference"),
+        others=chosen[chosen != field.test].to_dict(), needed=_ends(tables["needed"], "n_items"),
+    )  # fmt: skip
 
 
-def say_worst(worst: Mapping[Any, Any], names: tuple[str, str], measure: str, alpha: float) -> str:
+def _ends(table: pd.DataFrame, column: str) -> list[str]:
+    """Return the least and the largest number at a power of 80 %, nothing where one is not known."""
+    values = table.loc[table["power_wanted"] == 0.8, column].astype(float)
+    if values.isna().any() or not len(values):
+        return []
+    return list(dict.fromkeys(two_figures(end) for end in (values.min(), values.max())))
+
+
+def sign_of(measure: str) -> int:
+    """Return 1 for a measure of which more is better, which may stand behind its average, else -1."""
+    return -1 if measure.split()[-1] in LOSSES else 1
+
+
+def say_worst(worst: Row, systems: tuple[str, str], measure: str, alpha: float) -> str:
     """Return the worst case near the file, a row of its table, as a sentence."""
-    size, low, high, judged = (worst[key] for key in ("size", "mc_low", "mc_high", "verdict"))
-    if pd.isna(size):
-        return "No item tells the two systems apart: no worst case was looked for"
-    digits = digits_for(low, high, judged, alpha)
-    told = f"Worst size near the file: {size:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] ({judged})"
-    e2, e3, e6, e7 = (worst[cell] for cell in ("e2", "e3", "e6", "e7"))
-    a, b = names
-    if measure == "error":
-        return f"{told}, where {a} alone errs on {_expected(e2 + e7)} items and {b} on {_expected(e3 + e6)}"
-    found = f"{a} alone finds {_expected(e3)} positives and raises {_expected(e7)} false alarms"
-    return f"{told}, where {found}, {b} {_expected(e2)} and {_expected(e6)}"
-
-
-def _expected(number: float) -> str:
-    return f"{number:.1f}" if number < 9.95 else f"{number:,.0f}"
-
-
-def _seen(rows: Sequence[Row], n_items: int, unit: str) -> str:
-    seen = rows[0]["difference"] if rows else float("nan")
-    if seen != seen:
-        return f"With {n_items:,} {unit} no difference that was tried is found with a power of 80 %"
-    low, high = rows[0]["low"], rows[0]["high"]
-    ends = f" ({two_figures(low)} to {two_figures(high)})" if low == low else ""
-    told = f"a true difference of {two_figures(seen)}{ends}"
-    return f"With {n_items:,} {unit} {told} is found with a power of 80 %"
-
-
-def _needed(needed: pd.DataFrame, pair: str, difference: float, unit: str) -> list[str]:
-    rows = _rows(needed, pair=pair)
-    if rows and all(pd.isna(row["n_items"]) and pd.isna(row["power"]) for row in rows):
-        return [f"No population like this one differs by as much as {difference:g}"]
-    return [
-        f"To find a true difference of {difference:g} with a power of {power:.0f} % takes "
-        + say_items(row, unit)
-        for row, power in ((row, 100 * row["power_wanted"]) for row in rows)
-    ]
-
-
-def say_items(row: Mapping[Any, Any], unit: str) -> str:
-    """Return the items needed, a row of their table, in words."""
-    known: dict[str, Any] = {name: value for name, value in row.items() if not pd.isna(value)}
-    n_items, low, high = (known.get(name) for name in ("n_items", "low", "high"))
-    least = f"more than {'ten million' if low is None else two_figures(low)}"
-    if n_items is None:
-        return f"{least} {unit}"
-    ends = least if low is None or high is None else f"{two_figures(low)} to {two_figures(high)}"
-    return f"about {two_figures(n_items)} {unit} ({ends})"
-
-
-def two_figures(number: float) -> str:
-    """Return a number above 0 to two significant figures.
-
-    >>> [two_figures(number) for number in (15_019, 7.0, 104, 0.01349, 0.00002, 0.996)]
-    ['15,000', '7', '100', '0.013', '0.000020', '1.0']
-    """
-    places = 1 - floor(log10(number))
-    rounded = round(number, places)
-    if number >= 1 and rounded == int(rounded):
-        return f"{int(rounded):,}"
-    return f"{rounded:.{max(1, 1 - floor(log10(rounded)))}f}"
+    low, high, judged = (worst[key] for key in ("mc_low", "mc_high", "verdict"))
+    digits = digits_for(low, high, judged, alpha) if low == low else 0
+    return paragraph("advise", "worst", row=worst, digits=digits, systems=systems, measure=measure)
 
 
 def make_report(
@@ -295,15 +240,15 @@ def make_report(
     if runs:
         del shown[f"{unit.capitalize()} needed"]
         shown["What varies"], shown["More items or more runs"] = tables["components"], tables["designs"]
-    read = paragraphs("advise", "how_to_read", by_document=by_document, unit=unit, scores=scores, runs=runs)
-    if len(ranks) > 2:
-        read += paragraphs("advise", "how_to_read_many", many=len(ranks) >= MANY, by_document=by_document)
-    files = paragraphs("advise", "files", runs=runs)
-    if "margin" in tables:
+    margin = "margin" in tables
+    if margin:
         shown["The margin"] = _with_pvalues(tables["margin"])[list(SHOWN_OF_MARGIN)]
         shown[f"{unit.capitalize()} needed for the margin"] = _rounded(tables["margin_needed"], "n_items")
-        read += paragraphs("advise", "margin_read", unit=unit)
-        files += paragraphs("advise", "margin_files")
+    read = paragraphs(
+        "advise", "how_to_read", by_document=by_document, unit=unit, scores=scores, runs=runs, margin=margin,
+        n_systems=len(ranks), many=len(ranks) >= MANY,
+    )  # fmt: skip
+    files = paragraphs("advise", "files", runs=runs, margin=margin)
     files += [f"figures/{path.name}" for path in drawn if path.suffix == ".png"]
     sections = [
         Section("Findings", [bullets(list(map(sentence, found)))]),
@@ -333,7 +278,5 @@ def shorten(notes: Sequence[str]) -> list[str]:
 
 
 def _rounded(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    def show(value: Any) -> str:
-        return "" if pd.isna(value) else two_figures(value)
-
-    return table.assign(**{key: table[key].astype(object).map(show) for key in (name, "low", "high")})
+    known = table[[name, "low", "high"]].astype(object)
+    return table.assign(**known.map(two_figures, na_action="ignore").where(known.notna(), ""))

@@ -22,18 +22,7 @@ from harness.advise.documents.runs import (
 )
 from harness.advise.documents.tests import ROUNDING
 from harness.advise.files.runs import Runs
-from harness.advise.points import (
-    ALIKE,
-    AT_ONCE,
-    COUNTED,
-    Floats,
-    Ints,
-    Named,
-    Pair,
-    Point,
-    Question,
-    find_pairs,
-)
+from harness.advise.points import AT_ONCE, COUNTED, Floats, Ints, Named, Pair, Point, Question, find_pairs
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
@@ -49,15 +38,8 @@ MORE = ((1, 1), (2, 1), (1, 2), (2, 2), (10, 1), (1, 10))
 """Times as many items, and as many runs, for which the standard error is told."""
 COMPONENTS = ("pair", "source", "variance", "of_difference", "share")
 DESIGNS = (
-    "pair",
-    "n_items",
-    "n_runs_a",
-    "n_runs_b",
-    "standard_error",
-    "freedom",
-    "power_wanted",
-    "difference",
-)
+    "pair", "n_items", "n_runs_a", "n_runs_b", "standard_error", "freedom", "power_wanted", "difference",
+)  # fmt: skip
 
 
 class Sets(NamedTuple):
@@ -215,7 +197,7 @@ def run_pairs(
         pair = run_pair(found, question, a, b, name)
         own = pair.squares(pair.counts[None])
         if abs(own.difference[0]) < ROUNDING and own.variance()[0][0] < ROUNDING**2:
-            return ALIKE.format(a=a, b=b, measure=question.measure)
+            return question.alike(a, b)
         return pair
 
     pairs, others = find_pairs(found.systems, question, make, named)

@@ -21,7 +21,6 @@ from harness.advise.points import Named, Pair, Question, StageRun, judge_pair, m
 from harness.advise.rates import detectable, power_table, size_table
 from harness.advise.recommend import Recommendation, choose_tests
 from harness.advise.runs import RunPair, run_pairs, tabulate_runs
-from harness.advise.standing import findings_of_many
 from harness.advise.worst import tabulate_worst
 from harness.evaluation.rates import write_table
 from harness.results.selection import check_no_choice
@@ -82,7 +81,7 @@ def advise(
                 write_table(table, out / f"{name}.csv")
             drawn = _draw(out, shown, figure, out / "figures")
             if field.many:
-                found += findings_of_many(field, tables, **shown)
+                found += report.findings_of_many(field, tables, **shown)
                 notes += paragraphs("advise", "cut", named=field.named(), test=field.test)
             else:
                 told = {**shown, "baseline": question.baseline}
@@ -137,23 +136,11 @@ def measure_tables(
         "worst_case": worst,
         **tabulate_runs(pairs, alpha, POWERS),
     }
-    return tables, [*(note for _, notes in found for note in notes), *_notes_on_intervals(tables["verdicts"])]
-
-
-def _notes_on_intervals(verdicts: pd.DataFrame) -> list[str]:
-    d, low, high = (verdicts[name] for name in ("difference", "low", "high"))
-    outside = verdicts[(d < low) | (d > high)]
-    beside = verdicts[verdicts["recommended"] & (verdicts["pvalue"] > 0.1) & (low * high > 0)]
-    told = [
-        f"{pair}: the 95 % interval leaves 0 out although the test shows no difference; it is of populations "
-        "drawn from the file, which are too much alike where labels or clusters are few: go by the test"
-        for pair in beside["pair"]
-    ]
-    return told + [
-        f"{pair}: the file's difference lies outside its interval, which treats half an item in each cell as "
-        "known; the file says too little of an extreme difference, or of a ratio that is 0/0"
-        for pair in dict.fromkeys(outside["pair"])
-    ]
+    own, notes = tables["verdicts"], [note for _, notes in found for note in notes]
+    d, low, high = (own[name] for name in ("difference", "low", "high"))
+    beside = own[own["recommended"] & (own["pvalue"] > 0.1) & (low * high > 0)]["pair"]
+    outside = own[(d < low) | (d > high)]["pair"].unique()
+    return tables, notes + paragraphs("advise", "intervals", beside=beside, outside=outside)
 
 
 def judge_file(

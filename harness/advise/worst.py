@@ -238,11 +238,6 @@ def tabulate_worst(
 
 def _tell(part: Arrays, n_sets: int, alpha: float, n_items: int) -> dict[str, Any]:
     low, high = map(float, clopper_pearson(part["n_rejected"], n_sets))
-    told: dict[str, Any] = {"size": int(part["n_rejected"]) / n_sets, "mc_low": low, "mc_high": high}
-    told |= {
-        "verdict": verdict(low, high, alpha),
-        "n_sets": n_sets,
-        "n_dimensions": int(part["n_dimensions"]),
-    }
-    told |= {f"e{cell}": n_items * share for cell, share in enumerate(part["shares"].tolist(), 1)}
-    return told | dict(zip(WORST[-4:-1], part["deviances"].tolist(), strict=True))
+    told = [int(part["n_rejected"]) / n_sets, low, high, verdict(low, high, alpha), n_sets]
+    told += [*(n_items * part["shares"]).tolist(), *part["deviances"].tolist(), int(part["n_dimensions"])]
+    return dict(zip(WORST[3:], told, strict=True))

@@ -8,8 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from harness.category_sets.patterns import find_patterns
-from harness.category_sets.ratios import Floats, measure, standard_error
+from harness.category_sets.ratios import Floats, find_patterns, measure, standard_error
 from harness.category_sets.variants import (
     Population,
     Variant,
@@ -183,34 +182,28 @@ def summarise(
     z_true = d_true / sd_true if sd_true > 0 else 0.0
     shifts = np.where(usable, d / safe, 0.0) - z_true
     errors = (d[usable] - d_true) / sd[usable]
-    mean, mean_bar = float(shifts.mean()), Z95 * float(shifts.std(ddof=1)) / len(shifts) ** 0.5
-    variance, variance_bar = float(shifts.var(ddof=1)), Z95 * _variance_error(shifts)
+    mean = _around(float(shifts.mean()), Z95 * float(shifts.std(ddof=1)) / len(shifts) ** 0.5)
+    variance = _around(float(shifts.var(ddof=1)), Z95 * _variance_error(shifts))
     n_covered = int(np.sum((low <= d_true) & (d_true <= high)))
-    cover_low, cover_high = clopper_pearson(n_covered, len(d))
-    word, settled = judge_bias(
-        (mean - mean_bar, mean, mean + mean_bar),
-        (variance - variance_bar, variance, variance + variance_bar),
-        abs(z_true) > FAR,
-    )
+    cover_low, cover_high = map(float, clopper_pearson(n_covered, len(d)))
+    word, settled = judge_bias(mean, variance, abs(z_true) > FAR)
+    of_errors = float(errors.mean()) if len(errors) else np.nan
     return {
-        "d_true": d_true,
-        "sd_true": sd_true,
-        "z_true": z_true,
-        "mean": mean,
-        "mean_low": mean - mean_bar,
-        "mean_high": mean + mean_bar,
-        "variance": variance,
-        "variance_low": variance - variance_bar,
-        "variance_high": variance + variance_bar,
-        "error_mean": float(errors.mean()) if len(errors) else np.nan,
+        "d_true": d_true, "sd_true": sd_true, "z_true": z_true,
+        **_with_ends("mean", mean), **_with_ends("variance", variance), "error_mean": of_errors,
         "error_variance": float(errors.var(ddof=1)) if len(errors) > 1 else np.nan,
-        "coverage": n_covered / len(d),
-        "coverage_low": float(cover_low),
-        "coverage_high": float(cover_high),
-        "n_degenerate": int((~usable).sum()),
-        "verdict": word,
-        "settled": settled,
-    }
+        **_with_ends("coverage", (cover_low, n_covered / len(d), cover_high)),
+        "n_degenerate": int((~usable).sum()), "verdict": word, "settled": settled,
+    }  # fmt: skip
+
+
+def _around(value: float, bar: float) -> tuple[float, float, float]:
+    return value - bar, value, value + bar
+
+
+def _with_ends(name: str, told: tuple[float, float, float]) -> dict[str, float]:
+    low, value, high = told
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def judge_bias(

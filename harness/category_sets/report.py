@@ -12,7 +12,7 @@ from pandas import DataFrame
 from harness.category_sets import expected
 from harness.category_sets.figures import bias_figure, histogram_figure
 from harness.category_sets.table3 import PUBLISHED
-from harness.category_sets.variants import KEY, METHODS, Variant, records, variants_of
+from harness.category_sets.variants import KEY, METHODS, NAMES, Variant, records, variants_of
 from harness.drawing.save import Build, draw
 from harness.drawing.style import Look
 from harness.results.captions import SIGN, corpus_sentences
@@ -127,13 +127,7 @@ def make_report(tables: Tables, findings: Sequence[str], facts: Mapping[str, Any
 
 def _table3_shown(table: DataFrame) -> DataFrame:
     """Return Table 3 as a reader sees it, the published rows beside it."""
-    shown = {
-        "confidence_te": ("D_te %", "{:.1f}"), "share_true": ("D_true %", "{:.1f}"),
-        "published_te": ("published D_te %", "{:.1f}"), "published_true": ("published D_true %", "{:.1f}"),
-        "z_te": ("z D_te", "{:+.2f}"), "z_true": ("z D_true", "{:+.2f}"),
-        "z_difference": ("difference", "{:+.2f}"), "d_te": ("d D_te", "{:+.5f}"),
-        "d_true": ("d D_true", "{:+.5f}"),
-    }  # fmt: skip
+    shown: dict[str, tuple[str, str]] = NAMES["table3"]
     percents = {name: 100 * table[name] for name in shown if shown[name][0].endswith("%")}
     told = table.assign(**percents)
     columns = {
@@ -153,18 +147,11 @@ def _first_columns(table: DataFrame) -> dict[str, list[str]]:
 
 
 def _bias_shown(table: DataFrame) -> DataFrame:
-    rows = [
-        {
-            "z_true": f"{row.z_true:+.2f}",
-            "mean": f"{row.mean:+.2f} [{row.mean_low:+.2f}, {row.mean_high:+.2f}]",
-            "variance": f"{row.variance:.2f} [{row.variance_low:.2f}, {row.variance_high:.2f}]",
-            "coverage %": f"{100 * row.coverage:.1f}",
-            "verdict": row.verdict,
-            "settled": "" if row.verdict == "apart" else "yes" if row.settled else "no",
-        }
-        for row in records(table)
-    ]
-    return pd.DataFrame(_first_columns(table)).join(pd.DataFrame(rows))
+    settled = table["settled"].map({True: "yes", False: "no"}).where(table["verdict"] != "apart", "")
+    told = table.assign(percent=100 * table["coverage"], settled=settled)
+    rows: list[Any] = told.to_dict("records")
+    columns = {heading: [form.format(**row) for row in rows] for heading, form in NAMES["bias"].items()}
+    return pd.DataFrame({**_first_columns(table), **columns})
 
 
 def _setting(facts: Mapping[str, Any]) -> list[str]:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from harness.balance import label_documents
 from harness.category_sets import expected, table3
 from harness.category_sets.calibration import Draws, calibrate, calibrate_random
-from harness.category_sets.patterns import find_patterns
+from harness.category_sets.ratios import find_patterns
 from harness.category_sets.report import draw_figures, write_summary
 from harness.category_sets.variants import calibration_variants, make_population, table_variants
-from harness.errors import UserError
+from harness.errors import refusal
 from harness.evaluation.rates import write_table
 from harness.measures import check_measure
 from harness.outcomes import Population, cell_codes, count_outcomes, write_outcomes
@@ -68,26 +68,15 @@ def check_run(job: Job) -> None:
     """Refuse settings of the whole run with nothing to compare."""
     n_test, n_replicates = job.training["split"]["n_test"], job.config["n_replicates"]
     if job.population_file is not None:
-        raise UserError(
-            "population: a stored outcomes table does not hold single documents, which experiment=rr0434 "
-            "resamples; population=null, with a corpus, is allowed"
-        )
+        raise refusal("category_sets.population")
     if n_test < 2:
-        raise UserError(
-            f"split.n_test: {n_test} is not allowed; experiment=rr0434 compares D_te with D_true and needs "
-            "at least 2 documents in D_te"
-        )
+        raise refusal("category_sets.n_test", n_test=n_test)
     if len(job.pairs) != 1:
-        raise UserError(f"pairs: {len(job.pairs)} pairs are not allowed; experiment=rr0434 compares one pair")
+        raise refusal("category_sets.pairs", n=len(job.pairs))
     if n_replicates is None or n_replicates < 100:
-        raise UserError(
-            f"n_replicates: {n_replicates} is not allowed; experiment=rr0434 needs at least 100 replicates"
-        )
+        raise refusal("category_sets.replicates", n=n_replicates)
     if list(job.balances) != ["natural"]:
-        raise UserError(
-            f"balance: {', '.join(job.balances)} is not allowed; experiment=rr0434 takes the categories as "
-            "they are, balance=[natural]"
-        )
+        raise refusal("category_sets.balance", balances=list(job.balances))
 
 
 def warn(split: Mapping[str, int], sets: Sets, options: Mapping[str, Any], n_categories: int) -> list[str]:
@@ -111,12 +100,9 @@ def disjoint_sets(n_categories: int, size: int, seed: int) -> Sets:
     [6, 6, 6]
     """
     if not 1 <= size <= n_categories:
-        raise UserError(
-            f"category_sets.size: {size} is not allowed; from 1 to the {n_categories} categories that have a "
-            "positive document in D_tr is"
-        )
+        raise refusal("category_sets.size", size=size, n_categories=n_categories)
     if n_categories < len(NAMES):
-        raise UserError(f"category_sets: {n_categories} categories are too few; three sets need at least 3")
+        raise refusal("category_sets.few_categories", n_categories=n_categories)
     each = min(size, n_categories // len(NAMES))
     order = rng(seed, "category sets").permutation(n_categories)
     return {name: np.sort(order[place * each : (place + 1) * each]) for place, name in enumerate(NAMES)}

@@ -1,25 +1,20 @@
 """What is compared in which way: a measure, how it is averaged, and where its confidence comes from."""
 
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from harness.category_sets.patterns import Patterns, pooled_cells
-from harness.category_sets.ratios import F1_OF_CELLS, Floats, Ratios, dcf_ratios, f1_ratios, measure
+from harness.category_sets.ratios import F1_OF_CELLS, Floats, Patterns, Ratios, dcf_ratios, f1_ratios, measure
 from harness.significance.dcf import dcf
 
 _AT_ONCE = 4_000_000  # numbers held at a time; cannot change a draw
-METHODS = {
-    "document": "bootstrap by document",
-    "event": "bootstrap by event",
-    "eq8": "normal, eq. 8",
-    "eq9": "normal, eq. 9",
-    "paired": "normal, paired",
-    "delta": "delta method by document",
-}
+NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+METHODS: dict[str, str] = NAMES["methods"]
 DCF_VARIANCES = {"eq8": "independent", "eq9": "eq9", "paired": "paired"}
 """The name of each variance in :func:`harness.significance.dcf.dcf`."""
 
@@ -113,7 +108,7 @@ def make_population(patterns: Patterns, costs: Mapping[str, float]) -> Populatio
     """Prepare the patterns of one category set; the costs are those of the detection cost."""
     ratios = {f"f1 {average}": f1_ratios(patterns.codes, average) for average in ("micro", "macro")}
     ratios["dcf micro"] = dcf_ratios(patterns.codes, costs)
-    return Population(patterns.frequencies, pooled_cells(patterns.codes), ratios, patterns.codes.shape[1])
+    return Population(patterns.frequencies, patterns.cells(), ratios, patterns.codes.shape[1])
 
 
 def dcf_statistic(test: Population, costs: Mapping[str, float], variant: Variant) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.errors import UserError
+from harness.errors import UserError, refusal
 from harness.runtime.jobs import FOLDER, read_state
 from harness.runtime.provenance import NAME, read_provenance
 from harness.runtime.store import open_regular, replacing
@@ -70,19 +70,19 @@ def collect(folder: Path, *, table: str = "size_power", to: Path | None = None) 
 def runs_with(folder: Path, name: str) -> tuple[list[Run], list[str]]:
     """Return the finished runs in `folder` that have the table `name`, and a line for each other."""
     if not re.fullmatch(r"[\w-]+", name):
-        raise UserError(f"table: {name!r} is not allowed; a run's table is, as in table=size_power")
+        raise refusal("collect.table_name", name=name)
     if not folder.is_dir():
-        raise UserError(f"from={folder}: there is no such folder; the folder of a sweep is needed")
+        raise refusal("collect.no_folder", folder=folder)
     finished, left_out = find_runs(folder)
     if not finished:
         more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         told = f"{left_out[0]}{more}" if left_out else "the folder of a sweep is needed"
-        raise UserError(f"from={folder}: no finished run is in it; {told}")
+        raise refusal("collect.no_run", folder=folder, told=told)
     runs = [run for run in finished if (run.folder / f"{name}.csv").is_file()]
     lacking = [f"{run.name}: it has no table {name}" for run in finished if run not in runs]
     if not runs:
         there = sorted({path.stem for run in finished for path in run.folder.glob("*.csv")}) or ["no tables"]
-        raise UserError(f"table: no run in {folder} has {name!r}; {', '.join(there)} are there")
+        raise refusal("collect.no_table", folder=folder, name=name, there=there)
     return runs, [*left_out, *lacking]
 
 
@@ -202,8 +202,8 @@ def _join(runs: Sequence[Run], name: str, headers: Sequence[Sequence[str]]) -> I
         front, path = [run.name, *(values[i] for values in settings.values())], run.folder / name
         for number, row in enumerate(_read(path), start=1):
             if len(row) != len(header):
-                told = f"row {number} has {len(row)} fields; {len(header)} are needed, as in its header"
-                raise UserError(f"{path}: {told}")
+                numbers = {"number": number, "n": len(row), "wanted": len(header)}
+                raise refusal("collect.fields", path=path, **numbers)
             if number > 1:
                 values = dict(zip(header, row, strict=True))
                 yield front + [values.get(column, "") for column in columns]
@@ -230,13 +230,13 @@ def _read(path: Path) -> Iterator[list[str]]:
         with io.TextIOWrapper(open_regular(path), encoding="utf-8", newline="") as stream:
             yield from ([restore(field) for field in row] for row in csv.reader(stream))
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}; a table that a run wrote is needed") from error
+        raise refusal("collect.unreadable", path=path, error=error) from error
 
 
 def _read_header(path: Path) -> list[str]:
     header = next(_read(path), [])
     if not header or len(set(header)) != len(header):
-        raise UserError(f"{path}: it has no header of different names; a table that a run wrote is needed")
+        raise refusal("collect.no_header", path=path)
     return header
 
 
@@ -244,16 +244,16 @@ def _check_target(to: Path, common: set[str]) -> None:
     """Refuse to write into a run's folder or over what is no collected table."""
     for parent in to.absolute().parents:
         if (parent / NAME).exists():
-            raise UserError(f"to={to}: it lies in the folder of a run; name a file elsewhere")
+            raise refusal("collect.in_a_run", to=to)
     if to.is_dir():
-        raise UserError(f"to={to}: it is a folder; the name of a file is needed")
+        raise refusal("collect.a_folder", to=to)
     if to.exists():
         try:
             header = _read_header(to)
         except (UserError, OSError):
             header = []
         if not header or header[0].removeprefix(PREFIX) != "run" or not common <= set(header):
-            raise UserError(f"to={to}: it was not written by `harness collect`; name another file")
+            raise refusal("collect.not_ours", to=to)
 
 
 def _write(to: Path, rows: Iterator[list[str]]) -> int:

@@ -8,12 +8,13 @@ import pandas as pd
 from pandas import DataFrame
 
 from harness.collect.join import SPREAD, Run, collect, differing_settings, joined_settings, runs_with
-from harness.collect.spread_report import main_findings, make_report, notes, plan_spread_figures
+from harness.collect.spread_report import main_findings, make_report, plan_spread_figures
 from harness.collect.swept import Sweep, check_sweep, draw_sweep
 from harness.drawing.save import draw
 from harness.drawing.style import Look
-from harness.errors import UserError
+from harness.errors import refusal
 from harness.evaluation.rates import verdict, write_table
+from harness.results.captions import corpus_sentences
 from harness.results.category_verdicts import SINGLE
 from harness.results.folder import Results
 from harness.results.names import read_table
@@ -109,7 +110,8 @@ def _describe(runs: Sequence[Run], values: list[str], over: str, left_out: Seque
 def _draw(out: Path, spread: DataFrame, facts: Mapping[str, Any], figure: Mapping[str, Any]) -> list[Path]:
     chosen = Selection.of(figure)
     chosen.check(spread)
-    return draw(out, plan_spread_figures(chosen.keep(spread), facts), Look.of(figure), notes(facts))
+    builds = plan_spread_figures(chosen.keep(spread), facts)
+    return draw(out, builds, Look.of(figure), corpus_sentences(facts))
 
 
 POINT = ("pair", "balance", "truth", "measure", "test", "alpha", "n_documents", "kind", "prevalence")
@@ -126,17 +128,14 @@ def read_runs(runs: Sequence[Run], over: str) -> dict[str, Results]:
     """Return each run, by the value of the setting in which the runs differ."""
     differing = differing_settings(runs)
     if over not in differing:
-        raise UserError(f"spread={over}: the runs do not differ in it; at least two of its values are needed")
+        raise refusal("collect.same_setting", over=over)
     others = sorted(key for key in set(differing) - {over} if key.split(".")[0] not in NO_MATTER)
     if others:
-        raise UserError(
-            f"spread={over}: the runs differ in {', '.join(others)} too; a folder whose runs differ in "
-            f"{over} alone is needed"
-        )
+        raise refusal("collect.other_settings", over=over, others=others)
     values = differing[over]
     twice = sorted({value for value in values if values.count(value) > 1})
     if twice:
-        raise UserError(f"spread={over}: several runs have {over}={twice[0]}; one of each is needed")
+        raise refusal("collect.several_runs", over=over, value=twice[0])
     return {value: Results(run.folder) for value, run in zip(values, runs, strict=True)}
 
 

@@ -230,8 +230,3 @@ def spread_figure(
 def _with_bars(lines: Sequence[Any]) -> list[Any]:
     """Return curves that all have bars, which hollow markers have not, and no bands."""
     return [line._replace(style=line.style._replace(filled=True), band=False) for line in lines]
-
-
-def notes(facts: Mapping[str, Any]) -> list[str]:
-    """Return what all figures of a spread have in common."""
-    return captions.corpus_sentences(facts)

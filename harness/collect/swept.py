@@ -14,7 +14,7 @@ from harness.drawing.layout import Axis
 from harness.drawing.marks import count_categories, count_handles, draw_curves
 from harness.drawing.save import draw
 from harness.drawing.style import Look, level_handles, numbered_style, patch
-from harness.errors import UserError, instead
+from harness.errors import instead, refusal
 from harness.results import names
 from harness.results.names import NULL_TRUTHS, REWEIGHTED
 from harness.results.selection import Selection
@@ -59,7 +59,7 @@ def draw_sweep(
     chosen.check(table)
     rows = usual(chosen.keep(table), sweep, figure)
     if rows["rate"].isna().all():
-        raise UserError("figure: no rate is left to draw; choose other panels, tests, levels or sizes")
+        raise refusal("collect.no_rate")
     build = partial(sweep_figure, average(rows, settings, sweep), sweep)
     return draw(folder / "figures", {sweep.stem: build}, Look.of(figure))
 
@@ -70,17 +70,15 @@ def check_sweep(settings: Sequence[str], sweep: Sweep) -> None:
     named = [*used.items(), *(("over", column) for column in sweep.over)]
     for key, column in named:
         if column not in allowed:
-            raise UserError(f"{key}: {column!r} is not allowed; {instead(column, allowed)}")
+            raise refusal("collect.no_setting", key=key, column=column, near=instead(column, allowed))
     if len({column for _, column in named}) < len(named):
-        raise UserError("x, hue, panel and over: each may name a setting once; two name the same")
+        raise refusal("collect.twice")
     for column in sweep.over:
         if column not in settings:
-            told = ", ".join(settings) or "nothing"
-            raise UserError(f"over: {column!r} is not allowed; the runs differ in {told}")
+            raise refusal("collect.over", column=column, settings=list(settings) or "nothing")
     for setting in settings:
         if setting not in [column for _, column in named]:
-            told = f"over={setting} averages over it, hue={setting} or panel={setting} shows it"
-            raise UserError(f"x: the runs differ in {setting} too; {told}")
+            raise refusal("collect.no_place", setting=setting)
 
 
 def usual(table: DataFrame, sweep: Sweep, figure: Mapping[str, Any]) -> DataFrame:

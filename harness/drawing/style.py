@@ -28,11 +28,6 @@ SMALLEST = 6.0
 
 # settings that belong to a session, not to a look; setting them would touch the caller's own figures
 SESSION = ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "webagg", "tk.", "date.epoch")
-METADATA: dict[str, dict[str, str | None]] = {
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    "svg": {"Date": None, "Creator": None},
-    "png": {"Software": None},
-}
 
 
 @dataclass(frozen=True)
@@ -78,25 +73,13 @@ class Look:
     @property
     def settings(self) -> dict[str, Any]:
         """What matplotlib is told."""
-        line = self.font_size / 8
-        return KNOWN["settings"] | {
-            "font.family": [self.font] if self.font else ["DejaVu Sans"],
-            "font.size": self.font_size,
+        return {
+            **KNOWN["settings"],
+            "font.family": [self.font or "DejaVu Sans"],
             "text.usetex": self.usetex,
-            "axes.titlesize": self.font_size,
-            "axes.labelsize": self.font_size,
-            "axes.linewidth": 0.6 * line,
-            "xtick.labelsize": self.small,
-            "ytick.labelsize": self.small,
-            "xtick.major.width": 0.6 * line,
-            "ytick.major.width": 0.6 * line,
-            "xtick.minor.width": 0.4 * line,
-            "xtick.major.size": 3 * line,
-            "ytick.major.size": 3 * line,
-            "xtick.minor.size": 1.8 * line,
-            "lines.linewidth": 1.1 * line,
-            "lines.markersize": 3.2 * line,
-            "legend.fontsize": self.small,
+            **dict.fromkeys(KNOWN["text"]["plain"], self.font_size),
+            **dict.fromkeys(KNOWN["text"]["small"], self.small),
+            **{name: points * (self.font_size / 8) for name, points in KNOWN["lines"].items()},
         }
 
 
@@ -228,7 +211,8 @@ def save_figure(figure: Any, folder: Path, stem: str, look: Look) -> list[Path]:
     paths = []
     for name in look.formats:
         drawn = io.BytesIO()
-        known = {"metadata": METADATA[name]} if name in METADATA else {}
+        stamps = KNOWN["stamps"].get(name)
+        known = {"metadata": dict.fromkeys(stamps)} if stamps else {}
         figure.savefig(drawn, format=name, dpi=look.dpi, **known)
         paths.append(folder / f"{stem}.{name}")
         write_atomically(paths[-1], drawn.getbuffer())

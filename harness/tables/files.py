@@ -9,10 +9,10 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from harness.corpora.opening import open_checked
-from harness.errors import UserError
+from harness.errors import UserError, refusal
 from harness.tables.labels import Values, is_whole, plain_label
 from harness.tables.objects import MAX_RATIO, read_objects
 
@@ -83,14 +83,11 @@ def open_table(path: str | Path, setting: str) -> Table:
 def _find_kind(path: Path, where: str) -> str:
     if not path.is_file():  # a pipe would block, a device might never end
         missing = "it is no regular file" if path.exists() else "there is no such file"
-        raise UserError(f"{where}: {missing}; a table is needed")
+        raise refusal("tables.no_file", where=where, missing=missing)
     *endings, last = ["", *(ending.lower() for ending in path.suffixes)]
     kind = ENDINGS.get(endings[-1] if last in PACKED else last)
     if kind is None or (last in PACKED and kind == "parquet"):
-        raise UserError(
-            f"{where}: the name's ending is not known; .csv, .tsv, .json, .jsonl, each also .gz, .bz2 or "
-            ".xz, and .parquet are"
-        )
+        raise refusal("tables.ending", where=where)
     return kind
 
 
@@ -101,33 +98,31 @@ def _tell_errors(where: str, kind: str, parts: Iterator[Part]) -> Iterator[Part]
         for part in parts:
             n_rows += len(next(iter(part.values())).values) if part else 0
             if n_rows > MOST_ROWS:
-                raise UserError(f"{where}: it has more than {MOST_ROWS:,} rows; fewer are needed")
+                raise refusal("tables.many_rows", where=where, most=MOST_ROWS)
             yield part
     except UserError:
         raise
     except ImportError as error:
-        raise UserError(f"{where}: reading Parquet needs pyarrow; pip install pyarrow") from error
+        raise refusal("tables.no_pyarrow", where=where) from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{where}: it is not text in UTF-8 ({error.reason}); save it as UTF-8") from error
+        raise refusal("tables.no_text", where=where, reason=error.reason) from error
     except (ValueError, OSError, LookupError, NotImplementedError, csv.Error) as error:  # pyarrow's too
         reason = " ".join(str(error).split())[:200]
-        raise UserError(f"{where}: it cannot be read as {kind} ({reason})") from error
+        raise refusal("tables.unreadable", where=where, kind=kind, reason=reason) from error
 
 
 def _check_names(where: str, names: Sequence[str]) -> list[str]:
     """Return the names without blanks around; refuse a name that comes twice, and a column without."""
     plain = [" ".join(name.split()) for name in names]
-    for place, name in enumerate(plain):
-        this = f"column {place + 1} has"
-        if name in plain[:place]:
-            raise UserError(f"{where}: two columns are named {name!r}; names must differ")
-        if not name and place:
-            raise UserError(f"{where}: {this} no name; every column but the first needs one")
+    for number, name in enumerate(plain, 1):
+        if name in plain[: number - 1]:
+            raise refusal("tables.same_names", where=where, name=name)
+        if not name and number > 1:
+            raise refusal("tables.no_name", where=where, number=number)
         if "\0" in name:
-            raise UserError(f"{where}: its names hold bytes that are 0; text in UTF-8 is needed")
+            raise refusal("tables.zero_bytes", where=where)
         if len(name) > LONGEST_NAME:
-            long = f"{this} a name of {len(name):,} characters"
-            raise UserError(f"{where}: {long}; {LONGEST_NAME} are allowed")
+            raise refusal("tables.long_name", where=where, number=number, n=len(name), most=LONGEST_NAME)
     return plain
 
 
@@ -139,9 +134,7 @@ def _check_row_numbers(where: str, values: Sequence[Any]) -> None:
         n_steps = sum(b - a == 1 for a, b in itertools.pairwise(numbers))
         if len(set(numbers)) == len(numbers) or 2 * n_steps >= len(numbers):
             return
-    raise UserError(
-        f"{where}: the first column has no name, and does not hold the numbers of rows; give it a name"
-    )
+    raise refusal("tables.no_row_numbers", where=where)
 
 
 def _read_text(path: Path, where: str, delimiter: str) -> Iterator[Part]:
@@ -151,37 +144,36 @@ def _read_text(path: Path, where: str, delimiter: str) -> Iterator[Part]:
         rows = csv.reader(stream, delimiter=delimiter, skipinitialspace=True, strict=True)
         header = next(filter(None, rows), None)
         if header is None:
-            raise UserError(f"{where}: it is empty; a header and rows are needed")
+            raise refusal("tables.empty", where=where)
         names = _check_names(where, header)
         sign = next((sign for sign in ",;\t" if sign in header[0]), None)
         if len(names) == 1 and sign is not None:
-            shown = f"its header is one field, {names[0][:40]!r}"
-            raise UserError(f"{where}: {shown}; fields between {delimiter!r} are needed, not {sign!r}")
+            told = {"name": names[0][:40], "delimiter": delimiter, "sign": sign}
+            raise refusal("tables.one_field", where=where, **told)
         values = itertools.chain.from_iterable(_checked(where, rows, header))
-        found = list(itertools.islice(values, _rows_at_once(names) * len(names)))
-        yield {name: Values(found[place :: len(names)]) for place, name in enumerate(names)}
-        while found := list(itertools.islice(values, _rows_at_once(names) * len(names))):
+        size = _rows_at_once(names) * len(names)
+        chunks = iter(lambda: list(itertools.islice(values, size)), [])
+        for found in itertools.chain([next(chunks, [])], chunks):  # of a table without rows the columns
             yield {name: Values(found[place :: len(names)]) for place, name in enumerate(names)}
 
 
 def _checked(where: str, rows: Any, header: list[str]) -> Iterator[list[str]]:
     """Yield the rows that are not blank; refuse one with more or fewer fields than the header has names."""
     n_names = len(header)
-
-    def refuse(said: str) -> NoReturn:
-        raise UserError(f"{where}: line {rows.line_num} {said}")
-
     for row in rows:
+        fault = None
         if row == header:
-            refuse("is the header again; tables that were joined need it once")
-        if len(row) == n_names:
-            if "\0" in "".join(row):
-                refuse("holds bytes that are 0; text in UTF-8 is needed")
-            yield row
-        elif len(row) > 1 or "".join(row).strip():
+            fault = "is the header again; tables that were joined need it once"
+        elif len(row) != n_names and (len(row) > 1 or "".join(row).strip()):
             fields, columns = f"field{'s' * (len(row) > 1)}", f"column{'s' * (n_names > 1)}"
             found = f"has {len(row)} {fields} where the header names {n_names} {columns}"
-            refuse(f"{found}; one field for each name is needed")
+            fault = f"{found}; one field for each name is needed"
+        elif "\0" in "".join(row):
+            fault = "holds bytes that are 0; text in UTF-8 is needed"
+        if fault is not None:
+            raise refusal("tables.line", where=where, number=rows.line_num, said=fault)
+        if len(row) == n_names:
+            yield row
 
 
 def _rows_at_once(names: Sequence[str]) -> int:
@@ -193,9 +185,9 @@ def _read_json(path: Path, where: str) -> Iterator[Part]:
     objects = read_objects(path, where, numbers_as_text=True)
     first = next(objects, None)
     if first is None:
-        raise UserError(f"{where}: it holds no item; at least one row is needed")
+        raise refusal("tables.no_item", where=where)
     if first[1] and all(isinstance(value, list | dict) for value in first[1].values()):
-        raise UserError(f"{where}: {first[0]} holds columns; an object for each item is needed")
+        raise refusal("tables.columns", where=where, place=first[0])
     names = list(first[1])
     plain = _check_names(where, names)
     _flat(names)
@@ -204,8 +196,7 @@ def _read_json(path: Path, where: str) -> Iterator[Part]:
         for place, row in found:
             if not row.keys() <= first[1].keys():
                 more = next(name for name in row if name not in first[1])
-                shown = f"{place} has {more[:40]!r}, which {first[0]} does not have"
-                raise UserError(f"{where}: {shown}; the first names every column")
+                raise refusal("tables.more_names", where=where, place=place, name=more[:40], first=first[0])
         yield {own: _flat(row.get(name) for _, row in found) for own, name in zip(plain, names, strict=True)}
 
 
@@ -223,7 +214,7 @@ def _read_parquet(path: Path, where: str) -> Iterator[Part]:
         names = _check_names(where, file.schema_arrow.names)
         groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
         if sum(group.total_byte_size for group in groups) > MAX_RATIO * path.stat().st_size:
-            raise UserError(f"{where}: it expands beyond {MAX_RATIO:,} times its size; no table does")
+            raise refusal("tables.expands", where=where, most=MAX_RATIO)
         if not file.metadata.num_rows:
             yield {name: Values([]) for name in names}
         for batch in file.iter_batches(_rows_at_once(names)):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import UserError
+from harness.errors import refusal
 
 BINARY = {"false": "0", "true": "1"}
 POSITIVE_NAMES = ("1", "true", "yes", "pos", "positive")
@@ -121,14 +121,11 @@ def check_spellings(where: str, truths: Collection[str], others: Iterable[str] =
     for label in sorted(truths):
         other = known.setdefault(_key(label), label)
         if other != label and _key(label, zeros=True) == _key(other, zeros=True):
-            both = f"the truth has both {other!r} and {label!r}, which differ only in case or blanks"
-            raise UserError(f"{where}: {both}; write one label in one way, and call two labels differently")
+            raise refusal("tables.spellings_of_truth", where=where, label=other, other=label)
     for label in others:
         other = known.get(_key(label), label)
         if other != label and label not in truths:
-            both = f"says {label[:40]!r}, and a label of the truth is {other[:40]!r}"
-            only = "they differ only in case, blanks or leading zeros"
-            raise UserError(f"{where} {both}; {only}: write one label in one way")
+            raise refusal("tables.spelling", where=where, label=label[:40], other=other[:40])
 
 
 def _key(label: str, zeros: bool = False) -> str:
@@ -189,5 +186,4 @@ def check_labels(where: str, truths: Mapping[str, int], others: Iterable[Iterabl
         broken = [label for label in labels if not is_whole(label)]
         if broken and all(map(is_number, broken)):
             first = broken[0] if labels is truths else next(iter(truths))
-            found = f"holds measurements, such as {first}, and no labels"
-            raise UserError(f"{where} {found}; classifiers are compared here, not regressions")
+            raise refusal("tables.measurements", where=where, first=first)

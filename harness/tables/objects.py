@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.corpora.opening import MAX_LINE_BYTES, Limits, open_checked, read_files
-from harness.errors import UserError
+from harness.errors import refusal
 
 MAX_RATIO = 1_100
 """Gzip reaches 1,032 on a column of zeros; what passes by in pieces costs time alone."""
@@ -49,17 +49,14 @@ def read_objects(
         for place, value in read(start, pieces, decoder):
             if not isinstance(value, dict):
                 shown = json.dumps(value).replace('"', "")[:40]
-                needed = (
-                    'an object is needed, as in {"y_true": 1, "a": 1, "b": 0}, one per line or in one array'
-                )
-                raise UserError(f"{where}: {place} is {shown}; {needed}")
+                raise refusal("tables.no_object", where=where, place=place, shown=shown)
             yield place, value
     except RecursionError as error:
-        raise UserError(f"{where}: what follows {place} is too deep for JSON of items") from error
+        raise refusal("tables.too_deep", where=where, place=place) from error
     except UnicodeError as error:
-        raise UserError(f"{where}: what follows {place} is no UTF-8 ({error})") from error
+        raise refusal("tables.no_utf8", where=where, place=place, error=error) from error
     except ValueError as error:
-        raise UserError(f"{where}: {error}") from error
+        raise refusal("tables.damaged", where=where, error=error) from error
 
 
 def read_packed(path: Path, where: str, names: Sequence[str]) -> list[Any]:
@@ -68,7 +65,7 @@ def read_packed(path: Path, where: str, names: Sequence[str]) -> list[Any]:
     try:
         return [json.loads(found.get(name, b"null")) for name in names]
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{where}: it does not hold JSON ({error})") from error
+        raise refusal("tables.no_json", where=where, error=error) from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,26 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
 from harness.advise.documents import Rows, document_pairs
 from harness.advise.documents.battery import names_of
-from harness.advise.documents.tests import MACRO, MICRO
+from harness.advise.documents.tests import MICRO
 from harness.advise.files import Said, units
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.runs import Runs
 from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.advise.runs import TESTS, RunPair, run_pairs, tabulate_components
-from harness.errors import UserError
+from harness.errors import check_share, require, value_errors
 from harness.measures import check_measure
-from harness.two_systems.labels import read_runs, read_two, read_two_scores
+from harness.two_systems.labels import Given, read_given
+from harness.writing.prose import paragraphs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from harness.evaluation.rejections import Test
-
-
-LABELS = {
-    "f1": "F1", "error": "error rate", "precision": "precision", "recall": "recall", "dcf": "detection cost",
-    "balanced_error": "balanced error rate", "score": "mean score",
-}  # fmt: skip
 
 
 class Printed(ABC):
@@ -117,26 +112,15 @@ class Comparison(Printed):
 
     def sentences(self) -> list[str]:
         """Return what stands above the table."""
-        a, b = self.names
-        macro = "macro " if self.average == MACRO else ""
-        where = f"{self.n_items:,} items" + (f" in {self.n_clusters:,} clusters" if self.n_clusters else "")
-        where += "" if self.components is None else ", mean over the runs"
-        return [
-            *(f"Note: {warning}." for warning in self.warnings),
-            f"{macro}{LABELS[self.measure]} on {where}: {a} {self.score_a:.4f}, {b} {self.score_b:.4f}",
-            f"{a} minus {b}: {self.difference:+.4f}, {100 * self.confidence:g} % interval "
-            f"[{self.low:+.4f}, {self.high:+.4f}]",
-            *self._margin_lines(),
-        ]
+        told = []
+        if self.margin is not None:
+            from harness.advise.margin import say_pvalues
 
-    def _margin_lines(self) -> list[str]:
-        if self.margin is None:
-            return []
-        from harness.advise.margin import say_pvalues
-
-        return say_pvalues(self.margin, *self.names)
+            told = say_pvalues(self.margin, *self.names)
+        return paragraphs("two_systems", "comparison", found=self, margin=told)
 
 
+@value_errors()
 def compare_predictions(
     y: ArrayLike | None,
     a: ArrayLike,
@@ -253,7 +237,7 @@ def compare_predictions(
     {'mcnemar_midp': 0.1796}
     """
     names = check_names(names)
-    outcomes, measure = read_given(y, (a, b), measure, positive, names, clusters, runs, average)
+    outcomes, measure = read_given(Given(y, a, b, measure, positive, average, clusters, runs, names))
     check_share("confidence", confidence)
     check_whole("seed", seed, 0)
     if margin is not None:
@@ -263,34 +247,6 @@ def compare_predictions(
     plan = Plan(n_draws=1)
     asked = Question("y", measure, (), costs, average, n_replicates, margin=margin, plan=plan, seed=int(seed))
     return judge(make_pair(outcomes, asked, test), asked, outcomes, confidence)
-
-
-def read_given(
-    y: ArrayLike | None,
-    systems: tuple[ArrayLike, ArrayLike],
-    measure: str,
-    positive: object,
-    names: tuple[str, str],
-    clusters: ArrayLike | None,
-    runs: str | None,
-    average: str,
-) -> tuple[Said, str]:
-    """Return what the systems did, by labels or scores, and the measure."""
-    other = f"measure={measure!r}" if runs is None else "runs"
-    if average not in (MICRO, MACRO) or (average == MACRO and (measure == "score" or runs is not None)):
-        raise ValueError(f"average: {average!r} is not allowed with {other}; 'micro' is")
-    if measure == "score" and (y is not None or positive is not None):
-        raise ValueError("y, positive: measure='score' compares numbers without a truth; leave them None")
-    if y is None and measure != "score":
-        raise ValueError("y: None is allowed with measure='score' only; the label of each item is needed")
-    if runs is not None:
-        if clusters is not None:
-            raise ValueError("clusters: they cannot be had together with runs; items are drawn one by one")
-        return read_runs(y, *systems, measure, positive, names, runs)
-    if measure == "score":
-        return read_two_scores(*systems, names, clusters), measure
-    assert y is not None
-    return read_two(y, *systems, measure, positive, names, clusters, average)
 
 
 def make_pair(outcomes: Said, question: Question, test: str | Sequence[str] | None) -> Pair:
@@ -305,18 +261,12 @@ def make_pair(outcomes: Said, question: Question, test: str | Sequence[str] | No
     of_runs = isinstance(outcomes, Runs)
     allowed = list(TESTS) if of_runs else names_of(measure, outcomes.clusters is not None)
     chosen = allowed if test is None else [test] if isinstance(test, str) else list(test)
+    drawn = "runs" if of_runs else None if outcomes.clusters is None else "clusters"
+    what = drawn or ("scores" if measure == "score" else f"average={question.average} {measure}")
     for one in chosen:
-        if one not in allowed:
-            drawn = "runs" if of_runs else None if outcomes.clusters is None else "clusters"
-            what = drawn or ("scores" if measure == "score" else f"average={question.average} {measure}")
-            raise ValueError(f"test: {one!r} is not allowed; of {what} {', '.join(allowed)} are")
-    try:
-        if isinstance(outcomes, Runs):
-            (pair,), _ = run_pairs(outcomes, question)
-        else:
-            (pair,), _ = document_pairs(outcomes, question)
-    except UserError as error:
-        raise ValueError(str(error)) from error
+        require(one in allowed, f"test: {one!r} is not allowed; of {what} {', '.join(allowed)} are")
+    find: Any = run_pairs if of_runs else document_pairs
+    (pair,) = cast(list[Pair], find(outcomes, question)[0])
     return replace(pair, tests=tuple(name for name in pair.tests if name in chosen))
 
 
@@ -352,48 +302,28 @@ def find_tests(
     if n_replicates is not None:
         check_whole("n_replicates", n_replicates, 1, ", or None,")
     names = [test] if isinstance(test, str) else test
-    if names is not None and not len(names):
-        raise ValueError("test: none is named; at least one is needed, or None for those of the measure")
-    try:
-        found = named_tests(names, n_replicates=n_replicates, **costs)
-    except UserError as error:
-        raise ValueError(str(error)) from error
+    none = "none is named; at least one is needed, or None for those of the measure"
+    require(names is None or len(names), f"test: {none}")
+    found = named_tests(names, n_replicates=n_replicates, **costs)
     if names is None:
         found = [one for one in found if one.measure == measure]
         cheap = [one for one in found if n_items <= LARGEST_RANDOMIZATION or "randomization" not in one.name]
         return cheap or found
     for one in found:
-        if one.measure != measure:
-            other = f"test: {one.name!r} is of measure {one.measure!r}"
-            raise ValueError(f"{other}; tests of {measure!r} are allowed")
+        other = f"test: {one.name!r} is of measure {one.measure!r}"
+        require(one.measure == measure, f"{other}; tests of {measure!r} are allowed")
     return found
-
-
-def check_quick(tests: Sequence[Test]) -> None:
-    """Refuse tests that would take days on as many sets as advice needs."""
-    from harness.cli.configuration import check_quick as check
-
-    try:
-        check(tests)
-    except UserError as error:
-        raise ValueError(str(error)) from error
 
 
 def check_names(names: object) -> tuple[str, str]:
     """Return the names of A and B; refuse what are not two."""
     two = [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
-    if len(two) != 2 or two[0] == two[1]:
-        raise ValueError(f"names: {names!r} is not allowed; two different names, as in ('A', 'B'), are")
+    good = len(two) == 2 and two[0] != two[1]
+    require(good, f"names: {names!r} is not allowed; two different names, as in ('A', 'B'), are")
     return two[0], two[1]
 
 
 def check_whole(name: str, value: object, least: int, more: str = "") -> None:
     """Refuse what is no whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name}: {value!r} is not allowed; a whole number of at least {least}{more} is")
-
-
-def check_share(name: str, value: object) -> None:
-    """Refuse what does not lie between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise ValueError(f"{name}: {value!r} is not allowed; a number between 0 and 1 is")
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+    require(good, f"{name}: {value!r} is not allowed; a whole number of at least {least}{more} is")

@@ -19,20 +19,13 @@ from harness.advise.recommend import choose_tests
 from harness.advise.report import say_worst
 from harness.advise.study import POWERS
 from harness.advise.worst import tabulate_worst
+from harness.errors import check_share, value_errors
 from harness.measures import check_measure
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.store import Store
-from harness.two_systems import (
-    Comparison,
-    Printed,
-    check_names,
-    check_quick,
-    check_share,
-    check_whole,
-    judge,
-    make_pair,
-    read_given,
-)
+from harness.two_systems import Comparison, Printed, check_names, check_whole, judge, make_pair
+from harness.two_systems.labels import Given, read_given
+from harness.writing.prose import paragraphs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -93,27 +86,20 @@ class Advice(Printed):
 
     def sentences(self) -> list[str]:
         """Return the comparison, the recommended test's verdict, why it is recommended and its worst case."""
-        pvalue = self.table["pvalue"].to_dict()[self.test]
-        names, measure = self.comparison.names, self.comparison.measure
-        said = "Different" if pvalue <= self.alpha else "Not shown to be different"
-        more = "" if self.margin is not None or pvalue <= self.alpha else f" {HINT}."
-        return [
-            *self.comparison.sentences(),
-            *(f"{line}." for line in self._margin_lines()),
-            f"{said} at the {self.alpha:g} level by {self.test}, p = {pvalue:.4g}.{more}",
-            self.reason,
-            *(f"{say_worst(row, names, measure, self.alpha)}." for row in self.worst.to_dict("records")),
-            *(f"Note: {note}." for note in self.notes),
-        ]
-
-    def _margin_lines(self) -> list[str]:
-        if self.margin is None or self.margin_needed is None:
-            return []
-        unit = "items" if self.comparison.n_clusters is None else "clusters"
-        pairs = [(*self.comparison.names, self.margin["pair"].iloc[0])]
-        return say_margin(self.margin, self.margin_needed, pairs, self.alpha, unit)
+        names, measure, margin = self.comparison.names, self.comparison.measure, list[str]()
+        if self.margin is not None and self.margin_needed is not None:
+            unit = "items" if self.comparison.n_clusters is None else "clusters"
+            pairs = [(*names, self.margin["pair"].iloc[0])]
+            margin = say_margin(self.margin, self.margin_needed, pairs, self.alpha, unit)
+        worst = [say_worst(row, names, measure, self.alpha) for row in self.worst.to_dict("records")]
+        told = paragraphs(
+            "two_systems", "advice", found=self, pvalue=self.table["pvalue"].to_dict()[self.test],
+            margin=margin, hint=HINT, worst=worst,
+        )  # fmt: skip
+        return [*self.comparison.sentences(), *told]
 
 
+@value_errors()
 def advise_predictions(
     y: ArrayLike | None,
     a: ArrayLike,
@@ -176,13 +162,15 @@ def advise_predictions(
     check_share("alpha", alpha)
     check_whole("seed", seed, 0)
     names = check_names(names)
-    outcomes, measure = read_given(y, (a, b), measure, positive, names, clusters, runs, average)
+    outcomes, measure = read_given(Given(y, a, b, measure, positive, average, clusters, runs, names))
     costs, plan = check_measure(measure, **costs) if measure == "dcf" else costs, plan or Plan(factors=(1.0,))
     if margin is not None:
         check_margin(margin, measure, costs, outcomes)
     question = Question(
         "y", measure, (), costs, average, n_replicates, alpha=alpha, margin=margin, plan=plan, seed=int(seed)
     )
+    from harness.cli.configuration import check_quick
+
     own = make_pair(outcomes, question, test)
     comparison, n_items = judge(own, question, outcomes), units(outcomes)[0]
     if isinstance(own, CellPair):

@@ -1,13 +1,15 @@
 """Labels and decisions of two systems, from Python, as what a file of predictions says."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.advise.files.categories import Decisions, one_against_rest
-from harness.advise.files.clusters import number_clusters
+from harness.advise.documents.tests import MACRO, MICRO
+from harness.advise.files import Said
+from harness.advise.files.categories import one_against_rest
+from harness.advise.files.columns import number_clusters
 from harness.advise.files.predictions import (
     ACCURACY,
     PYTHON_REMEDY,
@@ -19,187 +21,157 @@ from harness.advise.files.predictions import (
 )
 from harness.advise.files.runs import Runs, check_runs
 from harness.advise.files.scores import Scores
-from harness.errors import UserError
+from harness.errors import UserError, require
 from harness.measures import DIFFERENCES, check_measure
 from harness.tables.labels import Column, Values, read_labels, same_as_truth
 from harness.tables.repeats import tell_repeated
 
 
-def read_two(
-    y: ArrayLike,
-    a: ArrayLike,
-    b: ArrayLike,
-    measure: str,
-    positive: object = None,
-    names: tuple[str, str] = ("a", "b"),
-    clusters: ArrayLike | None = None,
-    average: str = "micro",
-) -> tuple[Outcomes | Decisions, str]:
-    """Return the outcomes of two systems, from labels of any kind, and the measure.
+class Given(NamedTuple):
+    """What a caller gave, by the names of the arguments of :func:`harness.compare_predictions`."""
+
+    y: Any
+    a: ArrayLike
+    b: ArrayLike
+    measure: str
+    positive: object = None
+    average: str = MICRO
+    clusters: ArrayLike | None = None
+    runs: str | None = None
+    names: tuple[str, str] = ("a", "b")
+
+
+Systems = Mapping[str, tuple[str, ArrayLike]]
+"""Of each argument, or its run, the name and what it holds."""
+
+
+def read_given(given: Given) -> tuple[Said, str]:
+    """Return what the systems did, by labels of any kind or scores, and the measure; accuracy is the error.
 
     With ``measure="error"``, more than two labels and no `positive`, every item counts as positive, found
-    where the system gives its label. ``"accuracy"`` is the error.
-
-    Raises
-    ------
-    ValueError
-        As :func:`compare_predictions`.
+    where the system gives its label.
 
     Examples
     --------
-    >>> found, _ = read_two(["x", "x", "y", "z"], ["x", "y", "y", "z"], ["x", "x", "x", "z"], "error")
+    >>> given = Given(["x", "x", "y", "z"], ["x", "y", "y", "z"], ["x", "x", "x", "z"], "error")
+    >>> found, _ = read_given(given)
     >>> found.cells("a", "b").tolist()
     [2, 1, 1, 0, 0, 0, 0, 0]
     """
-    called = dict(zip("ab", names, strict=True))
-    if average == "macro":
-        return _read_macro(y, {"a": a, "b": b}, measure, positive, called, clusters)
-    outcomes, measure = _read_systems(y, {"a": a, "b": b}, measure, positive, called, clusters)
-    if not outcomes.cells(*names)[[1, 2, 5, 6]].any():
-        raise ValueError("a, b: they are right and wrong on the same items; there is nothing to test")
+    _check_given(given)
+    measure = "error" if given.measure == "accuracy" else given.measure
+    if given.runs is not None:
+        systems, columns = _split_runs(given)
+        every: Any = (_read_scores if given.y is None else _read_outcomes)(given, systems)
+        return Runs(every, columns, given.runs == "paired"), measure
+    systems = {"a": (given.names[0], given.a), "b": (given.names[1], given.b)}
+    if given.average == MACRO:
+        return one_against_rest(_read_table(given, systems), "y"), measure
+    if given.y is None:
+        scores = _read_scores(given, systems)
+        differ = np.not_equal(*scores.scores.values()).any()
+        require(differ, "a, b: their scores are the same on every item; there is nothing to test")
+        return scores, measure
+    outcomes = _read_outcomes(given, systems)
+    differ = outcomes.cells(*given.names)[[1, 2, 5, 6]].any()
+    require(differ, "a, b: they are right and wrong on the same items; there is nothing to test")
     return outcomes, measure
 
 
-def _read_systems(
-    y: ArrayLike,
-    systems: Mapping[str, ArrayLike],
-    measure: str,
-    positive: object,
-    names: Mapping[str, str],
-    clusters: ArrayLike | None = None,
-) -> tuple[Outcomes, str]:
-    """Return the outcomes of systems, or their runs, by the names of the arguments, under other names."""
-    if not isinstance(measure, str):
-        raise ValueError(f"measure: {measure!r} is not allowed; one of {', '.join(DIFFERENCES)} is")
-    more = (ACCURACY,) if measure == "accuracy" else ()
-    measure = "error" if more else measure
-    check_measure(measure)
-    table, called = _read_table(y, systems, names, clusters), {names[one]: one for one in systems}
-    try:
-        outcomes = as_outcomes(table, measure, positive, lambda name: f"{called[name]}: it", PYTHON_REMEDY)
-    except UserError as error:
-        raise ValueError(str(error)) from error
-    return outcomes._replace(warnings=(*more, *outcomes.warnings)), measure
-
-
-def _read_macro(
-    y: ArrayLike,
-    systems: Mapping[str, ArrayLike],
-    measure: str,
-    positive: object,
-    names: Mapping[str, str],
-    clusters: ArrayLike | None,
-) -> tuple[Decisions, str]:
-    """Return what systems decided on each label of the truth, as :func:`_read_systems` does on one."""
-    if measure in ("error", "accuracy") or positive is not None:
+def _check_given(given: Given) -> None:
+    """Refuse arguments that do not go together, and a measure that is not known."""
+    measure, runs, scores = given.measure, given.runs, given.measure == "score"
+    other = f"measure={measure!r}" if runs is None else "runs"
+    averages = (MICRO,) if scores or runs is not None else (MICRO, MACRO)
+    require(given.average in averages, f"average: {given.average!r} is not allowed with {other}; 'micro' is")
+    if scores:
+        none = given.y is None and given.positive is None
+        require(none, "y, positive: measure='score' compares numbers without a truth; leave them None")
+    else:
+        needed = "None is allowed with measure='score' only; the label of each item is needed"
+        require(given.y is not None, f"y: {needed}")
+    one = runs is None or given.clusters is None
+    require(one, "clusters: they cannot be had together with runs; items are drawn one by one")
+    allowed = "'nested' or 'paired' is, a and b with a row for each run"
+    require(runs in (None, "nested", "paired"), f"runs: {runs!r} is not allowed; {allowed}")
+    if given.average == MACRO:
         needed = "takes each label as the positive one in turn"
-        raise ValueError(f"average: 'macro' {needed}, and is not for measure='error' or positive=LABEL")
-    check_measure(measure)
-    try:
-        return one_against_rest(_read_table(y, systems, names, clusters), "y"), measure
-    except UserError as error:
-        raise ValueError(str(error)) from error
+        fits = measure not in ("error", "accuracy") and given.positive is None
+        require(fits, f"average: 'macro' {needed}, and is not for measure='error' or positive=LABEL")
+    known = ", ".join(DIFFERENCES)
+    require(isinstance(measure, str), f"measure: {measure!r} is not allowed; one of {known} is")
+    if measure not in ("accuracy", "score"):
+        check_measure(measure)
 
 
-def _read_table(
-    y: ArrayLike, systems: Mapping[str, ArrayLike], names: Mapping[str, str], clusters: ArrayLike | None
-) -> Predictions:
+def _split_runs(given: Given) -> tuple[Systems, dict[str, list[str]]]:
+    """Return every run as a system, and the names of those of A and of B."""
+    systems: dict[str, tuple[str, ArrayLike]] = {}
+    columns = {}
+    for argument, name, values in zip("ab", given.names, (given.a, given.b), strict=True):
+        rows = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+        shaped = rows.ndim == 2 and rows.size
+        require(shaped, f"{argument}: shape {rows.shape} is not allowed with runs; (n_runs, n_items) is")
+        columns[name] = [f"{name} {run + 1}" for run in range(len(rows))]
+        systems |= {f"{argument}[{i}]": own for i, own in enumerate(zip(columns[name], rows, strict=True))}
+    check_runs(columns, given.runs == "paired", "a, b")
+    return systems, columns
+
+
+def _read_outcomes(given: Given, systems: Systems) -> Outcomes:
+    """Return what systems, or runs, got right."""
+    told = (ACCURACY,) if given.measure == "accuracy" else ()
+    measure, called = "error" if told else given.measure, {name: one for one, (name, _) in systems.items()}
+    table = _read_table(given, systems)
+    found = as_outcomes(table, measure, given.positive, lambda name: f"{called[name]}: it", PYTHON_REMEDY)
+    return found._replace(warnings=(*told, *found.warnings))
+
+
+def _read_table(given: Given, systems: Systems) -> Predictions:
     """Return labels and decisions as what a file of predictions says."""
-    said = {name: _labels(name, values) for name, values in {"y": y, **systems}.items()}
+    values = {"y": given.y, **{argument: own for argument, (_, own) in systems.items()}}
+    values |= {} if given.clusters is None else {"clusters": given.clusters}
+    said = {name: _labels(name, own) for name, own in values.items()}
     n = len(said["y"].places)
-    if clusters is not None:
-        said["clusters"] = _labels("clusters", clusters)
-    for name in list(said)[1:]:
-        if len(said[name].places) != n:
-            raise ValueError(
-                f"{name}: {len(said[name].places)} items are not allowed where y has {n}; "
-                f"one {'cluster' if name == 'clusters' else 'decision'} for each item is needed"
-            )
-    if len(said["y"].labels) < 2:
-        raise ValueError(f"y: every item's label is {said['y'].labels[0]!r}; items of two classes are needed")
+    for name, column in said.items():
+        what = "cluster" if name == "clusters" else "decision"
+        several = f"{len(column.places)} items are not allowed where y has {n}"
+        require(len(column.places) == n, f"{name}: {several}; one {what} for each item is needed")
+    one = f"every item's label is {said['y'].labels[0]!r}"
+    require(len(said["y"].labels) > 1, f"y: {one}; items of two classes are needed")
     first, n_items = count_rows([column.places for column in said.values()])
     same = same_as_truth(said["y"].labels)
     truth, *decided = (_rows(said[name], first, same) for name in ("y", *systems))
-    by_argument = dict(zip(systems, decided, strict=True))
-    repeated, numbers = tuple(tell_repeated(n_items)), None
-    try:
-        if clusters is not None:
-            own = _rows(said["clusters"], first, {})
-            numbers = number_clusters("clusters: it", own, n)
-        given = Predictions("y", truth, by_argument, n_items, repeated, clusters=numbers)
-        check_predictions(given, "y: it", "{}: it".format, True, PYTHON_REMEDY)
-    except UserError as error:
-        raise ValueError(str(error)) from error
-    return given._replace(systems={names[argument]: own for argument, own in by_argument.items()})
+    numbers = None
+    if given.clusters is not None:
+        numbers = number_clusters("clusters: it", _rows(said["clusters"], first, {}), n)
+    repeated = tuple(tell_repeated(n_items))
+    found = Predictions(
+        "y", truth, dict(zip(systems, decided, strict=True)), n_items, repeated, clusters=numbers
+    )
+    check_predictions(found, "y: it", "{}: it".format, True, PYTHON_REMEDY)
+    return found._replace(systems={systems[argument][0]: own for argument, own in found.systems.items()})
 
 
-def read_runs(
-    y: ArrayLike | None,
-    a: ArrayLike,
-    b: ArrayLike,
-    measure: str,
-    positive: object,
-    names: tuple[str, str],
-    runs: object,
-) -> tuple[Runs, str]:
-    """Return what the runs of two systems did, a row of `a` and `b` for each, and the measure."""
-    if runs not in ("nested", "paired"):
-        raise ValueError(
-            f"runs: {runs!r} is not allowed; 'nested' or 'paired' is, a and b with a row for each run"
-        )
-    systems, columns = dict[str, ArrayLike](), {}
-    for argument, name, values in zip("ab", names, (a, b), strict=True):
-        rows = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
-        if rows.ndim != 2 or not rows.size:
-            raise ValueError(f"{argument}: shape {rows.shape} is not allowed with runs; (n_runs, n_items) is")
-        own = {f"{argument}[{run}]": row for run, row in enumerate(rows)}
-        systems |= own
-        columns[name] = [f"{name} {run + 1}" for run in range(len(rows))]
-    called = dict(zip(systems, [one for own in columns.values() for one in own], strict=True))
-    try:
-        check_runs(columns, runs == "paired", "a, b")
-    except UserError as error:
-        raise ValueError(str(error)) from error
-    if y is None:
-        return Runs(_read_scores(systems, called), columns, runs == "paired"), measure
-    found, measure = _read_systems(y, systems, measure, positive, called)
-    return Runs(found, columns, runs == "paired"), measure
-
-
-def read_two_scores(
-    a: ArrayLike, b: ArrayLike, names: tuple[str, str] = ("a", "b"), clusters: ArrayLike | None = None
-) -> Scores:
-    """Return the scores of two systems on the same items; ValueError where they are no finite numbers."""
-    scores = _read_scores({"a": a, "b": b}, dict(zip("ab", names, strict=True)), clusters)
-    if (scores.scores[names[0]] == scores.scores[names[1]]).all():
-        raise ValueError("a, b: their scores are the same on every item; there is nothing to test")
-    return scores
-
-
-def _read_scores(
-    systems: Mapping[str, ArrayLike], names: Mapping[str, str], clusters: ArrayLike | None = None
-) -> Scores:
+def _read_scores(given: Given, systems: Systems) -> Scores:
+    """Return the scores of systems, or runs, on the same items."""
     found = {}
-    for name, values in systems.items():
+    for argument, (_, values) in systems.items():
         try:
-            found[name] = np.asarray(values, dtype=float)
+            found[argument] = np.asarray(values, dtype=float)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{name}: a score of each item is needed, a number ({error})") from error
-        if found[name].ndim != 1 or not len(found[name]) or not np.isfinite(found[name]).all():
-            raise ValueError(f"{name}: a finite score of each item is needed, shape (n_items,)")
-    groups = None if clusters is None else _labels("clusters", clusters).text()
-    first, *others = found
-    lengths = {name: len(found[name]) for name in others}
+            raise UserError(f"{argument}: a score of each item is needed, a number ({error})") from error
+        plain = found[argument].ndim == 1 and len(found[argument]) and np.isfinite(found[argument]).all()
+        require(plain, f"{argument}: a finite score of each item is needed, shape (n_items,)")
+    groups = None if given.clusters is None else _labels("clusters", given.clusters).text()
+    (first, scores), *_ = found.items()
+    lengths = {name: len(own) for name, own in found.items()}
     lengths |= {} if groups is None else {"clusters": len(groups)}
-    n = len(found[first])
     for name, length in lengths.items():
-        if length != n:
-            raise ValueError(f"{name}: {length} items are not allowed where {first} has {n}")
-    try:
-        numbers = None if groups is None else number_clusters("clusters: it", groups, n)
-    except UserError as error:
-        raise ValueError(str(error)) from error
-    return Scores("scores", {names[name]: own for name, own in found.items()}, numbers)
+        alike = length == len(scores)
+        require(alike, f"{name}: {length} items are not allowed where {first} has {len(scores)}")
+    numbers = None if groups is None else number_clusters("clusters: it", groups, len(scores))
+    return Scores("scores", {systems[argument][0]: own for argument, own in found.items()}, numbers)
 
 
 def _labels(name: str, values: ArrayLike) -> Column:
@@ -208,20 +180,16 @@ def _labels(name: str, values: ArrayLike) -> Column:
 
     # a list of text and NaN would become text alone
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
-    if array.ndim != 1 or len(array) == 0:
-        raise ValueError(
-            f"{name}: shape {array.shape} is not allowed; one label for each item, (n_items,), is"
-        )
+    one = "one label for each item, (n_items,), is"
+    require(array.ndim == 1 and len(array), f"{name}: shape {array.shape} is not allowed; {one}")
     try:
         where, different = pd.factorize(array)  # -1 is None, NaN, NA or NaT
     except TypeError as error:
         raise ValueError(f"{name}: one label for each item is needed, not several ({error})") from error
     column = read_labels(Values(different.tolist()))
     places = np.where(where < 0, -1, column.places[where])
-    if (places < 0).any():
-        raise ValueError(
-            f"{name}: item {int(np.argmax(places < 0))} (from 0) has no label; every item needs one"
-        )
+    lacking = f"item {int(np.argmax(places < 0))} (from 0) has no label"
+    require((places >= 0).all(), f"{name}: {lacking}; every item needs one")
     return Column(places, column.labels)
 
 

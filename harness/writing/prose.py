@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +32,19 @@ def rate(value: float) -> str:
     ('.050', '1.000', '-')
     """
     return f"{value:.3f}".removeprefix("0") if value == value else "-"
+
+
+def two_figures(number: float) -> str:
+    """Return a number above 0 to two significant figures.
+
+    >>> [two_figures(number) for number in (15_019, 7.0, 104, 0.01349, 0.00002, 0.996)]
+    ['15,000', '7', '100', '0.013', '0.000020', '1.0']
+    """
+    places = 1 - floor(log10(number))
+    rounded = round(number, places)
+    if number >= 1 and rounded == int(rounded):
+        return f"{int(rounded):,}"
+    return f"{rounded:.{max(1, 1 - floor(log10(rounded)))}f}"
 
 
 def sentence(text: str) -> str:
@@ -70,7 +84,7 @@ def environment() -> Environment:
         loader=PackageLoader("harness", ""), autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    own = {"number": number, "rate": rate, "sentence": sentence}
+    own = {"number": number, "rate": rate, "sentence": sentence, "two_figures": two_figures}
     made.filters |= {**own, **page.FILTERS, **table_text.FILTERS}
     return made
 

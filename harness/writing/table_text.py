@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,7 @@ from harness.runtime.store import write_atomically
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "Δ": r"$\Delta$", "α": r"$\alpha$", "δ": r"$\delta$", "±": r"$\pm$", "–": "--",
-    "−": "$-$",
-    "≤": r"$\leq$", "≥": r"$\geq$", "×": r"$\times$",
-}  # fmt: skip
+LATEX = tomllib.loads(Path(__file__).with_name("latex.toml").read_text("utf-8"))
 
 
 def escape_latex(text: str) -> str:

@@ -19,7 +19,7 @@ from harness.advise.needed import MOST_ITEMS, deviations, needed_between, needed
 from harness.advise.points import MOST_SETS, Plan, Question, measure_pair, place_points, plan_at
 from harness.advise.rates import detectable, needed_h, power_table, range_of_sizes, size_table
 from harness.advise.recommend import choose_tests, recommend
-from harness.advise.report import describe, findings, two_figures
+from harness.advise.report import describe, findings
 from harness.advise.study import measure_tables
 from harness.evaluation.rates import verdict
 from harness.evaluation.rejections import Test
@@ -31,6 +31,7 @@ from harness.runtime.provenance import Clock
 from harness.significance.likelihood_ratio import score
 from harness.significance.mcnemar import mcnemar
 from harness.significance.wald import wald
+from harness.writing.prose import two_figures
 
 CELLS = np.array([60, 9, 6, 10, 5, 12, 8, 390])
 UNEVEN = np.array([30, 0, 8, 10, 3, 1, 1, 300])

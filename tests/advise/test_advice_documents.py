@@ -30,8 +30,7 @@ from harness.advise.documents.tests import (
 )
 from harness.advise.files.categories import Decisions, find_form, one_category, read_decisions
 from harness.advise.points import Plan, Point, Question, measure_pair
-from harness.category_sets.patterns import find_patterns
-from harness.category_sets.ratios import f1_ratios, standard_error
+from harness.category_sets.ratios import f1_ratios, find_patterns, standard_error
 from harness.measures import DIFFERENCES, influence
 from harness.measures import difference as measured
 from harness.nulls import divergence, project

@@ -23,7 +23,7 @@ from harness.measures import DIFFERENCES, difference
 from harness.significance.likelihood_ratio import score
 from harness.significance.wald import estimate
 from harness.two_systems import find_tests, judge
-from harness.two_systems.labels import read_two
+from harness.two_systems.labels import Given, read_given
 
 SMALL = Plan(n_sets=300, n_draws=3, n_range_sets=100, n_power_sets=100, h=(2.0, 3.0, 4.0), factors=(1.0,))
 
@@ -201,7 +201,7 @@ def test_pvalues_are_probabilities(seed, measure):
     counts = harness.count_outcomes(*draw(20, seed))
     assume(counts[[1, 2, 5, 6]].any())
     pair, asked = CellPair.of("a-b", counts, measure, defaults_of(measure), {}), Question("y", measure)
-    outcomes, _ = read_two(*draw(20, seed), measure)
+    outcomes, _ = read_given(Given(*draw(20, seed), measure))
     table = judge(pair, asked, outcomes).table
     assert table["pvalue"].between(0, 1).all()
     assert (table["low"] <= table["high"]).all()

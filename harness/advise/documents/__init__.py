@@ -29,7 +29,6 @@ from harness.advise.files import OneRun
 from harness.advise.files.categories import Decisions
 from harness.advise.files.scores import Scores
 from harness.advise.points import (
-    ALIKE,
     AT_ONCE,
     COUNTED,
     MOST_SETS,
@@ -40,7 +39,7 @@ from harness.advise.points import (
     find_pairs,
     tilt_to,
 )
-from harness.errors import UserError
+from harness.errors import refusal
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
@@ -220,7 +219,10 @@ class Rows(NamedTuple):
         codes = 4 * (~self.truth).view(np.uint8) + 2 * (~self.said[b]).view(np.uint8)
         codes += (~self.said[a]).view(np.uint8)
         if self.clusters is None:
-            return _kinds_pooled(codes) if pooled else _kinds_by_category(codes)
+            own = np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1) if pooled else codes
+            different, frequencies = np.unique(own, axis=0, return_counts=True)
+            kinds = different.astype(np.int64)[:, None] if pooled else np.eye(8, dtype=np.int8)[different]
+            return kinds, frequencies
         n_clusters, n_categories = int(self.clusters.max()) + 1, codes.shape[1]
         places = (self.clusters[:, None] * n_categories + np.arange(n_categories)) * 8 + codes
         each = np.bincount(
@@ -241,20 +243,19 @@ def document_pairs(
     truth = rows.truth
     if isinstance(decisions, Decisions) and (not truth.any() or truth.all()):
         one = "yes" if truth.any() else "no"
-        raise UserError(f"predictions={question.name}: the truth is {one} everywhere; both are needed")
+        raise refusal("advise.truth_everywhere", name=question.name, one=one)
     if measure == "dcf" and not Kinds(np.zeros((0, 1, 8)), measure, costs).parts():
-        raise UserError("test.dcf: neither a miss nor a false alarm costs anything; one of them must")
+        raise refusal("advise.free_of_cost")
     replicates = question.n_replicates or default_replicates(question.alpha)
 
     def make(a: str, b: str, name: str) -> Pair | str:
-        alike = ALIKE.format(a=a, b=b, measure=measure)
         if (rows.said[a] == rows.said[b]).all():
-            return alike
+            return question.alike(a, b)
         kinds, frequencies = rows.kinds(a, b, question)
         _check_room(question.name, kinds)
         sums = kinds.terms().sums
         if (sums[..., :2] == sums[..., 2:]).all():
-            return alike
+            return question.alike(a, b)
         return _with_null(name, kinds, frequencies, replicates)
 
     pairs, others = find_pairs(decisions.systems, question, make, named)
@@ -263,30 +264,19 @@ def document_pairs(
     tests, left_out = _tests_to_measure(pairs, names)
     given: dict[str, Any] = {"tests": tests, "naive": (names[-1],), "clustered": clustered}
     found: list[Pair] = [replace(cast(DocumentPair, pair), **given) for pair in pairs]
-    explained = _explain(question, tests, replicates, clustered)
+    explained = paragraphs(
+        "advise", "documents_notes", measure=measure, macro_average=question.average == MACRO,
+        pooled=tests[-1], drawn=[name for name in tests if name in DRAWING], n_replicates=replicates,
+        clustered=clustered,
+    )  # fmt: skip
     return found, [*others, *left_out, *question.cost_notes(), *explained]
 
 
-def _kinds_pooled(codes: NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    cells = np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
-    different, frequencies = np.unique(cells, axis=0, return_counts=True)
-    return different.astype(np.int64)[:, None], frequencies
-
-
-def _kinds_by_category(codes: NDArray[np.uint8]) -> tuple[NDArray[np.integer], Ints]:
-    """Return the different rows of cells, shape (n_kinds, n_categories, 8), and how often each is."""
-    different, frequencies = np.unique(codes, axis=0, return_counts=True)
-    return np.eye(8, dtype=np.int8)[different], frequencies
-
-
 def _check_room(name: str, kinds: Kinds) -> None:
-    n_kinds, n_terms = len(kinds.cells), len(kinds.weights())
-    if n_kinds * n_terms > MOST_CELLS:
-        raise UserError(
-            f"predictions={name}: average=macro over {kinds.cells.shape[1]:,} categories with {n_kinds:,} "
-            f"different items needs more memory than is allowed ({MOST_CELLS:,} items times ratios); take "
-            "fewer items, average=micro, or category=NAME for one of the categories"
-        )
+    n_kinds, n_categories, _ = kinds.cells.shape
+    if n_kinds * len(kinds.weights()) > MOST_CELLS:
+        told = {"n_categories": n_categories, "n_kinds": n_kinds, "most": MOST_CELLS}
+        raise refusal("advise.no_room", name=name, **told)
 
 
 def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) -> Pair | str:
@@ -296,10 +286,7 @@ def _with_null(name: str, kinds: Kinds, frequencies: Ints, n_replicates: int) ->
     if not np.isfinite(null).all():
         kinds, counts, weights = _with_exchanged(kinds, frequencies)
         null = project_documents(weights[None], kinds)[0]
-        notes.append(
-            f"no population like the file's has a difference of 0 in {kinds.measure}; half a unit of what is "
-            "drawn was added, with A and B exchanged"
-        )
+        notes = paragraphs("advise", "exchanged", measure=kinds.measure)
     if not np.isfinite(null).all():
         return f"{name}: no population was found with a difference of 0; another average may have one"
     return DocumentPair(
@@ -320,25 +307,11 @@ def _with_exchanged(kinds: Kinds, frequencies: Ints) -> tuple[Kinds, Ints, Float
 
 def _tests_to_measure(pairs: Sequence[Pair], names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     n_items, n_kinds = int(pairs[0].counts.sum()), max(len(pair.counts) for pair in pairs)
-    found, notes = [], []
-    for name in names:
-        most = MOST_KINDS.get(name, n_kinds)
-        if name not in DRAWING or (n_items <= MOST_ITEMS_DRAWN and n_kinds <= most):
-            found.append(name)
-        else:
-            notes.append(
-                f"{name} is left out above {MOST_ITEMS_DRAWN:,} items or {most:,} kinds of them (here "
-                f"{n_items:,} and {n_kinds:,}), where it is slow"
-            )
-    return tuple(found), notes
-
-
-def _explain(question: Question, names: Sequence[str], n_replicates: int, clustered: bool) -> list[str]:
-    drawn = [name for name in names if name in DRAWING]
-    return paragraphs(
-        "advise", "documents_notes", measure=question.measure, macro_average=question.average == MACRO,
-        pooled=names[-1], drawn=drawn, n_replicates=n_replicates, clustered=clustered,
-    )  # fmt: skip
+    most = {name: MOST_KINDS.get(name, n_kinds) for name in names if name in DRAWING}
+    slow = {name: n for name, n in most.items() if n_items > MOST_ITEMS_DRAWN or n_kinds > n}
+    numbers = {"most_items": MOST_ITEMS_DRAWN, "n_items": n_items, "n_kinds": n_kinds}
+    notes = paragraphs("advise", "slow", names=slow, **numbers)
+    return tuple(name for name in names if name not in slow), notes
 
 
 def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:

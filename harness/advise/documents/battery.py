@@ -4,11 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.advise.documents.clusters import (
-    randomization_by_cluster,
-    wald_by_cluster,
-    wald_by_cluster_cr2,
-)
+from harness.advise.documents.clusters import randomization_by_cluster, wald_by_cluster, wald_by_cluster_cr2
 from harness.advise.documents.scores import paired_t, wilcoxon
 from harness.advise.documents.tests import (
     Ints,
@@ -22,10 +18,7 @@ from harness.significance.result import TestResult
 
 # of counts alone, plainest first
 PLAIN: dict[str, Callable[[Ints, Kinds], TestResult]] = {
-    "wald_by_document": wald_by_document,
-    "wald_by_cluster": wald_by_cluster,
-    "wald_by_cluster_cr2": wald_by_cluster_cr2,
-    "paired_t": paired_t,
+    test.__name__: test for test in (wald_by_document, wald_by_cluster, wald_by_cluster_cr2, paired_t)
 }
 # that draw replicates for each set
 DRAWING: dict[str, Callable[..., TestResult]] = {

@@ -5,7 +5,6 @@ too narrow for a difference over its standard error.
 """
 
 import numpy as np
-from scipy.special import stdtr
 
 from harness.advise.documents.tests import (
     ROUNDING,
@@ -17,6 +16,7 @@ from harness.advise.documents.tests import (
     deviations,
     in_parts,
     staged,
+    t_test,
     undecided,
 )
 from harness.significance.result import TestResult, settle_degenerate
@@ -31,7 +31,7 @@ def wald_by_cluster(counts: Ints, kinds: Kinds) -> TestResult:
     ``t = d / se``, ``se^2 = G / (G - 1) sum_g psi_g^2 / G^2``, with G - 1 degrees of freedom (Liang & Zeger
     1986, Biometrika 73, 13-22; Cameron & Miller 2015, Journal of Human Resources 50, 317-372, section VI).
     """
-    return _t_test(*robust(counts, kinds))
+    return t_test(*robust(counts, kinds))
 
 
 def robust(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
@@ -51,7 +51,7 @@ def wald_by_cluster_cr2(counts: Ints, kinds: Kinds) -> TestResult:
     Imbens & Kolesar 2016, Review of Economics and Statistics 98, 701-712). With clusters of one size it is
     :func:`wald_by_cluster`.
     """
-    return _t_test(*robust_cr2(counts, kinds))
+    return t_test(*robust_cr2(counts, kinds))
 
 
 def robust_cr2(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
@@ -76,12 +76,6 @@ def _adjusted(counts: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
     a = h**2 / rest
     squares = (own * h**2).sum(axis=1) + (own * a).sum(axis=1) ** 2 - (own * a**2).sum(axis=1)
     return d, total, 1 / np.where(squares > 0, squares, 1.0)
-
-
-def _t_test(d: Floats, variance: Floats, freedom: Floats) -> TestResult:
-    constant = variance == 0
-    t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
-    return settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
 
 
 def randomization_by_cluster(
@@ -110,8 +104,5 @@ def randomization_by_cluster(
         (found,) = in_parts(drawn, chunk_size(both), lambda s: (ratio(s),))
         return (found.reshape(times, len(sets)) >= own[sets] * (1 - ROUNDING),)
 
-    def pvalue(hits: Ints) -> Floats:
-        return np.asarray((1 + hits[0]) / (n_replicates + 1))
-
-    found = staged(len(counts), 2 * n_kinds, draw, pvalue, n_replicates, stop)
+    found = staged(len(counts), 2 * n_kinds, draw, n_replicates, stop)
     return settle_degenerate(found, kinds.difference(counts), undecided(counts, kinds), "accept")

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
-from harness.advise.documents.tests import ROUNDING, Costs, Floats, Ints, staged
+from harness.advise.documents.tests import ROUNDING, Costs, Floats, Ints, staged, t_test
 from harness.measures import GAINS, difference, influence
 from harness.significance.result import TestResult, settle_degenerate
 
@@ -122,9 +121,8 @@ def mean_squares(values: Floats, counts: Ints | Floats, sides: tuple[int, ...]) 
         n_runs = own.shape[1]
         each, middle = (own @ weights[..., None])[..., 0] / n[:, None], own.mean(axis=1)
         squares = np.einsum("srk,srk->sk", own, own) - n_runs * middle**2
-        rest = (squares * weights).sum(axis=1) - n * ((each - each.mean(axis=1, keepdims=True)) ** 2).sum(
-            axis=1
-        )
+        spread = ((each - each.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        rest = (squares * weights).sum(axis=1) - n * spread
         interaction.append(np.maximum(rest, 0.0) / np.maximum((n - 1) * (n_runs - 1), 1))
         runs.append(each.var(axis=1, ddof=1) if n_runs > 1 else np.zeros(len(each)))
         both = both + middle
@@ -179,16 +177,11 @@ def pooled_runs(values: Floats, counts: Ints, sides: tuple[int, ...]) -> TestRes
 
 def _t_test(d: Floats, variance: Floats, freedom: Floats | Ints, values: Floats) -> TestResult:
     constant = variance <= ROUNDING**2 * np.abs(values).max() ** 2
-    t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
-    pvalue = 2 * stdtr(np.maximum(freedom, 1), -np.abs(t))
-    return settle_degenerate(pvalue, t, constant, "accept")
+    return t_test(d, np.where(constant, 0.0, variance), np.maximum(freedom, 1))
 
 
 PLAIN_OF_RUNS: dict[str, Callable[[Floats, Ints, tuple[int, ...]], TestResult]] = {
-    "t_by_item_and_run": t_by_item_and_run,
-    "mean_of_runs": mean_of_runs,
-    "one_run": one_run,
-    "pooled_runs": pooled_runs,
+    test.__name__: test for test in (t_by_item_and_run, mean_of_runs, one_run, pooled_runs)
 }
 
 
@@ -218,10 +211,7 @@ def pigeonhole(
         d = np.where(np.abs(d) < ROUNDING, 0.0, d)
         return d <= 0, d >= 0
 
-    def pvalue(hits: Ints) -> Floats:
-        return np.asarray(np.minimum(1.0, 2 * (1 + hits.min(axis=0)) / (n_replicates + 1)))
-
-    found = staged(len(counts), counts.shape[1] + sum(sides), draw, pvalue, n_replicates, stop)
+    found = staged(len(counts), counts.shape[1] + sum(sides), draw, n_replicates, stop)
     each = split_sides(kinds.measures(counts) + levels, sides, -1)
     d = np.sum([own.mean(axis=-1) for own in each], axis=0)
     return settle_degenerate(found, d, np.zeros(len(d), dtype=bool), "accept")

@@ -1,9 +1,8 @@
 """Tests of the mean difference of two systems' scores, on counts of items with the same scores."""
 
 import numpy as np
-from scipy.special import stdtr
 
-from harness.advise.documents.tests import ROUNDING, Floats, Ints, Kinds
+from harness.advise.documents.tests import ROUNDING, Floats, Ints, Kinds, t_test
 from harness.significance.result import TestResult, settle_degenerate, two_sided
 
 
@@ -28,11 +27,6 @@ class ScoreKinds(Kinds):
         """Return the kinds with A and B exchanged."""
         return np.asarray(self.cells[..., [2, 3, 0, 1, 4]])
 
-    @property
-    def clustered(self) -> bool:
-        """Whether a kind may have several items."""
-        return bool((self.cells[..., 1] > 1).any())
-
 
 def score_kinds(a: Floats, b: Floats, clusters: Ints | None) -> tuple[ScoreKinds, Ints]:
     """Return the different kinds of items, or of clusters, and how often each is there."""
@@ -53,9 +47,8 @@ def paired_t(counts: Ints, kinds: Kinds) -> TestResult:
     d = np.where(n > 0, top_a - top_b, 0.0) / np.maximum(n, 1)
     spread = square - n * d**2
     constant = (spread <= ROUNDING * square) | (n < 2)
-    error = np.sqrt(np.where(constant, 1.0, spread) / np.maximum(n - 1, 1) / np.maximum(n, 1))
-    t = np.where(constant, 0.0, d / error)
-    return settle_degenerate(2 * stdtr(np.maximum(n - 1, 1), -np.abs(t)), t, constant, "accept")
+    variance = np.where(constant, 0.0, spread) / np.maximum(n - 1, 1) / np.maximum(n, 1)
+    return t_test(d, variance, np.maximum(n - 1, 1))
 
 
 def wilcoxon(counts: Ints, kinds: Kinds) -> TestResult:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import stdtr
 
 from harness.measures import EXCHANGED, A, B, Y, check_measure
 from harness.significance.mcnemar import mcnemar
@@ -186,6 +187,13 @@ def by_document(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, float]:
     return d * counts.sum(axis=-1), variance, np.inf
 
 
+def t_test(d: Floats, variance: Floats, freedom: Floats | Ints | float) -> TestResult:
+    """Return Student's t test of d over its standard error; p = 1 where there is no variance."""
+    constant = variance == 0
+    t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
+    return settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
+
+
 def _z_test(d: Floats, deviation: Floats, constant: NDArray[np.bool_]) -> TestResult:
     z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
     return settle_degenerate(two_sided(z), z, constant, "accept")
@@ -242,10 +250,7 @@ def bootstrap_by_document(
         found = terms.difference(drawn.astype(float))
         return found <= 0, found >= 0
 
-    def pvalue(hits: Ints) -> Floats:
-        return np.asarray(np.minimum(1.0, 2 * (1 + hits.min(axis=0)) / (n_replicates + 1)))
-
-    found = staged(len(counts), max(len(sums) + 1, len(terms.weights)), draw, pvalue, n_replicates, stop)
+    found = staged(len(counts), max(len(sums) + 1, len(terms.weights)), draw, n_replicates, stop)
     return settle_degenerate(found, kinds.difference(counts), undecided(counts, kinds), "accept")
 
 
@@ -271,10 +276,7 @@ def randomization_by_document(
         sides = np.concatenate([middle[sets] + move, middle[sets] - move], axis=-1)
         return (np.abs(terms.difference_of(sides)) >= np.abs(d[sets]) - ROUNDING,)
 
-    def pvalue(hits: Ints) -> Floats:
-        return np.asarray((1 + hits[0]) / (n_replicates + 1))
-
-    found = staged(len(counts), max(steps.shape[0], len(terms.weights)), draw, pvalue, n_replicates, stop)
+    found = staged(len(counts), max(steps.shape[0], len(terms.weights)), draw, n_replicates, stop)
     return settle_degenerate(found, d, undecided(counts, kinds), "accept")
 
 
@@ -307,11 +309,13 @@ def staged(
     n_sets: int,
     width: int,
     draw: Callable[[Ints, int], Sequence[NDArray[np.bool_]]],
-    pvalue: Callable[[Ints], Floats],
     n_replicates: int,
     stop: float,
 ) -> Floats:
-    """Return p-values by replicates drawn some at a time, until a set's p, which only grows, passes stop."""
+    """Return p-values by replicates drawn some at a time, until a set's p, which only grows, passes stop.
+
+    `draw` says of replicates which lie as far as the null in one direction or in either: the rarer counts.
+    """
     p = np.empty(n_sets)
     for chunk in _chunks(n_sets, max(1, _AT_ONCE // (FIRST_STAGE * max(width, 1)))):
         hits, left, done = None, chunk, 0
@@ -320,7 +324,7 @@ def staged(
             more = np.stack([found.sum(axis=0) for found in draw(left, times)])
             hits = more if hits is None else hits + more
             done += times
-            p[left] = pvalue(hits)
+            p[left] = np.minimum(1.0, len(hits) * (1 + hits.min(axis=0)) / (n_replicates + 1))
             open_ = p[left] <= stop
             left, hits = left[open_], hits[:, open_]
     return p

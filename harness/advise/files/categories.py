@@ -9,33 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.advise.files.clusters import check_column, number_clusters, tell_size
 from harness.advise.files.columns import (
     CATEGORY,
-    ID_NAMES,
     ITEM_NAMES,
     TRUTH_NAMES,
     Items,
     Reading,
     Roles,
+    check_column,
     check_holds_items,
     check_systems,
+    find_item,
     find_roles,
-    read_clusters,
-    read_column,
-    read_roles,
+    with_size,
 )
 from harness.advise.files.predictions import Outcomes, Predictions, count_labels
-from harness.errors import UserError, instead
+from harness.errors import instead, refusal
 from harness.tables.files import Table, open_table
-from harness.tables.labels import (
-    BINARY,
-    POSITIVE_NAMES,
-    Column,
-    check_spellings,
-    plain_label,
-    tell_unknown,
-)
+from harness.tables.labels import BINARY, POSITIVE_NAMES, Column, check_spellings, plain_label, tell_unknown
 
 Codes = NDArray[np.uint16]
 
@@ -63,10 +54,8 @@ class Decisions(NamedTuple):
     @property
     def about(self) -> str:
         """What the file holds, in words."""
-        about = f"{len(self.categories):,} {self.form}"
-        if self.clusters is None:
-            return f"{about}, drawn whole"
-        return f"{about}; {tell_size(self.clusters, np.ones_like(self.clusters))}"
+        whole = ", drawn whole" if self.clusters is None else ""
+        return with_size(f"{len(self.categories):,} {self.form}{whole}", self.clusters, 1)
 
     @property
     def n_items(self) -> NDArray[np.int64]:
@@ -93,12 +82,10 @@ def one_against_rest(found: Predictions, name: str) -> Decisions:
     A label that the truth lacks is yes nowhere: it is a miss of the item's own, and no false alarm.
     """
     if found.truth is None:
-        raise UserError(f"average: 'macro' needs a column of the truth, and {name} says only right or wrong")
+        raise refusal("advise.macro_of_graded", name=name)
     labels, systems = np.unique(found.truth.astype(str)).tolist(), list(found.systems)
     if len(labels) < 2:
-        raise UserError(
-            f"predictions={name}: every item's truth is {labels[0][:40]!r}; two labels are needed"
-        )
+        raise refusal("advise.one_truth", name=name, label=labels[0][:40])
     _check_number(name, systems)
     _check_size(name, int(found.n_items.sum()), len(labels))
     codes = np.full((len(found.n_items), len(labels)), SEEN, dtype=np.uint16)
@@ -120,7 +107,7 @@ def one_category(decisions: Decisions, category: str) -> Outcomes:
     if category not in decisions.categories:
         first = f"choose one of {', '.join(decisions.categories[:20])}"
         near = instead(category, decisions.categories, first)
-        raise UserError(f"category: {category!r} is none of the file's; {near}")
+        raise refusal("advise.no_category", category=category, near=near)
     own = decisions.codes[:, decisions.categories.index(category)]
     columns = own[:, None] if decisions.clusters is None else np.stack([own, decisions.clusters], axis=1)
     rows, n_items = np.unique(columns, axis=0, return_counts=True)
@@ -128,11 +115,9 @@ def one_category(decisions: Decisions, category: str) -> Outcomes:
     truth = (codes & TRUTH) > 0
     if truth.all() or not truth.any():
         one = "yes" if truth.any() else "no"
-        raise UserError(f"category: every item's truth is {one} in category {category!r}; both are needed")
+        raise refusal("advise.category_truth", one=one, category=category)
     said = {name: (codes & (4 << i)) > 0 for i, name in enumerate(decisions.systems)}
-    about = f"category {category!r}, yes or no"
-    if clusters is not None:
-        about += f"; {tell_size(clusters, n_items)}"
+    about = with_size(f"category {category!r}, yes or no", clusters, n_items)
     return Outcomes(
         truth, said, n_items.astype(np.int64), about, decisions.warnings, decisions.notes, clusters
     )
@@ -164,14 +149,14 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
     item, roles = _long_columns(table, reading, category)
     items: dict[str, int] = {}
     categories: dict[str, int] = {}
-    codes, n_before, labels = np.zeros((1024, 8), dtype=np.uint16), 0, set[str]()
-    members = _Members(where)
+    codes, labels = np.zeros((1024, 8), dtype=np.uint16), set[str]()
+    members, rows = _Members(where), Items(table, reading, unit="row")
     for part in table.parts:
-        own, at_category = (read_column(where, part, name, n_before, "row") for name in (item, category))
-        columns = read_roles(where, part, roles, reading, n_before, "row")
-        for clusters in read_clusters(where, part, reading, n_before, "row").values():
+        own, at_category = (rows.column(part, name) for name in (item, category))
+        columns = rows.decisions(part, roles)
+        for clusters in rows.clusters(part):
             members.add(own.text(), clusters.text())
-        n_before += len(own.places)
+        rows.n_before += len(own.places)
         row, column = _places(own, items), _places(at_category, categories)
         codes = _grown(where, codes, len(items), len(categories))
         own_codes = encode_decisions(where, columns, reading.positive, labels)
@@ -180,23 +165,18 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
         again |= ~np.isin(np.arange(len(row)), first)
         if again.any():
             place = int(np.argmax(again))
-            raise UserError(
-                f"{where}: item {list(items)[row[place]]!r} has two rows for category "
-                f"{list(categories)[column[place]]!r}; one is allowed"
-            )
+            named = {"item": list(items)[row[place]], "category": list(categories)[column[place]]}
+            raise refusal("advise.two_rows", where=where, **named)
         codes[row, column] = own_codes
     check_holds_items(where, items)
     codes = codes[: len(items), : len(categories)]
     lacking = np.argwhere((codes & SEEN) == 0)
     if len(lacking):
-        raise UserError(
-            f"{where}: item {list(items)[lacking[0, 0]]!r} has no row for category "
-            f"{list(categories)[lacking[0, 1]]!r}; one row for each item and category is needed; "
-            "category_column=false where it is no column of categories"
-        )
+        named = {"item": list(items)[lacking[0, 0]], "category": list(categories)[lacking[0, 1]]}
+        raise refusal("advise.no_row", where=where, **named)
     notes, systems = (*table.notes, *roles.notes), list(roles.systems)
-    own_clusters = members.number(reading.cluster, items)
-    return Decisions(table.path.name, list(categories), systems, codes, roles.warnings, notes, own_clusters)
+    numbers = reading.number(members.clusters(items))
+    return Decisions(table.path.name, list(categories), systems, codes, roles.warnings, notes, numbers)
 
 
 class _Members:
@@ -211,27 +191,20 @@ class _Members:
         for item, cluster in zip(items.tolist(), clusters.tolist(), strict=True):
             known = self._known.setdefault(item, cluster)
             if known != cluster:
-                two = f"item {item!r} is in cluster {known!r} in one row and in {cluster!r} in another"
-                raise UserError(f"{self._where}: {two}; an item has one cluster")
+                raise refusal(
+                    "advise.two_clusters", where=self._where, item=item, cluster=known, other=cluster
+                )
 
-    def number(self, column: str | None, items: Collection[str]) -> NDArray[np.int64] | None:
-        """Return the number of each item's cluster."""
-        if column is None:
-            return None
-        names = np.array([self._known[item] for item in items], dtype=object)
-        return number_clusters(f"cluster: column {column!r}", names, len(names))
+    def clusters(self, items: Collection[str]) -> list[NDArray[Any]]:
+        """Return the cluster of each item, nothing where none was told."""
+        return [np.array([self._known[item] for item in items], dtype=object)] if self._known else []
 
 
 def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, Roles]:
     where, columns = table.where, table.names
     if category not in columns:
-        raise UserError(f"category_column: there is no column {category!r}; it has {', '.join(columns[:20])}")
-    item = next((name for name in ID_NAMES if name in columns), None)
-    if item is None:
-        raise UserError(
-            f"{where}: a row for each item and category needs a column of the item, named one of "
-            f"{', '.join(ID_NAMES)}; it has {', '.join(columns[:20])}"
-        )
+        raise refusal("advise.category_column", name=category, columns=columns[:20])
+    item = find_item(f"{where}: a row for each item and category", columns)
     roles = find_roles(where, [name for name in columns if name != category], reading, graded=False)
     if reading.cluster is not None:
         check_column(reading.cluster, columns, [item, category])
@@ -260,23 +233,15 @@ def _read_wide(table: Table, reading: Reading) -> Decisions:
         for category in categories
     ]
     parts, clusters, labels = [], list[Any](), set[str]()
-    items = Items(table, [*(name for own in roles for name in own.columns()), *_aside(reading)])
+    items = Items(table, reading, [name for own in roles for name in own.columns()])
     for part in table.parts:
         _check_size(where, items.n_before + len(next(iter(part.values())).values), len(categories))
-        columns = (read_roles(where, part, role, reading, items.n_before) for role in roles)
+        columns = (items.decisions(part, role) for role in roles)
         parts.append(np.stack([encode_decisions(where, own, reading.positive, labels) for own in columns], 1))
-        clusters += (own.text() for own in read_clusters(where, part, reading, items.n_before).values())
+        clusters += (own.text() for own in items.clusters(part))
         items.add(part)
-    warnings, notes, own_clusters = tuple(items.finish()), tuple(table.notes), None
-    if clusters:
-        each = np.concatenate(clusters)
-        own_clusters = number_clusters(f"cluster: column {reading.cluster!r}", each, len(each))
-    return Decisions(table.path.name, categories, names, np.concatenate(parts), warnings, notes, own_clusters)
-
-
-def _aside(reading: Reading) -> list[str]:
-    """Return the column of clusters, which is none of a system's or of an item's name."""
-    return [] if reading.cluster is None else [reading.cluster]
+    warnings, notes, numbers = tuple(items.finish()), tuple(table.notes), reading.number(clusters)
+    return Decisions(table.path.name, categories, names, np.concatenate(parts), warnings, notes, numbers)
 
 
 def _truth_prefix(where: str, columns: Sequence[str], reading: Reading) -> str:
@@ -284,14 +249,9 @@ def _truth_prefix(where: str, columns: Sequence[str], reading: Reading) -> str:
     prefixes = [truth] if truth is not None else list(TRUTH_NAMES)
     truths = [p for p in prefixes if any(name.startswith(p + separator) for name in columns)]
     if len(truths) > 1 and reading.systems is None:
-        raise UserError(
-            f"{where}: columns of {' and '.join(map(repr, truths))} have names of a truth; "
-            "truth_column=NAME says which it is, systems=[NAME,NAME] which are systems"
-        )
+        raise refusal("advise.wide_truths", where=where, truths=" and ".join(map(repr, truths)))
     if not truths:
-        raise UserError(
-            f"truth_column: no column is named {truth}{separator}CATEGORY; it has {', '.join(columns[:20])}"
-        )
+        raise refusal("advise.wide_truth", truth=truth, separator=separator, columns=columns[:20])
     return truths[0]
 
 
@@ -306,17 +266,15 @@ def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str
         ending = next((ending for ending in endings if name.endswith(ending)), None)
         if ending is not None and not name.startswith(start):
             known[name.removesuffix(ending)] = None
-        elif ending is None and name not in (*ITEM_NAMES, *_aside(reading)) and systems is None:
-            raise UserError(
-                f"{where}: column {name!r} is no SYSTEM{separator}CATEGORY with a category of the "
-                f"truth ({', '.join(categories[:10])}); systems=[NAME,NAME] says which columns to read"
-            )
+        elif ending is None and name not in (*ITEM_NAMES, *reading.aside()) and systems is None:
+            told = {"separator": separator, "categories": categories[:10]}
+            raise refusal("advise.wide_column", where=where, name=name, **told)
     chosen = [name for name in known if name not in TRUTH_NAMES]
     if systems is not None:
         chosen = [str(name) for name in systems]
     for name in (f"{name}{separator}{category}" for name in chosen for category in categories):
         if name not in columns:
-            raise UserError(f"{where}: there is no column {name!r}")
+            raise refusal("advise.wide_system", where=where, name=name)
     check_systems(where, chosen)
     _check_number(where, chosen)
     if reading.cluster is not None:
@@ -327,14 +285,12 @@ def _wide_columns(where: str, columns: list[str], reading: Reading) -> tuple[str
 
 def _check_size(where: str, n_items: int, n_categories: int) -> None:
     if n_items * n_categories > MOST_DECISIONS:
-        more = f"more than {MOST_DECISIONS:,} pairs of item and category"
-        raise UserError(f"{where}: {more}; fewer are needed, such as those of one category")
+        raise refusal("advise.many_decisions", where=where, most=MOST_DECISIONS)
 
 
 def _check_number(where: str, systems: Sequence[str]) -> None:
     if len(systems) > MOST_SYSTEMS:
-        most = f"at most {MOST_SYSTEMS} are allowed on several categories, which systems=[NAME,NAME] chooses"
-        raise UserError(f"{where}: it has {len(systems)} systems; {most}")
+        raise refusal("advise.many_deciding", where=where, n=len(systems), most=MOST_SYSTEMS)
 
 
 def encode_decisions(
@@ -369,8 +325,4 @@ def _check_labels(
     new = [label for label in dict.fromkeys(said) if label not in before]
     check_spellings(f"{where}: column {column!r}", before, new)
     beside = f" beside {', '.join(sorted(before))}" if before else ""
-    raise UserError(
-        f"{where}: on several categories each decision is yes or no, and column {column!r} says "
-        f"{', '.join(new[:5])}{beside}; positive=LABEL names yes, threshold=NUMBER takes scores, "
-        "systems=[NAME,NAME] says which columns to read"
-    )
+    raise refusal("advise.not_binary", where=where, column=column, labels=", ".join(new[:5]) + beside)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from harness.advise.files.clusters import check_column
-from harness.errors import UserError
+from harness.errors import instead, refusal
 from harness.tables.files import Part, Table
 from harness.tables.labels import Column, as_text, missing_words, read_labels
 from harness.tables.repeats import Repeats
+from harness.writing.prose import paragraphs
 
 TRUTH_NAMES = ("y_true", "label", "truth", "target", "gold")
 OTHER_TRUTHS = (
@@ -30,8 +29,36 @@ MOST_IDS = 10_000_000
 MOST_SYSTEMS = 200
 
 
-@dataclass(frozen=True)
-class Reading:
+def check_column(column: str, columns: Sequence[str], used: Sequence[str]) -> None:
+    """Refuse a column of clusters that is not there, or that holds the truth, a system or the categories."""
+    if column not in columns:
+        near = instead(column, columns, f"it has {', '.join(columns[:20])}")
+        raise refusal("advise.cluster_column", column=column, near=near)
+    if column in used:
+        raise refusal("advise.cluster_used", column=column)
+
+
+def number_clusters(where: str, names: NDArray[Any], n_items: int) -> NDArray[np.int64]:
+    """Return the number of each row's cluster; `where` begins the sentence that refuses what are none."""
+    different, places = np.unique(names, return_inverse=True)
+    if len(different) == 1:
+        raise refusal("advise.one_cluster", where=where, cluster=str(different[0])[:40])
+    if len(different) == n_items:
+        raise refusal("advise.clusters_of_one", where=where, n_items=n_items)
+    return np.asarray(places.ravel(), dtype=np.int64)
+
+
+def with_size(about: str, clusters: NDArray[np.int64] | None, n_items: ArrayLike) -> str:
+    """Return what a file holds, in words, with the number of its clusters and how large they are."""
+    if clusters is None:
+        return about
+    sizes = np.bincount(clusters, weights=np.broadcast_to(n_items, clusters.shape)).astype(int)
+    least, most = sizes.min(), sizes.max()
+    each = f"{least:,} items each" if least == most else f"{least:,} to {most:,} items"
+    return f"{about}; {len(sizes):,} clusters of {each}, drawn whole"
+
+
+class Reading(NamedTuple):
     """How a table is read: the settings of ``harness advise`` of these names, None finding what is usual."""
 
     truth: str | None = None
@@ -42,6 +69,17 @@ class Reading:
     category_column: str | None = None
     separator: str = "."
     cluster: str | None = None
+
+    def aside(self) -> list[str]:
+        """Return the column of clusters, which is none of a system's or of an item's name."""
+        return [] if self.cluster is None else [self.cluster]
+
+    def number(self, clusters: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
+        """Return the number of each row's cluster, the rows being in parts; None without any."""
+        if not clusters:
+            return None
+        names = np.concatenate(clusters)
+        return number_clusters(f"cluster: column {self.cluster!r}", names, len(names))
 
 
 class Roles(NamedTuple):
@@ -60,35 +98,44 @@ class Roles(NamedTuple):
 def check_holds_items(where: str, there: object) -> None:
     """Refuse a table without an item."""
     if not there:
-        raise UserError(f"{where}: it holds no item; at least one row is needed")
+        raise refusal("advise.no_item", where=where)
 
 
 def check_systems(where: str, chosen: Sequence[str], truth: str | None = None) -> None:
     """Refuse fewer than two different systems beside the truth, and more than there is room for."""
     if len(chosen) > MOST_SYSTEMS:
-        most = f"at most {MOST_SYSTEMS} are allowed, which systems=[NAME,NAME] chooses"
-        raise UserError(f"{where}: it has {len(chosen):,} systems; {most}")
+        raise refusal("advise.many_systems", where=where, n=len(chosen), most=MOST_SYSTEMS)
     if len(chosen) < 2 or len(set(chosen)) < len(chosen) or truth in chosen:
-        needed = "at least two different columns beside the truth are needed"
-        raise UserError(f"{where}: the systems are {', '.join(chosen) or 'none'}; {needed}")
+        raise refusal("advise.few_systems", where=where, systems=list(chosen) or "none")
 
 
-def find_roles(where: str, columns: Sequence[str], reading: Reading, graded: bool = True) -> Roles:
-    """Return which columns are read; `graded`: a table without a truth may say right or wrong."""
+def find_item(before: str, columns: Sequence[str], run: str | None = None) -> str:
+    """Return the column that names the items; `before` begins the sentence that refuses a table without."""
+    item = next((name for name in ID_NAMES if name in columns and name != run), None)
+    if item is None:
+        raise refusal("advise.no_item_column", where=before, known=ID_NAMES, columns=columns[:20])
+    return item
+
+
+def find_roles(
+    where: str, columns: Sequence[str], reading: Reading, graded: bool = True, scores: bool = False
+) -> Roles:
+    """Return which columns are read; without a truth a table may be `graded` or of `scores`."""
+    check_holds_items(where, columns)
     truth = reading.truth
-    if truth is None:
+    if truth is None and not scores:
         truth = _find_truth(where, columns, reading.systems, graded)
     no_system = {truth, reading.cluster, *ITEM_NAMES, *TRUTH_NAMES, *([CATEGORY] if truth is None else [])}
     others = [name for name in columns if name not in no_system]
     chosen = others if reading.systems is None else [str(name) for name in reading.systems]
     for name in [*([] if truth is None else [truth]), *chosen]:
         if name not in columns:
-            raise UserError(f"{where}: there is no column {name!r}; it has {', '.join(columns[:20])}")
+            raise refusal("advise.no_column", where=where, name=name, columns=columns[:20])
     check_systems(where, chosen, truth)
     if reading.cluster is not None:
         check_column(reading.cluster, columns, [*([] if truth is None else [truth]), *chosen])
     warnings, notes = tell_rest(columns, [*([] if truth is None else [truth]), *chosen], reading.cluster)
-    if truth is None:
+    if truth is None and not scores:
         graded_as = "1 is read as right and 0 as wrong; truth_column=COLUMN names a truth"
         warnings = (f"the file has no column of a truth: {graded_as}", *warnings)
     return Roles(truth, tuple(chosen), warnings, notes)
@@ -99,18 +146,12 @@ def _find_truth(
 ) -> str | None:
     plain = [name for name in TRUTH_NAMES if name in columns]
     if len(plain) > 1 and systems is None:
-        raise UserError(
-            f"{where}: columns {' and '.join(map(repr, plain))} have names of a truth; truth_column=COLUMN "
-            "says which it is, systems=[NAME,NAME] which columns are systems"
-        )
+        raise refusal("advise.several_truths", where=where, truths=" and ".join(map(repr, plain)))
     if plain:
         return plain[0]
     likely = [name for name in columns if name.lower() in (*TRUTH_NAMES, *OTHER_TRUTHS)]
     if not graded or (likely and systems is None):
-        raise UserError(
-            f"{where}: no column is named {', '.join(TRUTH_NAMES)}; truth_column=COLUMN names it, one of "
-            f"{', '.join(likely or columns[:20])}"
-        )
+        raise refusal("advise.no_truth", where=where, usual=TRUTH_NAMES, columns=likely or columns[:20])
     return None
 
 
@@ -118,81 +159,69 @@ def tell_rest(
     columns: Sequence[str], used: Sequence[str], cluster: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return warnings and notes on the columns that are not used."""
-    warnings, rest = [], [name for name in columns if name not in (cluster, *used, *ID_NAMES)]
-    groups = [name for name in rest if name.lower() in GROUP_NAMES]
-    if groups and cluster is None:
-        warnings.append(
-            f"column {groups[0]!r} is not used: if items of one {groups[0]} depend on each other, every test "
-            f"here rejects too often; cluster={groups[0]} draws each {groups[0]} whole"
-        )
-    left_out = ", ".join(rest[:10]) + (f" and {len(rest) - 10} more" if len(rest) > 10 else "")
-    return tuple(warnings), (f"columns that are not read: {left_out}",) if rest else ()
-
-
-def read_column(
-    where: str, part: Part, name: str, n_before: int, unit: str, missing: frozenset[str] = frozenset()
-) -> Column:
-    """Return the labels of one column; refuse a missing one. `n_before` rows, each a `unit`, stand before."""
-    column = read_labels(part[name], missing)
-    absent = column.places < 0
-    if absent.any():
-        raise UserError(
-            f"{where}: {unit} {n_before + int(np.argmax(absent)) + 1} has no value in column {name!r}; every "
-            f"{unit} needs one in each column that is read"
-        )
-    return column
-
-
-def read_clusters(
-    where: str, part: Part, reading: Reading, n_before: int, unit: str = "item"
-) -> dict[str, Column]:
-    """Return the column of clusters by its name, nothing where there is none."""
-    name = reading.cluster
-    return {} if name is None else {name: read_column(where, part, name, n_before, unit)}
-
-
-def read_roles(
-    where: str, part: Part, roles: Roles, reading: Reading, n_before: int, unit: str = "item"
-) -> dict[str, Column]:
-    """Return the columns of truth and systems, scores as decisions."""
-    absent = missing_words(reading.missing)
-    found = {name: read_column(where, part, name, n_before, unit, absent) for name in roles.columns()}
-    if reading.threshold is not None:
-        limit = float(reading.threshold)
-        found |= {name: _decide_scores(where, name, found[name], limit) for name in roles.systems}
-    return found
-
-
-def _decide_scores(where: str, name: str, column: Column, threshold: float) -> Column:
-    scores = read_numbers(f"{where}: column {name!r}", column, "threshold= needs numbers", np.isnan)
-    return Column((scores >= threshold).astype(np.int64)[column.places], ["0", "1"])
-
-
-def read_numbers(
-    where: str, column: Column, needed: str, refused: Callable[[float], Any]
-) -> NDArray[np.float64]:
-    """Return the labels of a column as numbers; refuse text, and numbers that are `refused`."""
-    found = []
-    for label in column.labels:
-        try:
-            value = float(label)
-        except ValueError:
-            value = np.nan
-        if np.isnan(value) or refused(value):
-            raise UserError(f"{where} holds {label[:40]!r}; {needed}")
-        found.append(value)
-    return np.array(found)
+    rest = [name for name in columns if name not in (cluster, *used, *ID_NAMES)]
+    groups = [name for name in rest if name.lower() in GROUP_NAMES and cluster is None]
+    warnings = paragraphs("advise", "groups", names=groups[:1])
+    return tuple(warnings), tuple(paragraphs("advise", "not_read", names=rest))
 
 
 class Items:
-    """The rows of a table one by one: an id may come once, and rows without one are not all repeated."""
+    """The rows of a table, some at a time: an id may come once, and rows without one are not all repeated.
 
-    def __init__(self, table: Table, roles: Sequence[str]) -> None:
-        self._where = table.where
-        self._id = next((name for name in ID_NAMES if name in table.names and name not in roles), None)
+    A row is a `unit`; `named` are columns that hold no id.
+    """
+
+    def __init__(self, table: Table, reading: Reading, named: Sequence[str] = (), unit: str = "item") -> None:
+        self._where, self._reading, self._unit = table.where, reading, unit
+        self._absent, no_id = missing_words(reading.missing), [*named, *reading.aside()]
+        self._id = next((name for name in ID_NAMES if name in table.names and name not in no_id), None)
         self._hashes: list[NDArray[np.uint64]] = []
         self._repeats = Repeats()
         self.n_before = 0
+
+    def column(self, part: Part, name: str, absent: frozenset[str] = frozenset()) -> Column:
+        """Return the labels of one column; refuse a missing one."""
+        column = read_labels(part[name], absent)
+        lacking = column.places < 0
+        if lacking.any():
+            number = self.n_before + int(np.argmax(lacking)) + 1
+            raise refusal("advise.no_value", where=self._where, unit=self._unit, number=number, name=name)
+        return column
+
+    def clusters(self, part: Part) -> list[Column]:
+        """Return the column of clusters, nothing where there is none."""
+        return [self.column(part, name) for name in self._reading.aside()]
+
+    def decisions(self, part: Part, roles: Roles) -> dict[str, Column]:
+        """Return the columns of truth and systems, scores as decisions."""
+        found = {name: self.column(part, name, self._absent) for name in roles.columns()}
+        if self._reading.threshold is not None:
+            limit, needed = float(self._reading.threshold), "threshold= needs numbers"
+            for name in roles.systems:
+                yes = self._numbers(found[name], name, needed, np.isnan) >= limit
+                found[name] = Column(yes.astype(np.int64)[found[name].places], ["0", "1"])
+        return found
+
+    def scores(self, part: Part, name: str) -> NDArray[np.float64]:
+        """Return a column of finite numbers."""
+        needed = "a score is a finite number; systems=[NAME,NAME] names the systems' columns"
+        column = self.column(part, name, self._absent)
+        return self._numbers(column, name, needed, np.isinf)[column.places]
+
+    def _numbers(
+        self, column: Column, name: str, needed: str, refused: Callable[[float], Any]
+    ) -> NDArray[np.float64]:
+        """Return the labels of a column as numbers; refuse text, and numbers that are `refused`."""
+        where, found = f"{self._where}: column {name!r}", []
+        for label in column.labels:
+            try:
+                value = float(label)
+            except ValueError:
+                value = np.nan
+            if np.isnan(value) or refused(value):
+                raise refusal("advise.no_number", where=where, label=label[:40], needed=needed)
+            found.append(value)
+        return np.array(found)
 
     def add(self, part: Part) -> None:
         """Take note of the next rows."""
@@ -201,8 +230,8 @@ class Items:
         elif self.n_before < MOST_IDS:
             names = [as_text(value) or "" for value in part[self._id].values]
             if not all(names):
-                lacks = f"item {self.n_before + names.index('') + 1} has no value in column {self._id!r}"
-                raise UserError(f"{self._where}: {lacks}; every item needs one, or no such column")
+                number = self.n_before + names.index("") + 1
+                raise refusal("advise.no_id", where=self._where, number=number, name=self._id)
             own = np.array([name.strip() for name in names], dtype=object)
             from pandas.util import hash_array
 
@@ -223,5 +252,5 @@ class Items:
         if again.any():
             place = int(np.argmax(again))
             first = int(np.argmax(every == every[place]))
-            two = f"items {first + 1} and {place + 1} have the same {self._id}"
-            raise UserError(f"{self._where}: {two}; each is allowed once")
+            two = {"first": first + 1, "second": place + 1, "name": self._id}
+            raise refusal("advise.same_id", where=self._where, **two)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.advise.files.logs import Answer, Logs, as_number, choose, choose_systems, hash_of, listed, refuse
+from harness.advise.files.logs import Answer, Logs, as_number, choose, choose_systems, hash_of, listed
+from harness.errors import refusal
 from harness.tables.objects import read_objects, read_packed
 
 # as Inspect's own value_to_float; P is partial credit, N no answer
@@ -70,8 +71,7 @@ def _read_folder(folder: Path) -> tuple[list[_Log], list[str]]:
         else:
             left_out.append(path.name)
     if not found:
-        none = "it holds no log samples_*.jsonl of lm-evaluation-harness, and none of Inspect that ended well"
-        refuse(folder, f"{none} with its samples (it has {listed(left_out)})")
+        raise refusal("advise.no_inspect", where=folder, files=listed(left_out))
     return found, left_out
 
 
@@ -87,7 +87,7 @@ def _read_parts(path: Path) -> dict[str, Any]:
 def _sample(path: Path, one: dict[str, Any]) -> tuple[str, dict[str, Any], list[int | None]]:
     """Return id, scores and hashes of a sample; the values of a score of several stand alone."""
     if not isinstance(one, dict) or "id" not in one:
-        refuse(path, "a sample has no id; every one needs it")
+        raise refusal("advise.no_sample_id", where=path)
     said: dict[str, Any] = one.get("scores") or {}
     scores: dict[str, Any] = {}
     for scorer, score in said.items():
@@ -117,7 +117,7 @@ def _choose_scorer(log: _Log, wanted: str | None) -> str:
     none = f"metric: there is no score {wanted!r} that is a number in {log.path}"
     found = choose(wanted, known, several, none)
     if found is None:
-        refuse(log.path, "its samples have no score that is a number")
+        raise refusal("advise.no_sample_score", where=log.path)
     return found
 
 
@@ -128,9 +128,8 @@ def _answers(log: _Log, scorer: str) -> tuple[dict[str, Answer], int]:
     for name, own, document in log.samples:
         score = _score(own.get(scorer))
         if score is None:
-            shown = json.dumps(own.get(scorer))[:40]
-            needed = "a finite number or C, I, P, N is needed, of every sample"
-            refuse(log.path, f"sample {name} has {scorer}={shown}; {needed}")
+            told = {"name": name, "scorer": scorer, "shown": json.dumps(own.get(scorer))[:40]}
+            raise refusal("advise.sample_score", where=log.path, **told)
         scores.setdefault(name, []).append(score)
         documents[name] = document
     answers = {name: (sum(own) / len(own), documents[name]) for name, own in scores.items()}

@@ -9,16 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.advise.files.logs import (
-    Answer,
-    Logs,
-    as_number,
-    choose,
-    choose_systems,
-    hash_of,
-    listed,
-    refuse,
-)
+from harness.advise.files.logs import Answer, Logs, as_number, choose, choose_systems, hash_of, listed
+from harness.errors import refusal
 from harness.tables.objects import read_objects
 
 DOCUMENT = ("doc_hash", "doc", "target")
@@ -85,7 +77,7 @@ def _members(folder: Path, group: str, known: Sequence[str]) -> list[str]:
     for path in sorted(folder.rglob("results*.json")):
         said = _inner(_read_results(path), "group_subtasks") or {}
         if not isinstance(said, dict) or not all(map(_is_names, said.values())):
-            refuse(path, "group_subtasks is damaged; for each group a list of names of tasks is needed")
+            raise refusal("advise.damaged_groups", where=path)
         groups |= said
     tasks = [group]
     for name in tasks:  # the list grows meanwhile
@@ -93,8 +85,8 @@ def _members(folder: Path, group: str, known: Sequence[str]) -> list[str]:
     tasks = [name for name in tasks[1:] if not groups.get(name)]
     lacking = sorted(set(tasks) - set(known))
     if lacking:
-        there = f"there is no log of {listed(lacking)}; all are needed"
-        refuse(folder, f"by results*.json the group {group} has {len(tasks)} tasks, but {there}")
+        told = {"group": group, "n": len(tasks), "lacking": listed(lacking)}
+        raise refusal("advise.group_lacks", where=folder, **told)
     return tasks
 
 
@@ -107,8 +99,8 @@ def _by_model(folder: Path, found: Mapping[Path, str]) -> dict[str, list[Path]]:
     for (path, task), name in zip(found.items(), _names(folder, found), strict=True):
         own = logs.setdefault(name, {})
         if task in own:
-            two = f"{own[task].name} and {path.name}"
-            refuse(folder, f"{two} are both of model {name} and task {task}; one log of each is allowed")
+            two = {"one": own[task].name, "other": path.name}
+            raise refusal("advise.two_logs", where=folder, name=name, task=task, **two)
         own[task] = path
     return {name: list(own.values()) for name, own in logs.items()}
 
@@ -120,9 +112,7 @@ def _find_logs(folder: Path, wanted: str | None) -> dict[Path, str]:
         return {path: found["task"] if found else path.stem for path, found in names.items()}
     old = sorted(folder.rglob(OLD_PATTERN))
     if not old:
-        needed = "a table of predictions or a folder of logs is needed"
-        none = f"it holds no log {PATTERNS[0]} of lm-evaluation-harness, and none of Inspect, at any depth"
-        refuse(folder, f"{none}; {needed}")
+        raise refusal("advise.no_log", where=folder)
     return dict(zip(old, _old_tasks([path.stem for path in old], wanted), strict=True))
 
 
@@ -153,8 +143,7 @@ def _is_turned(folder: Path, logs: Sequence[Path], tasks: Mapping[Path, str], me
             better = found if found is not None else better
         said.add(better)
     if {True, False} <= said:
-        needed = "logs of one version are needed"
-        refuse(folder, f"by some logs a higher {metric} is better and by others a lower one; {needed}")
+        raise refusal("advise.log_direction", where=folder, metric=metric)
     return False in said
 
 
@@ -205,7 +194,7 @@ def _names(folder: Path, found: Mapping[Path, str]) -> list[str]:
 def _lines(path: Path, filter_: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, item in read_objects(path, f"predictions={path}"):
         if "doc_id" not in item:
-            refuse(path, f"{place} has no doc_id; every item needs one")
+            raise refusal("advise.no_doc_id", where=path, place=place)
         if filter_ is None or str(item.get("filter")) == filter_:
             yield place, item
 
@@ -219,7 +208,7 @@ def _choose_filter(path: Path, wanted: str | None) -> str | None:
 def _choose_metric(path: Path, wanted: str | None, filter_: str | None) -> str:
     _, item = next(_lines(path, filter_), ("", {}))
     if not item:
-        refuse(path, "it holds no item; at least one line is needed")
+        raise refusal("advise.empty_log", where=path)
     named = item.get("metrics")
     keys = named if isinstance(named, list) else [key for key in item if key not in NO_METRICS]
     known = [str(key) for key in keys if _is_score(item.get(str(key)))]
@@ -227,7 +216,7 @@ def _choose_metric(path: Path, wanted: str | None, filter_: str | None) -> str:
     none = f"metric: there is no {wanted!r} that is a number in {path}"
     metric = choose(wanted, known, several, none)
     if metric is None:
-        refuse(path, "its items have no score that is a number")
+        raise refusal("advise.no_item_score", where=path)
     return metric
 
 
@@ -240,12 +229,12 @@ def _read_log(path: Path, metric: str, filter_: str | None) -> dict[str, Answer]
     for place, item in _lines(path, filter_):
         name, score = str(item["doc_id"]), as_number(item.get(metric))
         if name in found:
-            refuse(path, f"doc_id {name} stands there twice; each item once is needed")
+            raise refusal("advise.twice_in_log", where=path, name=name)
         if score is None:
             shown = json.dumps(item.get(metric))[:40]
-            refuse(path, f"{place} has {metric}={shown}; a finite number is needed, of right or wrong 1 or 0")
+            raise refusal("advise.item_score", where=path, place=place, metric=metric, shown=shown)
         found[name] = score, [hash_of(item.get(key)) for key in DOCUMENT]
     if not found:
         of_filter = f" of filter {filter_}" if filter_ else ""
-        refuse(path, f"it holds no item{of_filter}; the same are needed in every log")
+        raise refusal("advise.no_log_item", where=path, of_filter=of_filter)
     return found

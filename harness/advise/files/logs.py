@@ -7,14 +7,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
 from harness.advise.files.columns import check_systems
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.scores import Scores
-from harness.errors import UserError
+from harness.errors import refusal
 from harness.tables.labels import BINARY, plain_label
 
 UNPROVEN = "nothing in the logs shows that their documents are the same"
@@ -39,14 +39,12 @@ def as_right(folder: Path, logs: Logs) -> Outcomes:
     """Return who got which items right: every item counts as positive, and a right model said so."""
     compared, told = check_same_items(folder, logs), list(logs.warnings)
     if logs.epochs > 1:
-        needed = "measure=score compares their means over the epochs"
-        refuse(folder, f"items were tried in up to {logs.epochs} epochs; {needed}")
+        raise refusal("advise.log_epochs", where=folder, epochs=logs.epochs)
     for name, own in logs.answers.items():
         item = next((item for item, (score, _) in own.items() if score not in (0, 1)), None)
         if item is not None:
-            shown = f"{logs.metric}={own[item][0]:.6g} on {logs.item} {item}"
-            needed = "only 0 and 1 are allowed, right or wrong; measure=score takes other numbers"
-            refuse(folder, f"{name} has {shown}; {needed}")
+            score = {"metric": logs.metric, "score": own[item][0], "what": logs.item, "item": item}
+            raise refusal("advise.log_score", where=folder, name=name, **score)
     if logs.lower_is_better:
         told.append(f"{_lower(logs)}: 0 is read as right and 1 as wrong")
     items = next(iter(logs.answers.values()))
@@ -77,17 +75,12 @@ def _lower(logs: Logs) -> str:
     return f"{logs.metric} is better where it is lower, by the logs"
 
 
-def refuse(place: Path, sentence: str) -> NoReturn:
-    """Refuse a folder or a log."""
-    raise UserError(f"predictions={place}: {sentence}")
-
-
 def choose(wanted: str | None, known: Sequence[str], several: str, none: str) -> str | None:
     """Return the name that is wanted, or the only one; `several` and `none` begin the refusals."""
     if wanted is None and len(known) > 1:
-        raise UserError(f"{several} chooses one of {listed(known)}")
+        raise refusal("advise.log_choice", several=several, known=listed(known))
     if wanted is not None and wanted not in known:
-        raise UserError(f"{none}; it has {listed(known) or 'none'}")
+        raise refusal("advise.log_unknown", none=none, known=listed(known) or "none")
     return known[0] if wanted is None and known else wanted
 
 
@@ -97,8 +90,7 @@ def choose_systems(folder: Path, known: Sequence[str], wanted: Sequence[str] | N
         choose(name, known, "", f"systems: there is no model {name!r} in {folder}")
     chosen = list(wanted or known)
     if len(chosen) < 2:
-        needed = "at least two models are needed, each with logs of its own"
-        refuse(folder, f"only {chosen[0]} has a log of task {task}; {needed}")
+        raise refusal("advise.one_model", where=folder, name=chosen[0], task=task)
     check_systems(f"predictions={folder}", chosen)
     return chosen
 
@@ -132,16 +124,16 @@ def check_same_items(folder: Path, logs: Logs) -> bool:
         alone = min(own.keys() ^ reference.keys(), default=None)
         if alone is not None:
             has, lacks = (name, first) if alone in own else (first, name)
-            numbers = f"{first} has {len(reference):,} items and {name} {len(own):,}"
-            where = f"{logs.item} {alone} is in the log of {has} but not of {lacks}"
-            refuse(folder, f"{numbers}, and {where}; the same items are needed in every log")
+            numbers = {"n_first": len(reference), "n_own": len(own), "has": has, "lacks": lacks}
+            told = {"first": first, "name": name, "what": logs.item, "item": alone}
+            raise refusal("advise.other_items", where=folder, **numbers, **told)
         for item, answer in own.items():
             known = _known_in_both(logs.documents, answer, reference[item])
             compared &= bool(known)
             other = next((key for key, same in known.items() if not same), None)
             if other is not None:
-                found = f"{logs.item} {item} is another document for {name} than for {first} ({other})"
-                refuse(folder, f"{found}; logs of one task in one version are needed")
+                told = {"what": logs.item, "item": item, "name": name, "first": first, "key": other}
+                raise refusal("advise.other_document", where=folder, **told)
     return compared
 
 

@@ -11,18 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.advise.files.clusters import number_clusters, tell_size
-from harness.advise.files.columns import (
-    REMEDY,
-    Items,
-    Reading,
-    Roles,
-    check_holds_items,
-    find_roles,
-    read_clusters,
-    read_roles,
-)
-from harness.errors import UserError
+from harness.advise.files.columns import REMEDY, Items, Reading, Roles, find_roles, number_clusters, with_size
+from harness.errors import refusal
 from harness.tables.files import Table, open_table
 from harness.tables.labels import (
     BINARY,
@@ -127,39 +117,28 @@ def count_rows(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], N
     return first, counts
 
 
-def read_predictions(
-    path: str | Path | Table,
-    truth: str | None = None,
-    systems: Sequence[str] | None = None,
-    threshold: float | None = None,
-    missing: Sequence[object] = (),
-    cluster: str | None = None,
-) -> Predictions:
+def read_predictions(path: str | Path | Table, **given: Any) -> Predictions:
     """Read a table with a column of truth and one for each system, in any format of `harness.tables`.
 
     The file is read some rows at a time, and only distinct rows are kept with their numbers. Labels are those
     of :func:`harness.tables.labels.plain_label`: 1.0 and +1 are 1, and where the truth is 0 and 1, or true
     and false, each is the other too. A table without a truth whose columns are all 0 and 1 says right and
-    wrong.
+    wrong. What is `given` is what a :class:`Reading` holds.
     """
-    table = path if isinstance(path, Table) else open_table(path, "predictions")
-    where, named = table.where, systems is not None
-    reading = Reading(truth, systems, threshold, missing, cluster=cluster)
-    check_holds_items(where, table.names)
-    roles = find_roles(where, table.names, reading, graded=threshold is None)
-    aside = [] if cluster is None else [cluster]
-    items, kept = Items(table, [*roles.columns(), *aside]), _Kept()
+    table, reading = path if isinstance(path, Table) else open_table(path, "predictions"), Reading(**given)
+    where, named, cluster = table.where, reading.systems is not None, reading.cluster
+    roles = find_roles(where, table.names, reading, graded=reading.threshold is None)
+    items, kept = Items(table, reading, roles.columns()), _Kept()
     for part in table.parts:
-        columns = read_roles(where, part, roles, reading, items.n_before)
+        columns = items.decisions(part, roles)
         if roles.truth is None:
             _check_graded(where, columns)
-        kept.add((columns | read_clusters(where, part, reading, items.n_before)).values())
+        kept.add([*columns.values(), *items.clusters(part)])
         items.add(part)
         if roles.truth is not None:
             _check_distinct(where, kept, roles, named)
         if len(kept.rows) > MOST_DISTINCT:
-            more = f"more than {MOST_DISTINCT:,} different rows"
-            raise UserError(f"{where}: {more}; labels are needed, few of them")
+            raise refusal("advise.many_rows", where=where, most=MOST_DISTINCT)
     warnings = (*roles.warnings, *items.finish())
     rows = _join_binary(kept.text(), len(roles.columns()), graded=roles.truth is None)
     ordered = sorted(rows)
@@ -172,7 +151,7 @@ def read_predictions(
         dict(zip(roles.systems, said, strict=True)), np.array([rows[row] for row in ordered], dtype=np.int64),
         warnings, (*table.notes, *roles.notes), clusters,
     )  # fmt: skip
-    if threshold is not None:
+    if reading.threshold is not None:
         _check_binary_truth(where, found)
     else:
         call = f"{where}: column {{!r}}".format
@@ -184,11 +163,7 @@ def _check_graded(where: str, columns: Mapping[str, Column]) -> None:
     for name, column in columns.items():
         other = next((label for label in column.labels if label not in (*BINARY, *BINARY.values())), None)
         if other is not None:
-            raise UserError(
-                f"{where}: no column is named y_true, label, truth, target or gold; truth_column=COLUMN "
-                f"names it. A table of right (1) and wrong (0) needs none, but column {name!r} holds "
-                f"{other[:40]!r}; systems=[NAME,NAME] names the columns to read"
-            )
+            raise refusal("advise.not_graded", where=where, name=name, label=other[:40])
 
 
 def _join_binary(rows: Rows, n_columns: int, graded: bool) -> Rows:
@@ -222,10 +197,7 @@ def _check_distinct(where: str, kept: _Kept, roles: Roles, named: bool) -> None:
 def _check_binary_truth(where: str, found: Predictions) -> None:
     labels = sorted(set(found.truth)) if found.truth is not None else []
     if len(labels) > 1 and labels not in (["0", "1"], ["false", "true"]):
-        raise UserError(
-            f"threshold: it turns scores into 1 and 0, and the truth in {where.partition('=')[2]} says "
-            f"{', '.join(labels[:10])}; a truth of 0 and 1 is needed"
-        )
+        raise refusal("advise.threshold_truth", path=where.partition("=")[2], labels=labels[:10])
 
 
 def check_predictions(
@@ -272,14 +244,13 @@ def check_system(
         score = next(value for value in strange if not is_whole(value))
         if set(labels) <= {"0", "1"} and remedy == REMEDY:
             remedy = f"threshold=NUMBER turns them into decisions, {remedy}"
-        raise UserError(f"{where} holds scores, such as {score[:40]}, where the truth is {shown}; {remedy}")
+        told = {"score": score[:40], "shown": shown, "remedy": remedy}
+        raise refusal("advise.scores_for_labels", where=where, **told)
     total = sum(said.values())
     known = total - sum(said[value] for value in strange)
     if known == 0 or (not named and 2 * known < total):
-        raise UserError(
-            f"{where} says a label of the truth ({shown}) on {known:,} of {total:,} items, "
-            f"and {strange[0][:40]!r} on another; {remedy}"
-        )
+        told = {"shown": shown, "label": strange[0][:40], "remedy": remedy}
+        raise refusal("advise.strange_labels", where=where, known=known, total=total, **told)
 
 
 def are_scores(strange: Collection[str], labels: Collection[str], named: bool = True) -> bool:
@@ -327,7 +298,7 @@ def as_outcomes(
     if truth is None:
         _check_only_graded(predictions, measure, positive)
         right = {name: values == "1" for name, values in predictions.systems.items()}
-        about = _tell_about("no truth, right or wrong", predictions)
+        about = with_size("no truth, right or wrong", predictions.clusters, n_items)
         return Outcomes(np.ones(len(n_items), dtype=bool), right, n_items, about, *more, predictions.clusters)
     labels = sorted(set(truth))
     wanted = _find_wanted(predictions.name, labels, measure, positive)
@@ -344,36 +315,27 @@ def as_outcomes(
         if measure == "error":
             decisions[name] = np.where(np.isin(values, labels), decisions[name], ~is_wanted)
     about = f"{len(labels)} labels, right or wrong" if wanted is None else f"positive label {wanted!r}"
-    about, clusters = _tell_about(about, predictions), predictions.clusters
+    clusters = predictions.clusters
+    about = with_size(about, clusters, n_items)
     return Outcomes(is_wanted, decisions, n_items, about, tuple(warnings), predictions.notes, clusters)
-
-
-def _tell_about(about: str, found: Predictions) -> str:
-    return about if found.clusters is None else f"{about}; {tell_size(found.clusters, found.n_items)}"
 
 
 def _find_wanted(name: str, labels: Sequence[str], measure: str, positive: object) -> str | None:
     if len(labels) < 2:
-        one = labels[0][:40]
-        raise UserError(f"predictions={name}: every item's truth is {one!r}; two labels are needed")
+        raise refusal("advise.one_truth", name=name, label=labels[0][:40])
     wanted = plain_positive(labels) if positive is None else _find_label(positive, labels)
     if wanted is None and measure != "error":
-        raise UserError(
-            f"positive: which label is positive is not plain for measure={measure}; name one of "
-            f"{', '.join(label[:40] for label in labels[:20])}, or take measure=error"
-        )
+        named = [label[:40] for label in labels[:20]]
+        raise refusal("advise.which_positive", measure=measure, labels=named)
     return wanted
 
 
 def _check_only_graded(predictions: Predictions, measure: str, positive: object) -> None:
     if measure != "error" or positive is not None:
         what = f"measure: {measure}" if measure != "error" else f"positive: {positive!r}"
-        raise UserError(
-            f"{what} needs a column of the truth, and {predictions.name} says only right (1) or wrong (0); "
-            "truth_column=COLUMN names a truth, measure=error (1 - accuracy) needs none"
-        )
+        raise refusal("advise.only_graded", what=what, name=predictions.name)
     if predictions.n_items.sum() < 2:
-        raise UserError(f"predictions={predictions.name}: it holds one item; at least two are needed")
+        raise refusal("advise.one_item", name=predictions.name)
 
 
 def _refuse_unknown(
@@ -383,13 +345,12 @@ def _refuse_unknown(
     strange = sorted(said.keys() - set(labels))
     if strange:
         scores = "threshold=NUMBER turns scores into decisions, "
-        scores = scores if is_number(strange[0]) and remedy == REMEDY else ""
+        remedy = f"{scores}{remedy}" if is_number(strange[0]) and remedy == REMEDY else remedy
         n, total = sum(said[label] for label in strange), sum(said.values())
-        raise UserError(
-            f"{where} says {strange[0][:40]!r}, and the truth only {' and '.join(labels)}; labels that the "
-            f"truth lacks, here on {n:,} of {total:,} items ({share(n, total)}), have no meaning for "
-            f"{measure}; measure=error counts them as wrong, {scores}{remedy}"
-        )
+        raise refusal(
+            "advise.third_label", where=where, label=strange[0][:40], labels=" and ".join(labels), n=n,
+            total=total, share=share(n, total), measure=measure, remedy=remedy,
+        )  # fmt: skip
 
 
 def _find_label(positive: object, labels: Collection[str]) -> str:
@@ -398,8 +359,7 @@ def _find_label(positive: object, labels: Collection[str]) -> str:
     numbers = {number: name for name, number in BINARY.items()}
     found = next((one for one in (plain, BINARY.get(plain), numbers.get(plain)) if one in labels), None)
     if found is None:
-        known = ", ".join(labels)[:400]
-        raise UserError(f"positive: {str(positive)!r} is no label of the truth; {known} are")
+        raise refusal("advise.no_label", positive=str(positive), known=", ".join(labels)[:400])
     return found
 
 

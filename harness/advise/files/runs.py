@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.advise.files.columns import ID_NAMES, check_holds_items, read_column
+from harness.advise.files.columns import Items, Reading, check_holds_items, find_item
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.scores import Scores
-from harness.errors import UserError, instead
+from harness.errors import instead, refusal
 from harness.tables.files import Table
 from harness.tables.labels import Values
 
@@ -76,17 +76,14 @@ def check_runs(columns: Mapping[str, Sequence[str]], paired: bool, setting: str)
     every = [name for own in columns.values() for name in own]
     twice = next((name for name in every if every.count(name) > 1), None)
     if twice is not None:
-        raise UserError(f"{setting}: {twice!r} is named twice; each run has a column of its own")
+        raise refusal("advise.twice_named", setting=setting, name=twice)
     if len(columns) < 2:
-        raise UserError(
-            f"{setting}: {', '.join(columns) or 'no system'} alone; two systems or more are needed"
-        )
+        raise refusal("advise.one_system", setting=setting, systems=list(columns) or "no system")
     numbers = {name: len(own) for name, own in columns.items()}
     if max(numbers.values()) < 2:
-        raise UserError(f"{setting}: each system has one run; {ALONE}; leave it out")
+        raise refusal("advise.one_run_each", setting=setting, alone=ALONE)
     if paired and len(set(numbers.values())) > 1:
-        told = ", ".join(f"{n} of {name}" for name, n in numbers.items())
-        raise UserError(f"paired_runs: there are {told}; runs that belong together are as many of each")
+        raise refusal("advise.unequal_runs", told=[f"{n} of {name}" for name, n in numbers.items()])
 
 
 def as_wide(
@@ -96,13 +93,8 @@ def as_wide(
     where, names = table.where, table.names
     if run not in names:
         near = instead(run, names, f"it has {', '.join(names[:20])}")
-        raise UserError(f"run: there is no column {run!r}; {near}")
-    item = next((name for name in ID_NAMES if name in names and name != run), None)
-    if item is None:
-        raise UserError(
-            f"run: {where} has a row for each item and run and needs a column of the item, named one of "
-            f"{', '.join(ID_NAMES)}; it has {', '.join(names[:20])}"
-        )
+        raise refusal("advise.run_column", run=run, near=near)
+    item = find_item(f"run: {where} has a row for each item and run and", names, run)
     parts = _read_all(table, [item, run, *([truth] if truth is not None else [])], systems)
     check_holds_items(where, len(parts[item]))
     places = _grid(where, item, run, *(np.array(parts[name], dtype=object) for name in (item, run)))
@@ -119,10 +111,11 @@ def as_wide(
 
 def _read_all(table: Table, labels: Sequence[str], systems: Sequence[str]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {name: [] for name in (*labels, *systems)}
+    rows = Items(table, Reading(), unit="row")
     for part in table.parts:
-        n_before = len(found[labels[0]])
+        rows.n_before = len(found[labels[0]])
         for name in labels:
-            found[name] += read_column(table.where, part, name, n_before, "row").text().tolist()
+            found[name] += rows.column(part, name).text().tolist()
         for name in systems:
             found[name] += part[name].values
     return found
@@ -134,20 +127,15 @@ def _grid(where: str, item: str, run: str, items: NDArray[Any], runs: NDArray[An
 
     (row, known), (column, numbered) = pd.factorize(items), pd.factorize(runs)
     if len(numbered) == 1:
-        raise UserError(f"run: column {run!r} has one value, {numbered[0][:40]!r}; {ALONE}; leave it out")
+        raise refusal("advise.one_run", run=run, value=numbered[0][:40], alone=ALONE)
     if len(numbered) == len(runs):
-        raise UserError(
-            f"run: column {run!r} has another value in each of the {len(runs):,} rows; a run is on every item"
-        )
+        raise refusal("advise.run_of_rows", run=run, n=len(runs))
     counted = np.bincount(row * len(numbered) + column, minlength=len(known) * len(numbered))
     if (counted != 1).any():
         place = int(np.argmax(counted != 1))
         at, of = known[place // len(numbered)], numbered[place % len(numbered)]
         number = "no row" if counted[place] == 0 else f"{counted[place]:,} rows"
-        raise UserError(
-            f"{where}: item {at[:40]!r} has {number} in run {of[:40]!r}; each needs one in every run, "
-            "and with unequal numbers of runs runs={NAME:[COLUMN,...],...} names columns of a wide table"
-        )
+        raise refusal("advise.no_grid", where=where, item=at[:40], number=number, run=of[:40])
     return np.asarray(np.lexsort([column, row]).reshape(len(known), len(numbered)))
 
 
@@ -157,6 +145,5 @@ def _one_truth(
     """Return the truth of each item; refuse another one in another run."""
     for rows in places.tolist():
         if len({parts[truth][row] for row in rows}) > 1:
-            two = f"item {parts[item][rows[0]]!r} has two values of {truth!r} in two runs"
-            raise UserError(f"{where}: {two}; an item has one truth")
+            raise refusal("advise.truth_of_runs", where=where, item=parts[item][rows[0]], truth=truth)
     return Values([parts[truth][rows[0]] for rows in places])

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.advise.files.clusters import check_column, number_clusters, tell_size
-from harness.advise.files.columns import (
-    CATEGORY,
-    ITEM_NAMES,
-    TRUTH_NAMES,
-    Items,
-    Reading,
-    check_holds_items,
-    check_systems,
-    read_clusters,
-    read_column,
-    read_numbers,
-    tell_rest,
-)
-from harness.errors import UserError
+from harness.advise.files.columns import Items, Reading, find_roles, with_size
 from harness.tables.files import Table
-from harness.tables.labels import missing_words
 
 Floats = NDArray[np.float64]
-
-NEEDED = "a score is a finite number; systems=[NAME,NAME] names the systems' columns"
 
 
 class Scores(NamedTuple):
@@ -53,47 +36,20 @@ class Scores(NamedTuple):
     @property
     def about(self) -> str:
         """What the file holds, in words."""
-        if self.clusters is None:
-            return "a score of each system"
-        return f"a score of each system; {tell_size(self.clusters, np.ones_like(self.clusters))}"
-
-
-def find_scores(where: str, columns: Sequence[str], reading: Reading) -> list[str]:
-    """Return the columns of the systems."""
-    no_system = (*ITEM_NAMES, *TRUTH_NAMES, CATEGORY, reading.cluster)
-    check_holds_items(where, columns)
-    chosen = [name for name in columns if name not in no_system]
-    if reading.systems is not None:
-        chosen = [str(name) for name in reading.systems]
-    for name in chosen:
-        if name not in columns:
-            raise UserError(f"{where}: there is no column {name!r}; it has {', '.join(columns[:20])}")
-    check_systems(where, chosen)
-    return chosen
+        return with_size("a score of each system", self.clusters, 1)
 
 
 def read_scores(table: Table, reading: Reading) -> Scores:
     """Read a table with a column of numbers for each system; UserError if one holds something else."""
-    where, columns = table.where, table.names
-    chosen = find_scores(where, columns, reading)
-    if reading.cluster is not None:
-        check_column(reading.cluster, columns, chosen)
-    aside = (reading.cluster,) if reading.cluster else ()
-    items, absent = Items(table, [*chosen, *aside]), missing_words(reading.missing)
-    parts: dict[str, list[Floats]] = {name: [] for name in chosen}
+    roles = find_roles(table.where, table.names, reading, scores=True)
+    items = Items(table, reading, roles.systems)
+    parts: dict[str, list[Floats]] = {name: [] for name in roles.systems}
     clusters = []
     for part in table.parts:
-        for name in chosen:
-            column = read_column(where, part, name, items.n_before, "item", absent)
-            values = read_numbers(f"{where}: column {name!r}", column, NEEDED, np.isinf)
-            parts[name].append(values[column.places])
-        clusters += [own.text() for own in read_clusters(where, part, reading, items.n_before).values()]
+        for name in roles.systems:
+            parts[name].append(items.scores(part, name))
+        clusters += [own.text() for own in items.clusters(part)]
         items.add(part)
-    warnings, notes = tell_rest(columns, chosen, reading.cluster)
     found = {name: np.concatenate(own) for name, own in parts.items()}
-    numbers = None
-    if clusters:
-        names = np.concatenate(clusters)
-        numbers = number_clusters(f"cluster: column {reading.cluster!r}", names, len(names))
-    told = tuple(items.finish())
-    return Scores(table.path.name, found, numbers, (*warnings, *told), (*table.notes, *notes))
+    numbers, warnings = reading.number(clusters), (*roles.warnings, *items.finish())
+    return Scores(table.path.name, found, numbers, warnings, (*table.notes, *roles.notes))
