@@ -310,12 +310,12 @@ PATH = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
 
 
 class Rule(NamedTuple):
-    """What a group is for: in which modules, or below, its targets are defined, and of what kind they are.
+    """What a group is for: in which rooms or packages its targets are defined, and of what kind they are.
 
     `allowed` ends the sentence of a refusal.
     """
 
-    modules: tuple[str, ...]
+    rooms: str
     fits: Callable[[Any], bool]
     allowed: str
 
@@ -334,36 +334,29 @@ def _has(*methods: str) -> Callable[[Any], bool]:
     return lambda thing: inspect.isclass(thing) and all(hasattr(thing, name) for name in methods)
 
 
-def _is_part_of_estimator(thing: Any) -> bool:
+def _is_model(thing: Any) -> bool:
+    return _has("fit", "predict")(thing) or _is_estimator(thing)
+
+
+def _is_estimator(thing: Any) -> bool:
     """Allow estimators, kernels and splitters; not what writes or reads files, as callbacks do."""
     return _has("get_params", "set_params")(thing) or _has("split", "get_n_splits")(thing)
 
 
-NULLS = ("harness.nulls", "harness.nulls.projection")
 RULES = {
-    "test": Rule(
-        ("harness.significance",), _returns("TestResult"), "tests, functions of harness.significance, are"
-    ),
-    "truth": Rule(NULLS, inspect.isfunction, "rules and nulls, functions of harness.nulls, are"),
-    "balance": Rule(("harness.balance",), _has("unions", "prevalence"), "harness.balance.Balance is"),
+    "test": Rule("significance", _returns("TestResult"), "tests, functions of harness.significance, are"),
+    "truth": Rule("nulls", inspect.isfunction, "rules and nulls, functions of harness.nulls, are"),
+    "balance": Rule("balance", _has("unions", "prevalence"), "harness.balance.Balance is"),
     "corpus": Rule(
-        ("harness.corpora",),
-        _returns("Corpus"),
-        "loaders, functions of harness.corpora that return a Corpus, are",
+        "corpora", _returns("Corpus"), "loaders, functions of harness.corpora that return a Corpus, are"
     ),
-    "features": Rule(("harness.features",), _has("fit", "transform"), "classes of harness.features are"),
+    "features": Rule("features", _has("fit", "transform"), "classes of harness.features are"),
     "model": Rule(
-        ("harness.models", "sklearn", "xgboost"),
-        lambda thing: _has("fit", "predict")(thing) or _is_part_of_estimator(thing),
-        "models, classes of harness.models, sklearn and xgboost, are",
+        "models sklearn xgboost", _is_model, "models, classes of harness.models, sklearn and xgboost, are"
     ),
-    "parallel": Rule(("harness.runtime.parallel",), _has("count"), "harness.runtime.parallel.Workers is"),
-    "data": Rule(
-        ("harness.compare.datasets",), _returns("Dataset"), "functions of harness.compare.datasets are"
-    ),
-    "estimator": Rule(
-        ("sklearn", "xgboost"), _is_part_of_estimator, "estimators, classes of sklearn and xgboost, are"
-    ),
+    "parallel": Rule("runtime.parallel", _has("count"), "harness.runtime.parallel.Workers is"),
+    "data": Rule("compare.datasets", _returns("Dataset"), "functions of harness.compare.datasets are"),
+    "estimator": Rule("sklearn xgboost", _is_estimator, "estimators, classes of sklearn and xgboost, are"),
 }
 FUNCTIONS = ("test", "truth")
 """Groups whose targets are called later, with more arguments; those of others make what is used at once."""
@@ -401,15 +394,16 @@ def _check_target(where: str, target: object, rule: Rule | None) -> None:
     try:
         if not isinstance(target, str) or not PATH.fullmatch(target):
             raise LookupError("it is no name")
-        if not own and not _is_below(target, rule.modules):
+        if not own and not _is_below(target, rule.rooms):
             raise LookupError("it is not looked up")
         found = get_object(target)
         home, name = str(getattr(found, "__module__", "")), str(getattr(found, "__name__", "_"))
-        if not (own or _is_below(home, rule.modules)) or name.startswith("_") or not rule.fits(found):
+        if not (own or _is_below(home, rule.rooms)) or name.startswith("_") or not rule.fits(found):
             raise LookupError("it is of another kind")
     except Exception as error:
         raise UserError(f"{refused}; {rule.allowed}") from error
 
 
-def _is_below(path: str, modules: tuple[str, ...]) -> bool:
+def _is_below(path: str, rooms: str) -> bool:
+    modules = [room if room in ("sklearn", "xgboost") else f"harness.{room}" for room in rooms.split()]
     return any(path == module or path.startswith(f"{module}.") for module in modules)

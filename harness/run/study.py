@@ -11,7 +11,7 @@ import pandas as pd
 
 from harness.balance import Balance, Categories
 from harness.corpora.corpus import count_empty
-from harness.errors import UserError, instead
+from harness.errors import UserError, instead, refusal
 from harness.evaluation.null_sets import levels, shown_alpha
 from harness.evaluation.rates import size_power, write_table
 from harness.evaluation.rejections import Setting
@@ -153,9 +153,7 @@ def read_populations(
     held = {population.balance for population in stored}
     chosen = [population for population in stored if population.balance in wanted]
     if not chosen:
-        raise UserError(
-            f"population={path}: it holds balance {', '.join(sorted(held))}; {', '.join(wanted)} is wanted"
-        )
+        raise refusal("run.other_balance", path=path, held=sorted(held), wanted=sorted(wanted))
     warnings = [f"population={path} holds no balance {name}" for name in sorted(wanted - held)]
     named = [population for population in chosen if population.pair in pairs]
     missing = [pair for pair in pairs if pair not in {population.pair for population in chosen}]
@@ -219,12 +217,9 @@ def evaluate_all(
     rules, wanted = evaluation["rules"], NullSettings(**nulls)
     plans, warnings = plan_evaluations(populations, balances)
     if not plans:
-        raise UserError("balance: no category can be evaluated; balance=[natural] takes every category")
+        raise refusal("run.no_category")
     if not rules and all(plan.stratified for plan in plans):
-        raise UserError(
-            "balance: a null has a prevalence of its own, stratified sets a fixed one; with nulls alone in "
-            "truth another balance is needed"
-        )
+        raise refusal("run.stratified_nulls")
     judged, found = [], None
     if rules:
         with clock.stage("evaluation sets and tests"):

@@ -14,7 +14,7 @@ from scipy import sparse
 from harness import balance as balancing
 from harness.balance import Balance, Categories, label_documents
 from harness.corpora.corpus import Corpus
-from harness.errors import UserError
+from harness.errors import refusal
 from harness.models.fitted import Fitted
 from harness.outcomes import Population, count_outcomes
 from harness.runtime.parallel import Run, Workers, make_run
@@ -81,10 +81,7 @@ class Trained(NamedTuple):
 def make_documents(corpus: Corpus, split: Split, features: Any, key: str) -> Documents:
     """Fit dictionary and idf on D_tr and make the document vectors of D_tr and D_true."""
     if features.needs == "counts" and corpus.values != "counts":
-        raise UserError(
-            f"features=tfidf: corpus {corpus.name} holds weights, counts are needed; "
-            "features=as_stored takes them as they are"
-        )
+        raise refusal("run.weights", corpus=corpus.name)
     train, true = split.train, split.true
     dictionary = features.fit(corpus.terms[train])
     x_train, x_true = (features.transform(dictionary, corpus.terms[part]) for part in (train, true))
@@ -97,9 +94,7 @@ def choose_categories(
     """Return the categories of each population: the topics (``natural``) and each kind of unions."""
     natural = balancing.natural_categories(documents.topics_train, topic_names)
     if not natural.names:
-        raise UserError(
-            "corpus: no topic has a positive document among the training documents; one is needed"
-        )
+        raise refusal("run.no_topic")
     unions = {
         name: balancing.union_categories(
             documents.topics_train, n_categories=one.n_categories, low=one.low, high=one.high, seed=seed
@@ -151,13 +146,10 @@ def pair_models(pairs: Sequence[str], models: Mapping[str, Any]) -> list[tuple[s
     for pair in pairs:
         a, _, b = str(pair).partition("-")
         if a not in models or b not in models or a == b:
-            raise UserError(
-                f"pairs: {pair!r} is not allowed; two different models of {', '.join(models)}, "
-                "joined by '-', are"
-            )
+            raise refusal("run.pair", pair=pair, models=list(models))
         found.append((pair, a, b))
     if len(set(pairs)) != len(pairs) or not pairs:
-        raise UserError("pairs: at least one pair is needed, and none twice")
+        raise refusal("run.pairs")
     return found
 
 

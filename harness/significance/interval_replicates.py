@@ -60,13 +60,7 @@ def observe(sets: Ints, measure: str, stratified: bool) -> list[Observed]:
 
 
 def difference_replicates(
-    cells: Ints,
-    measure: str,
-    n_replicates: int,
-    stratified: bool,
-    rng: Generator,
-    *,
-    errors: bool = True,
+    cells: Ints, measure: str, n_replicates: int, stratified: bool, rng: Generator, *, errors: bool = True
 ) -> Iterator[tuple[Floats, Errors]]:
     """Yield replicates of a set's difference, (size,), and a function that gives their standard errors.
 

@@ -96,11 +96,7 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True, degenerate: st
 
 
 def nemenyi(
-    scores: ArrayLike,
-    alphas: ArrayLike = 0.05,
-    *,
-    higher_is_better: bool = True,
-    degenerate: str = "accept",
+    scores: ArrayLike, alphas: ArrayLike = 0.05, *, higher_is_better: bool = True, degenerate: str = "accept"
 ) -> Nemenyi:
     """Nemenyi's test of all pairs of algorithms, to follow a significant :func:`friedman`.
 

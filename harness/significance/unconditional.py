@@ -51,11 +51,7 @@ NODES = np.concatenate([[0.004, 0.016, 0.04], np.sin(np.linspace(0.06, 0.96, 18)
 
 
 def f1(
-    counts: ArrayLike,
-    variant: str = "estimated",
-    rng: Generator | None = None,
-    *,
-    degenerate: str = "accept",
+    counts: ArrayLike, variant: str = "estimated", rng: Generator | None = None, *, degenerate: str = "accept"
 ) -> TestResult:
     """Unconditional test of equal F1: :func:`unconditional` with ``measure="f1"``.
 

@@ -33,11 +33,7 @@ AGAIN: dict[str, Any] = {
 }  # fmt: skip
 VERDICTS = {"conservative": "#3b4a92", "undecided": "#b4b4b4", "holds": "#1f8f89", "liberal": "#c2185b"}
 SHOWN: list[str] = names.KNOWN["choices"]["liberal"]  # one by one
-PROPERTIES = {
-    "expected": "expected discordances",
-    "positive": "share of positives",
-    "f1": "F1 of the null",
-}
+PROPERTIES = {"expected": "expected discordances", "positive": "share of positives", "f1": "F1 of the null"}
 
 
 def plan_categories(results: Results, x_axis: str) -> dict[str, Build]:
