@@ -53,7 +53,7 @@ FORECASTS = [(of_f1, *sets, i) for sets in ((False, False), (True, False), (True
 FORECASTS += [(of_posterior, m, p) for m in ("f1", "precision", "dcf", "balanced_error") for p in (0, 0.5)]
 
 
-@pytest.mark.parametrize("case", FORECASTS, ids=str)
+@pytest.mark.parametrize("case", FORECASTS, ids=lambda case: f"{case[0].__name__}-{case[1:]}")
 def test_known_shares_and_bounds(case):
     """Known shares are right on average, and each within a few per cent; a rough one is at least half."""
     made, drawn = case[0](*case[1:])
