@@ -58,7 +58,7 @@ MOST_KINDS = {
     "bootstrap_score": 1_000, "randomization_score": 2_500, "pigeonhole": 500,
 }  # fmt: skip
 MANY_CELLS = 500_000  # of a macro average over hundreds of categories, where slow tests see fewer sets:
-FEWER_SETS = {"size": 1_000, "range": 100, "power": 25, "needed": 100}
+FEWER_SETS = {"size": 300, "range": 40, "power": 20, "needed": 40}
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
 _FARTHEST = 500.0
