@@ -133,11 +133,6 @@ class Pair(ABC):
         """How many sets fit in memory at a time."""
         return max(1, AT_ONCE // len(self.weights))
 
-    @property
-    def most_sets(self) -> Mapping[str, int]:
-        """How many sets a slow test sees at a point of each role."""
-        return MOST_SETS
-
     @abstractmethod
     def difference(self, counts: Any) -> Floats:
         """Return the measure of A minus that of B; 0/0 counts as 0."""

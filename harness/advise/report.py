@@ -40,17 +40,15 @@ SHOWN_OF_MARGIN = (
 )  # fmt: skip
 
 
-def describe(
-    question: Question, said: Said, measure: str, tests: Iterable[str], most: Mapping[str, int] = MOST_SETS
-) -> list[str]:
-    """Return what was run, a sentence each; `most` as :attr:`Pair.most_sets`."""
+def describe(question: Question, said: Said, measure: str, tests: Iterable[str]) -> list[str]:
+    """Return what was run, a sentence each."""
     plan, alpha = plan_at(question.plan, question.alpha), question.alpha
     few = plan.n_sets * alpha < FEW_ON_SIZE or plan.n_range_sets * alpha < FEW_ON_RANGE
     drawn = [name for name in tests if name in (*DRAWING, BOOTSTRAP)]
     fewer = plan._replace(
-        n_sets=min(plan.n_sets, most["size"]),
-        n_range_sets=min(plan.n_range_sets, most["range"]),
-        n_power_sets=min(plan.n_power_sets, 2 * most["power"]),
+        n_sets=min(plan.n_sets, MOST_SETS["size"]),
+        n_range_sets=min(plan.n_range_sets, MOST_SETS["range"]),
+        n_power_sets=min(plan.n_power_sets, 2 * MOST_SETS["power"]),
     )
     return paragraphs(
         "advise", "about", question=question, outcomes=said, measure=name_measure(measure), few=few,

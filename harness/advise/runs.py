@@ -20,9 +20,9 @@ from harness.advise.documents.runs import (
     pigeonhole,
     split_sides,
 )
-from harness.advise.documents.tests import ROUNDING
+from harness.advise.documents.tests import ROUNDING, Floats, Ints
 from harness.advise.files.runs import Runs
-from harness.advise.points import AT_ONCE, COUNTED, Floats, Ints, Named, Pair, Point, Question, find_pairs
+from harness.advise.points import AT_ONCE, COUNTED, MOST_SETS, Named, Pair, Point, Question, find_pairs
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
@@ -135,7 +135,7 @@ class RunPair(Pair):
 
     def n_sets(self, test: str, point: Point) -> int:
         """Return fewer sets for the bootstrap."""
-        return min(point.n_sets, self.most_sets[point.role]) if test == BOOTSTRAP else point.n_sets
+        return min(point.n_sets, MOST_SETS[point.role]) if test == BOOTSTRAP else point.n_sets
 
     def count(
         self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int

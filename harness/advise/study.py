@@ -89,7 +89,7 @@ def advise(
             if question.margin is None and not tables["verdicts"].query("recommended")["rejected"].all():
                 found.append(HINT)
         run.note(warnings=[*outcomes.warnings, *notes])
-        about = report.describe(question, outcomes, measure, pairs[0].tests, pairs[0].most_sets)
+        about = report.describe(question, outcomes, measure, pairs[0].tests)
         made = report.make_report(tables, found, notes, about, (n_drawn, unit), drawn)
         write_report(out, made, run.facts)
         run.lines += ["\n" + "\n".join(found + report.shorten(notes))]

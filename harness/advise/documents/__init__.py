@@ -54,11 +54,11 @@ FILE_REPLICATES = 9_999
 MOST_ITEMS_DRAWN = 5_000
 # above so many items, or kinds of them, tests that draw replicates take longer than all else
 MOST_KINDS = {
-    "bootstrap_by_document": 500, "bootstrap_by_cluster": 500, "randomization_by_cluster": 500,
-    "bootstrap_score": 1_000, "randomization_score": 2_500, "pigeonhole": 500,
+    "bootstrap_by_document": 500, "randomization_by_document": 2_500, "bootstrap_by_cluster": 500,
+    "randomization_by_cluster": 500, "bootstrap_score": 1_000, "randomization_score": 2_500,
+    "pigeonhole": 500,
 }  # fmt: skip
-MANY_CELLS = 500_000  # of a macro average over hundreds of categories, where slow tests see fewer sets:
-FEWER_SETS = {"size": 300, "range": 40, "power": 20, "needed": 40}
+MANY_CELLS = 1_000_000  # of a macro average over hundreds of categories
 MOST_CELLS = 5_000_000  # kinds times terms for which memory has room: some 1 GiB
 _BALANCED = 1e-8
 _FARTHEST = 500.0
@@ -116,15 +116,10 @@ class DocumentPair(Pair):
         """Run a test on the file's documents, with many replicates."""
         return run_test(test, self.counts[None], self.kinds, FILE_REPLICATES, generator)
 
-    @property
-    def most_sets(self) -> Mapping[str, int]:
-        """Return as many as there is time for."""
-        return FEWER_SETS if self.kinds.cells.size > MANY_CELLS else MOST_SETS
-
     def n_sets(self, test: str, point: Point) -> int:
         """Return fewer sets for tests that draw replicates, and for one shown beside where it is slow."""
         slow = test in DRAWING or (test in self.naive and self.kinds.cells.size > MANY_CELLS)
-        return min(point.n_sets, self.most_sets[point.role]) if slow else point.n_sets
+        return min(point.n_sets, MOST_SETS[point.role]) if slow else point.n_sets
 
     def count(
         self, point: Point, key: Sequence[object], tests: Sequence[str], alpha: float, seed: int
