@@ -3,6 +3,7 @@
     python scripts/validate.py [--quick] [--only SECTION ...]
     python scripts/validate.py advise [--n-populations N]
     python scripts/validate.py clusters FOLDER
+    python scripts/validate.py ends FOLDER
     python scripts/validate.py macro FOLDER
     python scripts/validate.py margin FOLDER
     python scripts/validate.py scores FOLDER
@@ -15,8 +16,9 @@ What can be enumerated must equal the reference to its printed digits; where suc
 difference is at most 3.5 of its standard errors, ``3.5 sqrt(SE_ref^2 + SE^2)``. The references, with their
 sources, are in ``reference_values.json`` beside this file. ``--quick`` simulates fewer sets. ``advise``
 proves the advice of ``harness advise`` instead, on populations that are known, ``clusters`` that on items in
-clusters, ``margin`` that on a margin, ``scores`` measures the tests of scores, ``many`` the comparison of
-many systems, and ``runs`` the test of several runs.
+clusters, ``margin`` that on a margin, ``macro`` that on macro F1, ``ends`` the intervals of what is seen,
+``scores`` measures the tests of scores, ``many`` the comparison of many systems, and ``runs`` the test of
+several runs.
 """
 
 import argparse
@@ -30,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import validate_advise
 import validate_clusters
+import validate_ends
 import validate_exact as exact
 import validate_macro
 import validate_many
@@ -189,7 +192,10 @@ def print_rows(rows: Iterator[Row]) -> list[Row]:
     return found
 
 
-KEPT = (validate_clusters, validate_macro, validate_margin, validate_scores, validate_many, validate_runs)
+KEPT = (
+    validate_clusters, validate_ends, validate_macro, validate_margin, validate_scores, validate_many,
+    validate_runs,
+)  # fmt: skip
 PARTS = {"advise": validate_advise.main, **{module.PART.name: module.PART.main for module in KEPT}}
 
 

@@ -234,7 +234,7 @@ def _tabulate_needs(
         n_items = int(part["n_items"])
         # of two one-sided tests each has to miss half as often
         single = (1 + power) / 2 if claim == SAME else power
-        ends = needed_between(n_items, around[pair.name], margin, single, 2 * alpha)
+        ends = needed_between(n_items, around[pair.name], margin, single, 2 * alpha, N_SETS)
         low, high = (int(end) if np.isfinite(end) else None for end in ends)
         reached = float(part["power"]) if n_items else np.nan
         rows.append((pair.name, claim, test, margin, power, n_items or None, reached, low, high))

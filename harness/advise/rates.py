@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
-from harness.advise.needed import central
+from harness.advise.needed import central, counting_noise, ends_around
 from harness.advise.points import Floats
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
@@ -130,20 +130,24 @@ def needed_h(h: Floats, power: Floats, wanted: float) -> float:
     return float(before[0] + share * (h[last] - before[0]))
 
 
-def detectable(power: pd.DataFrame, wanted: float, around: Mapping[str, Floats]) -> pd.DataFrame:
+def detectable(
+    power: pd.DataFrame, wanted: float, around: Mapping[str, Floats], alpha: float
+) -> pd.DataFrame:
     """Return the smallest difference that each test sees with power `wanted`, in the worse direction.
 
     Missing where the curve ends below. The ends are over populations that could have given the file: what is
-    seen grows in proportion to the deviation of the difference, `around` of each pair.
+    seen grows in proportion to the deviation of the difference, `around` of each pair. The noise of counting
+    is in them.
     """
     rows = []
     for (pair, n, test), part in power.groupby(["pair", "n_documents", "test"], sort=False):
         at = part.sort_values("h")
-        worse = np.fmin(at["power_a"].to_numpy(), at["power_b"].to_numpy())
-        h = needed_h(at["h"].to_numpy(), worse, wanted)
+        ways = at[["power_a", "power_b"]].to_numpy()
+        h = needed_h(at["h"].to_numpy(), np.fmin.reduce(ways, axis=1), wanted)
         # the difference grows in proportion to h, whatever the population
         seen = h * float((at["difference"] / at["h"]).iloc[0])
-        own = around[str(pair)]
-        rows.append((pair, n, test, wanted, h, seen, *(seen * end for end in central(own[1:] / own[0], 1.0))))
+        own, n_sets = around[str(pair)], int((at["n_sets"] / np.isfinite(ways).sum(axis=1)).min())
+        ends = ends_around(seen, seen * own[1:] / own[0], counting_noise(wanted, alpha, n_sets))
+        rows.append((pair, n, test, wanted, h, seen, *ends))
     columns = ["pair", "n_documents", "test", "power_wanted", "h", "difference", "low", "high"]
     return pd.DataFrame(rows, columns=columns)

@@ -128,7 +128,7 @@ def measure_tables(
         "verdicts": judge_file(pairs, tests, measure, question, max(n_asked, len(pairs))),
         "sizes": sizes,
         "power": power,
-        "detectable": pd.concat([detectable(power, one, around) for one in POWERS], ignore_index=True),
+        "detectable": pd.concat([detectable(power, one, around, alpha) for one in POWERS], ignore_index=True),
         "recommendations": pd.DataFrame(
             recommendations, columns=["pair", "n_documents", *Recommendation._fields]
         ),

@@ -50,7 +50,7 @@ class Advice(Printed):
         A row for each test: ``pvalue``; ``size``, ``size_low``, ``size_high`` (error bar and range over
         populations that could have given these predictions, together) and the ``verdict`` on these;
         ``power_80`` and ``power_95``, the smallest difference that it sees with a power of 80 and of 95 % in
-        either direction, with ends ``_low`` and ``_high`` that hold the central 80 % over these populations.
+        either direction, with ends ``_low`` and ``_high`` that hold it in about 80 % of files.
     power : DataFrame
         The power curves: test, h, difference, power (the mean over both directions), mc_low, mc_high, n_sets,
         power_a and power_b (where the measure of A and where that of B is larger).
@@ -187,21 +187,21 @@ def advise_predictions(
     own_sizes, own_power = (part[part["n_documents"] == n_items] for part in (sizes, power))
     return Advice(
         comparison, alpha, chosen.test, chosen.keeps_level, chosen.reason,
-        _tabulate(comparison.table, own_sizes, own_power, {pair: around}),
+        _tabulate(comparison.table, own_sizes, own_power, {pair: around}, alpha),
         own_power.drop(columns=["pair", "n_documents"]).reset_index(drop=True), worst.drop(columns="pair"),
         (*missing, *more), **tables,
     )  # fmt: skip
 
 
 def _tabulate(
-    judged: DataFrame, sizes: DataFrame, power: DataFrame, around: Mapping[str, Floats]
+    judged: DataFrame, sizes: DataFrame, power: DataFrame, around: Mapping[str, Floats], alpha: float
 ) -> DataFrame:
     """Return p-value, size with what is judged, verdict and detectable differences of each test."""
     sizes = sizes.set_index("test").rename(columns={"low": "size_low", "high": "size_high"})
     table = judged[["pvalue"]].join(sizes[["size", "size_low", "size_high", "verdict"]])
     for wanted in POWERS:
         name = f"power_{round(100 * wanted)}"
-        seen = detectable(power, wanted, around).set_index("test")
+        seen = detectable(power, wanted, around, alpha).set_index("test")
         names = {"difference": name, "low": f"{name}_low", "high": f"{name}_high"}
         table = table.join(seen[list(names)].rename(columns=names).astype(float))
     return table

@@ -15,7 +15,14 @@ from scipy.stats import binom, norm
 
 from harness.advise.cells import CellPair, cell_pairs, tilted
 from harness.advise.files.predictions import Outcomes
-from harness.advise.needed import MOST_ITEMS, deviations, needed_between, needed_items, search_items
+from harness.advise.needed import (
+    MOST_ITEMS,
+    counting_noise,
+    deviations,
+    needed_between,
+    needed_items,
+    search_items,
+)
 from harness.advise.points import MOST_SETS, Plan, Question, measure_pair, place_points, plan_at
 from harness.advise.rates import detectable, needed_h, power_table, range_of_sizes, size_table
 from harness.advise.recommend import choose_tests, recommend
@@ -157,7 +164,7 @@ def test_a_power_curve_is_read_where_it_passes():
 
 
 def seen_by(power, wanted=0.8):
-    return detectable(power, wanted, {"a-b": np.ones(2)})
+    return detectable(power, wanted, {"a-b": np.ones(2)}, 0.05)
 
 
 def test_the_smallest_difference_is_that_of_theory_for_many_items():
@@ -445,15 +452,34 @@ def test_two_figures_are_two(number):
     assert float(f"{shown:.1e}") == pytest.approx(shown, rel=1e-12)
 
 
+def between(n_items, around, wanted=0.05, n_sets=10**30):
+    return needed_between(n_items, np.array(around), wanted, 0.8, 0.05, n_sets)
+
+
 def test_items_needed_scale_with_the_variance_and_hold_the_point():
-    around = np.array([0.3, *np.linspace(0.2, 0.4, 41)])
-    low, high = needed_between(1_000, around, 0.05, 0.8, 0.05)
-    assert (low, high) == (np.floor(1_000 * (0.22 / 0.3) ** 2), np.ceil(1_000 * (0.38 / 0.3) ** 2))
-    assert needed_between(1_000, around * [5, *[1] * 41], 0.05, 0.8, 0.05)[1] == 1_000
-    assert needed_between(1_000, np.array([1.0, np.inf]), 0.05, 0.8, 0.05) == (1_000, np.inf)
-    assert needed_between(0, np.array([np.inf, 1.0, 1.0]), 1e-5, 0.8, 0.05) == (np.inf, np.inf)
-    assert needed_between(1_000, around[:1], 0.05, 0.8, 0.05) == (1, np.inf)
-    assert needed_between(0, np.array([np.inf, 1.0, 1.0]), 0.1, 0.8, 0.05) == (784, np.inf)
+    around = np.array([0.3, *np.linspace(0.2, 0.4, 41)])  # the central 80 % are .22 to .38, around .3
+    # the longer tail, here that below, counts on both sides
+    assert between(1_000, around) == (np.floor(1_000 * (0.22 / 0.3) ** 2), np.ceil(1_000 * (0.3 / 0.22) ** 2))
+    low, high = between(1_000, around, n_sets=500)
+    assert np.log(1_000 / low) == pytest.approx(np.hypot(2 * np.log(0.3 / 0.22), 1.2816 * 0.0456), abs=0.002)
+    assert np.log(high / 1_000) == pytest.approx(np.log(1_000 / low), abs=0.002)
+    apart = between(1_000, around * [5, *[1] * 41])
+    assert apart == (np.floor(1_000 * (0.22 / 1.5) ** 2), np.ceil(1_000 * (0.3 / 0.22) ** 2))
+    assert between(1_000, [1.0, np.inf]) == (1_000, np.inf)
+    assert between(0, [np.inf, 1.0, 1.0], 1e-5) == (np.inf, np.inf)
+    assert between(1_000, around[:1]) == (1, np.inf)
+    assert between(0, [np.inf, 1.0, 1.0], 0.1) == (784, np.inf)
+
+
+@pytest.mark.parametrize(("power", "n_sets"), [(0.8, 300), (0.95, 4_000)])
+def test_the_noise_of_counting_is_that_of_curves_counted_again(power, n_sets):
+    """The h at which counted curves pass a power, in 4,000 simulations, against the formula."""
+    h, generator = np.linspace(1.0, 5.0, 9), np.random.default_rng(5)
+    exact = norm.cdf(h - 1.96)
+    found = [needed_h(h, generator.binomial(n_sets, exact) / n_sets, power) for _ in range(4_000)]
+    seen = np.std(np.log(found))
+    # between two points the noise of both is averaged: up to sqrt(2) less
+    assert 0.65 < seen / counting_noise(power, 0.05, n_sets) < 1.1
 
 
 OUTCOMES = Outcomes(*[None] * 2, np.array([100]), "yes or no")._replace(decisions={"a": None, "b": None})
@@ -545,6 +571,6 @@ def test_the_ends_of_items_needed_hold_the_true_number():
     truth = items(null)
     for seed in range(n_files):
         found = pair_of(generator.multinomial(400, null), n_draws=11, seed=seed)
-        low, high = needed_between(round(items(found.null)), deviations(found, wanted), wanted, 0.8, 0.05)
+        low, high = between(round(items(found.null)), deviations(found, wanted), wanted)
         held += low <= truth <= high
     assert binom.ppf(1e-6, n_files, 0.78) <= held <= binom.ppf(1 - 1e-6, n_files, 0.85)
