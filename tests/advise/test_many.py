@@ -20,6 +20,7 @@ from harness.advise.points import Question
 from harness.cli import main
 from harness.cli.configuration import named_tests
 from harness.seeding import rng
+from harness.writing.prose import paragraphs
 
 NAMES = list("abcdef")
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,3 +227,16 @@ def test_the_page_on_many_systems_shows_what_is_printed(tmp_path, capsys, monkey
     assert (one["low"] <= one["difference"] + 1e-12).all()
     for name in ("ranks", "differences", "sizes", "power"):
         assert (out / "figures" / f"figure_advice_{name}.png").stat().st_size > 1_000
+
+
+@pytest.mark.parametrize(("low", "warned"), [(0.061, True), (0.059, False)])
+def test_that_the_test_of_every_pair_rejects_too_often_is_said_first(low, warned):
+    row = {"pair": "a-b", "standing": "nearest", "verdict": "undecided", "size": 0.07, "high": 0.08}
+    known = {"first": ["a"], "n_systems": 5, "width": 1, "told": np.ones(10), "n_better": 0, "n_items": 100}
+    question = {"test": "wald_f1", "measure": "f1", "alpha": 0.05, "baseline": None, "unit": "items"}
+    lines = paragraphs(
+        "advise", "many_findings", best={"system": "a", "value": 0.9}, wanted=0.01, others={}, seen=[],
+        needed=[], sizes=[row | {"low": low, "mc_low": low}], **known, **question,
+    )  # fmt: skip
+    assert lines[0].startswith("wald_f1 does not keep the 0.05 level") == warned
+    assert lines[warned].startswith("a is best")
