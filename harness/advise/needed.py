@@ -116,8 +116,7 @@ def ends_around(point: float, others: Floats, noise: float) -> tuple[float, floa
     """Return ends that hold 80 % of where `point` may lie, as `others` and its relative `noise` say.
 
     In logarithms the longer tail of the others counts on both sides: resamples of a file vary less than files
-    do, and lie low where it lies low (their central part alone held 67 to 81 % of true deviations, this 73 to
-    87 %: simulation).
+    do, and lie low where it lies low (`scripts/validate.py ends`).
     """
     low, high = central(others, point)
     if not 0 < point < np.inf:
