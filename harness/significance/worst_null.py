@@ -34,9 +34,9 @@ EDGE = 1e-10
 NEAR = 4.0
 """Tables more standard deviations away are left out; what they weigh is added to the p-value."""
 
-COARSE = 0.8
-"""Of counts that vary much every s-th is weighed, s the greatest number so that s times this is at most the
-standard deviation."""
+COARSE, COARSE_TOTAL = 0.6, 1.2
+"""Of large counts not all are weighed: from one to the next it is so many standard deviations; of the first
+table's total, on which the statistic hardly depends, fewer."""
 
 WHOLE = 30_000
 """Units of a statistic: sums of two deviances are compared as small integers, to one part of so many."""
@@ -148,28 +148,25 @@ def _weigher(
     A table that is not known to have a smaller statistic counts.
     """
     t, n = int(tables[0].sum()), int(tables[1].sum())
-    second, thinned = _possible(n, shares[1])
-    second, deviance = _by_least(second, steps)
-    sizes, step = np.array([t]), 1
+    second, gaps, deviance = _possible(n, shares[1], steps)
+    sizes, between = np.array([t]), np.ones(1)
     if measure == "f1":
-        sizes, step = _span(n, found * shares[1, 0])
-    parts = []
+        sizes, between = _span(n, found * shares[1, 0], COARSE_TOTAL)
+    thinned, parts = bool((gaps != 1).any() or (between != 1).any()), []
     for size in sizes.tolist():
-        first, thin = _possible(size, shares[0])
-        thinned |= thin
-        first, own = _by_least(first, steps)
-        parts.append((first, _reaches(own, deviance, statistic - 1e-5 * max(10, statistic))))
-    thinned |= step > 1
+        first, own_gaps, own = _possible(size, shares[0], steps)
+        thinned |= bool((own_gaps != 1).any())
+        parts.append((first, own_gaps, _reaches(own, deviance, statistic - 1e-5 * max(10, statistic))))
     common, where = np.unique(second[0], return_inverse=True)
 
     def weigh(shares: Floats, found: Floats) -> Floats:
-        other = np.exp(_log_weights(second, shares[1]))
+        other = _weights(second, gaps, shares[1])
         heaviest = other.max(axis=0)
         reached, weighed, total = np.zeros((3, len(found)))
-        for size, (first, reaches) in zip(sizes.tolist(), parts, strict=True):
-            one, two = np.exp(_log_weights(first, shares[0])), other
+        for size, gap, (first, own_gaps, reaches) in zip(sizes.tolist(), between, parts, strict=True):
+            one, two = _weights(first, own_gaps, shares[0]), other
             if measure == "f1":
-                two = other * np.exp(_log_binomial(np.array(size), common[:, None], found))[where]
+                two = gap * other * np.exp(_log_binomial(np.array(size), common[:, None], found))[where]
             total += one.sum(axis=0) * two.sum(axis=0)
             rows, columns = (_heavy(part, most) for part, most in ((one, one.max(axis=0)), (two, heaviest)))
             one, two = one[rows], two[columns]
@@ -185,35 +182,47 @@ def _heavy(weights: Floats, most: Floats) -> Ints:
     return np.flatnonzero((weights > LIGHT * most).any(axis=1))
 
 
-def _by_least(tables: Ints, steps: Floats) -> tuple[Ints, Single]:
-    """Return tables and their deviances at the steps, ordered by the step of the least."""
-    deviance = _profile(tables[..., None], steps)[0].astype(np.float32)
-    order = np.argsort(deviance.argmin(axis=1), kind="stable")
-    return tables[:, order], deviance[order]
+def _possible(n: int, shares: Floats, steps: Floats) -> tuple[Ints, Floats, Single]:
+    """Return the tables (rest, b, a) of n documents that are not negligible under all nulls, or some of them.
 
-
-def _possible(n: int, shares: Floats) -> tuple[Ints, bool]:
-    """Return all tables (rest, b, a) of n documents that are not negligible under all nulls, or a lattice."""
-    (b_range, b_step), (a_range, a_step) = (_span(n, share) for share in shares[1:])
-    b, a = np.repeat(b_range, len(a_range)), np.tile(a_range, len(b_range))
+    With them, how many each stands for, and its deviance at the steps; ordered by the step of the least.
+    """
+    (b, b_gaps), (a, a_gaps) = (_span(n, share, COARSE) for share in shares[1:])
+    b, a, gaps = np.repeat(b, len(a)), np.tile(a, len(b)), np.outer(b_gaps, a_gaps).ravel()
     tables = np.array([n - b - a, b, a])
-    return tables[:, tables[0] >= 0], b_step * a_step > 1
+    exist = tables[0] >= 0
+    deviance = _profile(tables[:, exist, None], steps)[0].astype(np.float32)
+    order = np.argsort(deviance.argmin(axis=1), kind="stable")
+    return tables[:, exist][:, order], gaps[exist][order], deviance[order]
 
 
-def _span(n: int, shares: Floats) -> tuple[Ints, int]:
-    """Return counts that are not far from their mean under one of the nulls, and the step between them."""
+def _span(n: int, shares: Floats, coarse: float) -> tuple[Ints, Floats]:
+    """Return counts that are not far from their mean under one of the nulls, and how many each stands for.
+
+    Where the step from one to the next changes, the sum is that of all counts but for third differences: the
+    end correction of Gregory's rule on both sides.
+    """
     ends = np.array([shares.min(), shares.max()])
-    deviation = np.sqrt(n * ends * (1 - ends))
-    low, high = int((n * ends - NEAR * deviation)[0]), int((n * ends + NEAR * deviation + 4)[1])
-    low, high = max(0, low), min(n, high)
-    step = max(1, int(deviation.min() / COARSE))
-    return np.arange(low, high + 1, step), step
+    far = NEAR * np.sqrt(n * ends * (1 - ends))
+    low, high = max(0, int((n * ends - far)[0])), min(n, int((n * ends + far + 4)[1]))
+    counts = [low]
+    while counts[-1] < high:
+        deviation = np.sqrt(counts[-1] * (n - counts[-1]) / n)
+        counts.append(counts[-1] + max(1, int(coarse * deviation)))
+    if len(counts) == 1:
+        return np.array(counts), np.ones(1)
+    gaps = np.diff(counts)
+    stands_for = (np.append(gaps, gaps[-1]) + np.append(gaps[0], gaps)) / 2
+    change = np.diff(gaps) / 12
+    stands_for[2:] += change
+    stands_for[:-2] -= change
+    return np.array(counts), stands_for
 
 
-def _log_weights(tables: Ints, shares: Floats) -> Floats:
-    """Return the logarithms of multinomial probabilities, (n_tables, n_nulls); shares (3, n_nulls)."""
-    constant = gammaln(tables[:, 0].sum() + 1) - gammaln(tables + 1).sum(axis=0)
-    return np.asarray(constant[:, None] + tables.T @ np.log(np.maximum(shares, 1e-300)))
+def _weights(tables: Ints, gaps: Floats, shares: Floats) -> Floats:
+    """Return what tables weigh, (n_tables, n_nulls): multinomial probabilities times what each stands for."""
+    constant = gammaln(tables[:, 0].sum() + 1) - gammaln(tables + 1).sum(axis=0) + np.log(gaps)
+    return np.asarray(np.exp(constant[:, None] + tables.T @ np.log(np.maximum(shares, 1e-300))))
 
 
 def _log_binomial(k: Ints, n: Ints, share: Floats) -> Floats:

@@ -244,6 +244,15 @@ def test_search_for_the_worst_null_finds_what_a_longer_one_finds(monkeypatch):
     assert f1(rows, "berger_boos").pvalue == pytest.approx(short, rel=0.02)
 
 
+def test_some_of_the_counts_stand_for_all(monkeypatch):
+    counts = (14, 1, 7, 8, 3, 3, 2, 150)
+    some = f1(counts, "berger_boos").pvalue
+    for name in ("COARSE", "COARSE_TOTAL"):
+        monkeypatch.setattr(worst_null, name, 0.01)
+    worst_null.guaranteed.cache_clear()
+    assert f1(counts, "berger_boos").pvalue == pytest.approx(float(some), rel=0.01)
+
+
 def all_sets(n):
     """All sets of n documents that count, one cell for e4 and e5."""
     rows = [c for c in product(range(n + 1), repeat=5) if sum(c) <= n]
