@@ -30,7 +30,7 @@ WORST = (
     "pair", "n_documents", "test", "size", "mc_low", "mc_high", "verdict", "n_sets",
     *(f"e{cell}" for cell in range(1, 9)), "deviance", "deviance_allowed", "deviance_fitted", "n_dimensions",
 )  # fmt: skip
-_HALVINGS, _FARTHEST = 45, 46.0
+_HALVINGS, _SECANTS, _FARTHEST = 12, 4, 46.0
 _RAY_HALVINGS, _RAY = 14, 8.0
 _STEP = 1e-6
 _LEAST = 1e-9  # items in an empty group
@@ -85,8 +85,8 @@ class Region:
             return np.asarray(found.residuals(found.equal(roots[None]))[0])
 
         def slopes(roots: Floats) -> Floats:
-            moved = found.residuals(found.equal(roots + _STEP * np.eye(len(roots))))
-            return np.asarray(((moved - residuals(roots)) / _STEP).T)
+            here, *moved = found.residuals(found.equal(roots + _STEP * np.eye(len(roots) + 1, len(roots), -1)))
+            return np.asarray(((moved - here) / _STEP).T)
 
         best = least_squares(residuals, found.centre, slopes)
         return cls(summed, spread, found.pairs, found.difference, best.x, 2 * float(best.cost))
@@ -125,12 +125,21 @@ class Region:
         shares = np.maximum(roots**2, _LEAST)
         shares /= shares.sum(axis=-1, keepdims=True)
         low, high = (np.full(len(shares), end) for end in (-_FARTHEST, _FARTHEST))
-        sign = np.sign(self.difference(self._shifted(shares, high) @ self.spread))
+
+        def favours(log_odds: Floats) -> Floats:
+            return np.asarray(self.difference(self._shifted(shares, log_odds) @ self.spread))
+
+        sign = np.sign(favours(high))
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            above = self.difference(self._shifted(shares, middle) @ self.spread) * sign > 0
+            above = favours(middle) * sign > 0
             low, high = np.where(above, low, middle), np.where(above, middle, high)
-        return self._shifted(shares, (low + high) / 2)
+        before = favours(low)
+        for _ in range(_SECANTS):  # so near the difference is all but straight
+            value = favours(high)
+            part = np.divide(value, value - before, out=np.zeros_like(value), where=value != before)
+            low, high, before = high, high - np.clip(part, -1, 1) * (high - low), value
+        return self._shifted(shares, high)
 
     def _shifted(self, shares: Floats, log_odds: Floats) -> Floats:
         shifted = shares.copy()

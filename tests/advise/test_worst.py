@@ -49,14 +49,17 @@ def pair_of(cells, tests, measure="error"):
 # --- the largest size, enumerated ------------------------------------------------------------------
 
 
-def error_size(test, discordant, n):
-    """Size of a test of the error where each system alone errs on half of a share of the items."""
-    n01, n10 = (part.ravel() for part in np.indices((n + 1, n + 1)))
-    n01, n10 = n01[n01 + n10 <= n], n10[n01 + n10 <= n]
-    sets = np.zeros((len(n01), 8), dtype=np.int64)
-    sets[:, 6], sets[:, 5], sets[:, 7] = n01, n10, n - n01 - n10
-    chances = multinomial.pmf(sets[:, 5:], n, [discordant / 2, discordant / 2, 1 - discordant])
-    return chances[test.pvalue(sets).pvalue <= 0.05].sum()
+def rejected_sets(test, kinds, n):
+    """The sets of n items, all in these cells, that a test rejects."""
+    counts = np.stack([part.ravel() for part in np.indices((n + 1,) * (len(kinds) - 1))], axis=1)
+    counts = counts[counts.sum(axis=1) <= n]
+    sets = np.zeros((len(counts), 8), dtype=np.int64)
+    sets[:, kinds] = np.column_stack([counts, n - counts.sum(axis=1)])
+    return sets[:, kinds][test.pvalue(sets).pvalue <= 0.05]
+
+
+def size_of(rejected, shares):
+    return multinomial.pmf(rejected, rejected[0].sum(), shares / np.sum(shares)).sum()
 
 
 def binomial_deviance(m, n, share):
@@ -70,23 +73,15 @@ def test_the_worst_size_is_that_of_enumeration(test, cells):
     n, m = sum(cells), sum(cells[i] for i in (1, 2, 5, 6))
     grid = np.linspace(0.002, 0.998, 250)
     allowed = grid[binomial_deviance(m, n, grid) <= chi2.ppf(0.95, 1)]
-    largest = max(error_size(test, share, n) for share in allowed)
+    rejected = rejected_sets(test, [5, 6, 7], n)
     found = find_worst(pair_of(cells, TESTS), test.name, PLAN, 0.05, seed=1)
-    own = error_size(test, found["shares"][[1, 2, 5, 6]].sum(), n)
-    assert allowed[0] - 0.004 <= found["shares"][[1, 2, 5, 6]].sum() <= allowed[-1] + 0.004
+    discordant = found["shares"][[1, 2, 5, 6]].sum()
+    *sizes, own = (size_of(rejected, [x / 2, x / 2, 1 - x]) for x in (*allowed, discordant))
+    largest = max(sizes)
+    assert allowed[0] - 0.004 <= discordant <= allowed[-1] + 0.004
     assert largest - 0.003 <= own <= largest + 1e-4  # the search may stop where sizes hardly differ
     low, high = clopper_pearson(found["n_rejected"], PLAN.n_sets, 1 - 2 * FALSE_ALARM)
     assert low <= own <= high
-
-
-def f1_size(shares, n):
-    """Size of Wald's test by enumerating e1, e2, e3, e6, e7 of few items, e4 + e5 and e8 in one loop."""
-    kinds = np.array([shares[0], shares[1], shares[2], shares[3] + shares[4], *shares[5:]])
-    counts = np.stack([part.ravel() for part in np.indices((n + 1,) * 6)], axis=1)
-    counts = counts[counts.sum(axis=1) <= n]
-    counts = np.column_stack([counts, n - counts.sum(axis=1)])
-    sets = np.insert(counts, 4, 0, axis=1)
-    return multinomial.pmf(counts, n, kinds / kinds.sum())[WALD.pvalue(sets).pvalue <= 0.05].sum()
 
 
 def test_the_worst_size_of_walds_test_on_f1_is_that_of_enumeration():
@@ -94,13 +89,18 @@ def test_the_worst_size_of_walds_test_on_f1_is_that_of_enumeration():
     cells, n = [2, 0, 2, 1, 0, 1, 1, 2], 9
     pair, region = pair_of(cells, [WALD], "f1"), Region.of(np.array(cells), "f1")
     found = find_worst(pair, "wald_f1", PLAN, 0.05, seed=0)
-    own, generator = f1_size(found["shares"], n), np.random.default_rng(3)
+    rejected, generator = rejected_sets(WALD, [0, 1, 2, 3, 5, 6, 7], n), np.random.default_rng(3)
+
+    def size(shares):  # e4 and e5 count together
+        return size_of(rejected, [*shares[:3], shares[3] + shares[4], *shares[5:]])
+
+    own = size(found["shares"])
     low, high = clopper_pearson(found["n_rejected"], PLAN.n_sets, 1 - 2 * FALSE_ALARM)
     assert low <= own <= high
     drawn = harness.project(generator.dirichlet(np.array(cells) + 0.5, size=300), "f1")
     near = drawn[region.deviance_of(drawn) <= region.fitted + region.allowed][:60]
     assert len(near) == 60
-    assert own >= max(f1_size(null, n) for null in near) - 0.01
+    assert own >= max(size(null) for null in near) - 0.01
 
 
 # --- the region ------------------------------------------------------------------------------------
