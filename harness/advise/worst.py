@@ -81,14 +81,13 @@ class Region:
         summed = np.array([counts[cells].sum() for cells in groups], dtype=float)
         found = cls(summed, spread, tuple(pairs), difference(measure, **costs), np.sqrt(summed + PRIOR), 0.0)
 
-        def residuals(roots: Floats) -> Floats:
-            return np.asarray(found.residuals(found.equal(roots[None]))[0])
-
         def slopes(roots: Floats) -> Floats:
-            here, *moved = found.residuals(found.equal(roots + _STEP * np.eye(len(roots) + 1, len(roots), -1)))
+            here, *moved = found.residuals(
+                found.equal(roots + _STEP * np.eye(roots.size + 1, roots.size, -1))
+            )
             return np.asarray(((moved - here) / _STEP).T)
 
-        best = least_squares(residuals, found.centre, slopes)
+        best = least_squares(lambda roots: found.residuals(found.equal(roots[None]))[0], found.centre, slopes)
         return cls(summed, spread, found.pairs, found.difference, best.x, 2 * float(best.cost))
 
     @property
@@ -228,20 +227,17 @@ def tabulate_worst(
     Where no item tells two systems apart nothing is looked for, and their row has no numbers.
     """
     plan, alpha, seed = plan_at(question.plan, question.alpha), question.alpha, question.seed
-    known = {
-        pair.name: (pair, test) for pair, test in zip(pairs, tests, strict=True) if isinstance(pair, CellPair)
-    }
-    units = [(*one, plan, alpha, seed) for one in known.values() if one[0].counts[DISCORDANT].any()]
+    known = [one for one in zip(pairs, tests, strict=True) if isinstance(one[0], CellPair)]
+    units = [(*one, plan, alpha, seed) for one in known if one[0].counts[DISCORDANT].any()]
     names = [repr((pair.name, pair.counts.tolist(), pair.describe(), *more)) for pair, *more in units]
-    found = run("advice_worst")(
-        find_worst, units, names, threads=False, description="worst case near the file"
-    )
+    told = "worst case near the file"
+    found = run("advice_worst")(find_worst, units, names, threads=False, description=told)
     parts = {pair.name: part for (pair, *_), part in zip(units, found, strict=True)}
     rows = []
-    for name, (pair, test) in known.items():
-        n_items = int(pair.counts.sum())
-        told = _tell(parts[name], plan.n_sets, alpha, n_items) if name in parts else {}
-        rows.append({"pair": name, "n_documents": n_items, "test": test} | told)
+    for pair, test in known:
+        n_items, part = int(pair.counts.sum()), parts.get(pair.name)
+        row = {"pair": pair.name, "n_documents": n_items, "test": test}
+        rows.append(row | (_tell(part, plan.n_sets, alpha, n_items) if part else {}))
     return pd.DataFrame(rows, columns=list(WORST)).astype(dict.fromkeys(("n_sets", "n_dimensions"), "Int64"))
 
 

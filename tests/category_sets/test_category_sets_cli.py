@@ -6,6 +6,7 @@ import shutil
 import pandas as pd
 import pytest
 from html_page import check_page
+from painting import unpainted
 
 from harness.category_sets.study import disjoint_sets, warn
 from harness.cli import main
@@ -27,7 +28,8 @@ def run(out, *overrides):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rr0434")
-    assert run(folder / "one", "parallel=sequential", f"cache={folder / 'cache'}") == 0
+    with unpainted():
+        assert run(folder / "one", "parallel=sequential", f"cache={folder / 'cache'}") == 0
     return folder / "one"
 
 

@@ -33,7 +33,7 @@ def sweep(table, launcher, *more):
 @pytest.mark.parametrize(
     ("launcher", "plugin", "more"),
     [
-        ("joblib", "joblib", ["hydra.launcher.n_jobs=2"]),
+        pytest.param("joblib", "joblib", ["hydra.launcher.n_jobs=2"], marks=pytest.mark.slow),
         pytest.param("submitit_local", "submitit", [], marks=pytest.mark.slow),
     ],
 )

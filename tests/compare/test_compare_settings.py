@@ -26,7 +26,10 @@ def test_wrong_settings(arguments, said):
 
 @functools.cache
 def composed_once(study):
-    return composed(study, *["n_documents=1500", "training_sets.n_truth=300"] * (study == CORPUS))
+    given = composed(study, *["n_documents=1500", "training_sets.n_truth=300"] * (study == CORPUS))
+    if study == CORPUS:
+        given["options"]["load_corpus"] = functools.cache(given["options"]["load_corpus"])
+    return given
 
 
 @pytest.mark.parametrize(("study", "changed", "said"), KNOWN["wrong_points"])

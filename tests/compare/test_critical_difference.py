@@ -76,7 +76,7 @@ def test_ties_everywhere():
     assert "no pair should be read as different" in caption
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=12), st.floats(0.05, 6))
 def test_bars_join_exactly_the_pairs_that_do_not_differ(steps, critical):
     k = len(steps)

@@ -65,7 +65,7 @@ def test_mean_squares_are_those_of_statsmodels(shape):
 
 
 def test_components_are_unbiased_and_their_intervals_cover():
-    n_sets, truth = 150, {"split": 0.03, "initialisation": 0.02, "residual": 0.015}
+    n_sets, truth = 100, {"split": 0.03, "initialisation": 0.02, "residual": 0.015}
     generator, found = np.random.default_rng(6), []
     for _ in range(n_sets):
         a, b, rest = (generator.normal(size=shape) for shape in ((8, 1), (1, 7), (8, 7)))

@@ -185,6 +185,7 @@ def test_documents_that_are_cut_off_are_missed_by_the_assignments(tmp_path, kind
         refused(tmp_path)
 
 
+@pytest.mark.slow
 def test_slice(data_folder):
     tokens = load_lyrl(data_folder / "rcv1-slice")
     assert tokens.terms.shape == (27_613, 29_163)

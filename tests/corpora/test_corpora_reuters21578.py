@@ -45,6 +45,7 @@ def write_files(folder, *stories, n_files=22):
 # ---- the real collection
 
 
+@pytest.mark.slow
 def test_modapte_has_the_published_numbers(data_folder):
     modapte = load_reuters21578(data_folder / "reuters21578.tar.xz")
     # README of the collection, VIII.B: 9,603 + 3,299; the next numbers by

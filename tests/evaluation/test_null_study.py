@@ -222,7 +222,7 @@ def test_stratified_sets_are_left_out(analytic):
 
 SMALL = [
     "experiment=exact_null", "balance=[natural,reweighted]", "prevalences=[.1]", "sets.sizes=[50]",
-    "test=[mcnemar,wald_f1,bootstrap_f1,bootstrap_error]", "sets.n_sets=60", "nulls.n_pooled=40",
+    "test=[mcnemar,wald_f1,bootstrap_f1]", "sets.n_sets=60", "sets.n_truth_sets=200", "nulls.n_pooled=40",
     "nulls.h=[0,1]", "nulls.path_sizes=[50]", "nulls.prevalence_sizes=[50]", "n_replicates=200",
 ]  # fmt: skip
 

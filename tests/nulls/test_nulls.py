@@ -112,7 +112,7 @@ SLOW = pytest.param(200, 3, 120, 4, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("measure", ["f1", "precision", "balanced_error"])
-@pytest.mark.parametrize(("n", "seed", "least_compared", "n_starts"), [(16, 2, 6, 3), SLOW])
+@pytest.mark.parametrize(("n", "seed", "least_compared", "n_starts"), [(12, 2, 6, 2), SLOW])
 def test_no_optimiser_finds_a_nearer_null(n, seed, least_compared, n_starts, measure):
     rng = np.random.default_rng(seed)
     p = populations(-(-n // 8), rng)[:: 1 if n > 100 else 2]

@@ -16,7 +16,8 @@ from harness.run.figures.categories import category_points, plan_categories, sho
 from harness.run.figures.degenerate import both_conventions, degenerate_figure, figure_1d, run_convention
 
 ALPHA = 0.05
-TABLE = fake_nulls.size_power(sizes=[100, 1000])
+WHOLE = fake_nulls.size_power(sizes=[100, 1000])
+TABLE = WHOLE[WHOLE["pair"] == "linear_svm-mlp"]
 PLACE = {"pair": "linear_svm-mlp", "balance": "natural", "truth": "exact_null", "alpha": ALPHA}
 
 
@@ -102,7 +103,7 @@ def test_size_and_power_are_drawn_from_the_rows(truth, kind):
     study = rates.Study(plain, truth)
     build = partial(rates.family_figure, study, rates.panels_of(plain), kind=kind, alpha=ALPHA)
     (page,), caption = drawn(build)
-    assert len(page.axes) == 4 * len(rates.families(plain)) + 4  # and the strips
+    assert len(page.axes) == 2 * len(rates.families(plain)) + 2  # and the strips
     first = panels(page)["(a) linear SVM vs MLP, balanced"]
     rows = papers.select(plain, test=test, kind=kind, **PLACE | {"truth": truth, "balance": "meta"})
     np.testing.assert_allclose(by_gid(first, f"line:{test}").get_ydata(), rows["rate"])
@@ -115,14 +116,14 @@ def test_calibration_shows_every_level_near_1000_and_near_3000():
     pages, caption = drawn(partial(rates.calibration_figure, exact, rates.panels_of(exact)))
     axes = pages[0].axes[0]
     n_panels = sum(bool(gids(one, "nominal")) for page in pages for one in page.axes)
-    assert n_panels == 4 * len(rates.families(exact))
+    assert n_panels == 2 * len(rates.families(exact))
     assert axes.get_xscale() == axes.get_yscale() == "log"
     line = by_gid(axes, "line:mcnemar")
     np.testing.assert_allclose(line.get_xdata(), fake_nulls.LEVELS, rtol=0.1)  # moved a little to the side
     np.testing.assert_allclose(line.get_ydata(), 0.7 * np.array(fake_nulls.LEVELS))
     assert len(by_gid(axes, "line:bootstrap_error").get_xdata()) == 5  # .01 and above
     assert "At 0.05 it runs from 0.10 to 1.10 times the level" in caption
-    few = fake_nulls.size_power(sizes=[100, 1000, 3000], balances=("natural",), prevalences=())
+    few = fake_nulls.size_power(fake_run.PAIRS[:1], ("natural",), [100, 1000, 3000], prevalences=())
     exact = papers.select(rates.of_measure(few, "f1"), truth="exact_null")
     pages, _ = drawn(partial(rates.calibration_figure, exact, rates.panels_of(exact)))
     headings = {text.get_text() for page in pages for text in page.texts}
@@ -160,7 +161,7 @@ def test_the_convention_is_the_runs():
 
 
 def test_the_degenerate_figure_has_a_solid_and_a_dashed_line():
-    (page,), caption = drawn(partial(degenerate_figure, TABLE, {}))
+    (page,), caption = drawn(partial(degenerate_figure, WHOLE, {}))
     assert len(page.axes) == 2 * 2  # measures, nulls
     accept, reject = (by_gid(page.axes[0], f"line:proportion:{word}") for word in ("accept", "reject"))
     assert (accept.get_linestyle(), reject.get_linestyle()) == ("-", "--")
@@ -177,12 +178,12 @@ FIGURE_1D = [
 
 @pytest.mark.parametrize(("rate", "share", "words"), FIGURE_1D)
 def test_what_the_data_say_of_figure_1d(rate, share, words):
-    answer, numbers = figure_1d(TABLE.assign(rate=rate, convention_share=share), {})
+    answer, numbers = figure_1d(WHOLE.assign(rate=rate, convention_share=share), {})
     assert words in answer
     assert "linear SVM vs RBF SVM" in numbers
     both = (f"{value:.3f}".removeprefix("0") for value in (rate, rate + share))
     assert "at N = 100 is {} with degenerate sets accepted, {} with them rejected".format(*both) in numbers
-    assert figure_1d(TABLE[TABLE["test"] != "proportion"], {}) == []
+    assert figure_1d(WHOLE[WHOLE["test"] != "proportion"], {}) == []
 
 
 # --- sizes over categories -------------------------------------------------------------------------
@@ -226,8 +227,8 @@ def test_sizes_over_categories_are_the_tables(folder, shown):
     assert "10,000 sets a category" in caption
     strips = [axes for axes in pages[-1].axes if gids(axes, "n_live:f1")]
     live = [[segment[1, 1] for segment in by_gid(axes, "n_live:f1").get_segments()] for axes in strips]
-    assert live == [[20, 20], [17, 17], [20, 20], [17, 17]]
-    assert [by_gid(axes, "tallest").get_text() for axes in strips] == ["tallest: 20"] * 4
+    assert live == [[20, 20], [17, 17]]
+    assert [by_gid(axes, "tallest").get_text() for axes in strips] == ["tallest: 20"] * 2
     pages, _ = shown["figure_size_by_category_error"]
     assert [
         len({axes.get_ylim() for axes in measured(pages, test)}) for test in ("mcnemar", "proportion")
@@ -250,7 +251,7 @@ def test_empty_columns_draw_nothing(own):
     assert not [gid for gid in found if "bootstrap" in gid]
     assert "too few sets a category: Bootstrap test ΔF1, Bootstrap test ΔF1, equal-tailed." in caption
     lines = [by_gid(axes, "median:wald_f1") for axes in measured(pages, "wald_f1")]
-    assert [line.get_xdata().tolist() for line in lines] == [[1000]] * 4
+    assert [line.get_xdata().tolist() for line in lines] == [[1000]] * 2
     sizes.assign(**dict.fromkeys(columns, np.nan)).to_csv(path, index=False)
     assert of_categories(own) == {}
 

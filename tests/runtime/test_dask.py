@@ -194,6 +194,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
         Workers("dask")
 
 
+@pytest.mark.slow  # test_kill.py has it for loky
 def test_an_interrupted_run_leaves_no_process(tmp_path):
     process = killing.begin(tmp_path, ["run", "out=out"], units.run_for_long, method="spawn")
     try:

@@ -27,7 +27,7 @@ def constraint(q, measure):
     return t_a * (positives + t_b + e5 + e6) - t_b * (positives + t_a + e5 + e7)
 
 
-def fitted(counts, measure, rng, starts=4):
+def fitted(counts, measure, rng, starts=2):
     """Deviance and Pearson's chi-square of the best fit that SLSQP finds on the eight shares."""
     counts, n = np.asarray(counts, dtype=float), sum(counts)
     seen = counts > 0
@@ -62,7 +62,7 @@ def fitted(counts, measure, rng, starts=4):
 @pytest.mark.parametrize("measure", ["f1", "precision"])
 def test_fit_is_the_best_that_a_general_optimiser_finds(measure):
     rng = np.random.default_rng(8)
-    drawn = [rng.integers(0, rng.choice([2, 3, 6, 20]), 8) + np.eye(8, dtype=int)[7] for _ in range(10)]
+    drawn = [rng.integers(0, rng.choice([2, 3, 6, 20]), 8) + np.eye(8, dtype=int)[7] for _ in range(8)]
     tried = 0
     for counts in [[20, 2, 9, 3, 4, 6, 5, 951], [3, 1, 2, 1, 9, 40, 2, 50], *drawn]:
         ratio, rao = likelihood_ratio(counts, measure), score(counts, measure)
@@ -71,7 +71,7 @@ def test_fit_is_the_best_that_a_general_optimiser_finds(measure):
             assert ratio.statistic == pytest.approx(deviance, rel=1e-5, abs=1e-5)
             assert rao.statistic == pytest.approx(pearson, rel=1e-3, abs=1e-3)
             tried += 1
-    assert tried >= 7
+    assert tried >= 6
 
 
 def test_one_discordant_document_gives_two_log_two_on_cells_it_does_not_show():

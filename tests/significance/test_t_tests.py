@@ -208,7 +208,7 @@ def test_no_spread_has_no_effect_size(value):
         assert np.isnan([estimate.low[0], estimate.high[0]]).all()
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(of(6), of(6))
 def test_intervals_and_tests_say_the_same(a, b):
     paired, welch = paired_t(a - b), unpaired_t(a, b)
