@@ -82,9 +82,8 @@ class Region:
         found = cls(summed, spread, tuple(pairs), difference(measure, **costs), np.sqrt(summed + PRIOR), 0.0)
 
         def slopes(roots: Floats) -> Floats:
-            here, *moved = found.residuals(
-                found.equal(roots + _STEP * np.eye(roots.size + 1, roots.size, -1))
-            )
+            steps = _STEP * np.eye(len(roots) + 1, len(roots), -1)
+            here, *moved = found.residuals(found.equal(roots + steps))
             return np.asarray(((moved - here) / _STEP).T)
 
         best = least_squares(lambda roots: found.residuals(found.equal(roots[None]))[0], found.centre, slopes)
