@@ -14,7 +14,7 @@ from harness.corpora.term_counts import recover_counts
 from harness.errors import UserError
 from harness.seeding import rng
 
-N_TRAIN, N_DOCUMENTS, N_TERMS = 1500, 2000, 400
+N_TRAIN, N_DOCUMENTS, N_TERMS = 750, 1000, 400
 TOPICS = ("CCAT", "ECAT", "GCAT")
 
 

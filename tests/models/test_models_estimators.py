@@ -149,9 +149,9 @@ def fixed(counts) -> TestResult:
     shape = np.shape(counts)[:-1]
     return TestResult(np.full(shape, {p}), np.zeros(shape), np.zeros(shape, bool))
 """
-POPULATION = ["population=rcv1-slice", "balance=[natural]", "pairs=[linear_svm-mlp]", "truth=[exact_zero]",
-              "sets.sizes=[100]", "sets.n_sets=20", "alphas=[0.05]", "parallel=sequential",
-              "cache=kept"]  # fmt: skip
+POPULATION = ["population=rcv1-slice", "balance=[natural]", "categories=[C11,C12,C13]",
+              "pairs=[linear_svm-mlp]", "truth=[exact_zero]", "sets.sizes=[100]", "sets.n_sets=20",
+              "alphas=[0.05]", "parallel=sequential", "cache=kept"]  # fmt: skip
 
 
 def test_a_plugin_that_changes_is_run_again(tmp_path, monkeypatch, here):

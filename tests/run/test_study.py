@@ -17,7 +17,7 @@ from harness.cli import main
 from harness.errors import UserError
 
 TINY = [
-    "corpus.n_documents=500", "corpus.n_topics=8", "split.n_train=200", "n_meta_categories=3",
+    "corpus.n_documents=500", "corpus.n_topics=6", "split.n_train=200", "n_meta_categories=3",
     "tune.enabled=false", "model.mlp.n_epochs=3", "sets.sizes=[50,200]", "sets.n_sets=10",
     "sets.n_truth_sets=100", "n_replicates=100", "figure=draft", "parallel=sequential",
 ]  # fmt: skip
