@@ -286,7 +286,7 @@ def test_features(name, corpus):
 
 
 @pytest.mark.parametrize("name", members("model"))
-def test_models(name, corpus, everything):
+def test_models(name, corpus, everything, monkeypatch):
     model, features = everything["training"]["models"][name], everything["training"]["features"]
     vectors = features.transform(features.fit(corpus.terms[:200]), corpus.terms)
     labels = corpus.topics.toarray() > 0
@@ -309,6 +309,11 @@ def test_models(name, corpus, everything):
     in_training = model.predict(fitted, vectors[:200], run=run_here)
     assert (in_training == labels[:200]).mean() > 0.85
     assert (model.predict(fitted, vectors[200:210], run=run_here) == decisions[:10]).all()
+    monkeypatch.setattr("harness.models.mlp_network.DOCUMENTS_PER_BATCH", 11)
+    for module in ("linear_svm", "rbf_svm"):
+        monkeypatch.setattr(f"harness.models.{module}.DOCUMENTS_PER_UNIT", 32)
+    monkeypatch.setattr("harness.models.gaussian_kernel.DOCUMENTS_AT_ONCE", 13)
+    assert (model.predict(fitted, vectors[200:], run=run_here) == decisions).all()
     file = io.BytesIO()
     np.savez(file, **fitted.arrays)
     file.seek(0)
@@ -317,8 +322,9 @@ def test_models(name, corpus, everything):
     for array in stored.arrays.values():
         array.setflags(write=False)
     assert (model.predict(stored, vectors[200:], run=shuffled_run) == decisions).all()
-    empty = sparse.csr_array((3, vectors.shape[1]), dtype=np.float32)
-    assert model.predict(fitted, empty, run=run_here).shape == (3, 8)
+    for n in (0, 3):  # documents without a term
+        empty = sparse.csr_array((n, vectors.shape[1]), dtype=np.float32)
+        assert model.predict(fitted, empty, run=run_here).shape == (n, 8)
 
 
 # --- the rest -------------------------------------------------------------------------------------
