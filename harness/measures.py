@@ -192,8 +192,7 @@ def dcf_difference(counts: ArrayLike, cost_fn: float, cost_fp: float, prior: flo
 def balanced_error_difference(counts: ArrayLike) -> Floats:
     """Return the balanced error of A minus that of B: the mean of the two class error rates.
 
-    It is the DCF with unit costs and prior 1/2, and half the difference of the sums of error rates known as
-    half total error rate (HTER).
+    It is the DCF with unit costs and prior 1/2, and the difference of the half total error rates (HTER).
     """
     return dcf_difference(counts, 1.0, 1.0, 0.5)
 
@@ -317,7 +316,7 @@ def _ratio_influence(shares: Floats, top: Floats, bottom: Floats) -> Floats:
 
 
 def standard_deviation(counts: ArrayLike, measure: str, **costs: float) -> Any:
-    """Return sd, the standard deviation of a measure's difference on sets of N documents times sqrt(N).
+    """Return sqrt(N) times the standard deviation of a measure's difference on sets of N documents.
 
     To first order: ``sqrt(sum p_i psi_i^2)``, with p the shares of `counts` and psi their :func:`influence`.
 

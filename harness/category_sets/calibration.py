@@ -10,7 +10,7 @@ from pandas import DataFrame
 
 from harness.category_sets.ratios import Floats, find_patterns, measure, standard_error
 from harness.category_sets.variants import (
-    Population,
+    SetPopulation,
     Variant,
     dcf_statistic,
     draw_documents,
@@ -40,7 +40,7 @@ class Draws(NamedTuple):
 
 
 def calibrate(
-    populations: Mapping[str, Population],
+    populations: Mapping[str, SetPopulation],
     variants: Sequence[Variant],
     costs: Mapping[str, float],
     draws: Draws,
@@ -128,7 +128,7 @@ def _judge_draws(shared: tuple[Any, ...], name: str, start: int, stop: int) -> A
 
 
 def judge(
-    test: Population, variant: Variant, costs: Mapping[str, float], replicates: Mapping[str, Floats]
+    test: SetPopulation, variant: Variant, costs: Mapping[str, float], replicates: Mapping[str, Floats]
 ) -> tuple[float, float, float, float]:
     """Return d of one D_te, its standard deviation as the variant has it, and its 95 % interval."""
     ratios = test.ratios[variant.quantity]

@@ -11,7 +11,7 @@ from scipy import special
 
 from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overlap
 from harness.category_sets.ratios import measure
-from harness.category_sets.variants import DCF_VARIANCES, Population, Variant, dcf_statistic, replicate
+from harness.category_sets.variants import DCF_VARIANCES, SetPopulation, Variant, dcf_statistic, replicate
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -19,7 +19,7 @@ from harness.seeding import rng
 PUBLISHED = {"X": (0.956, 0.924), "Y": (0.542, 0.691), "Z": (0.965, 0.825)}
 """Confidence on D_te and share of subsets of D_true, as printed: micro F1 in our reading."""
 
-Pair = tuple[Population, Population]
+Pair = tuple[SetPopulation, SetPopulation]
 
 
 def resample_sets(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from harness.category_sets.ratios import F1_OF_CELLS, Floats, Patterns, Ratios, dcf_ratios, f1_ratios, measure
 from harness.significance.dcf import dcf
 
-_AT_ONCE = 4_000_000  # numbers held at a time; cannot change a draw
+_AT_ONCE = 4_000_000  # numbers held at a time; the draws do not depend on it
 NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 METHODS: dict[str, str] = NAMES["methods"]
 DCF_VARIANCES = {"eq8": "independent", "eq9": "eq9", "paired": "paired"}
@@ -20,7 +20,7 @@ DCF_VARIANCES = {"eq8": "independent", "eq9": "eq9", "paired": "paired"}
 
 
 class Variant(NamedTuple):
-    """One row of Table 3 for every set: "f1" or "dcf", "micro" or "macro", one of :data:`METHODS`."""
+    """A row of IDIAP-RR 04-34's Table 3: "f1" or "dcf", "micro" or "macro", one of :data:`METHODS`."""
 
     measure: str
     average: str
@@ -33,12 +33,12 @@ class Variant(NamedTuple):
 
     @property
     def quantity(self) -> str:
-        """What is measured, without how its spread is found."""
+        """The key of what is measured in :attr:`SetPopulation.ratios`, such as "dcf micro"."""
         return f"{self.measure} {self.average}"
 
     @property
     def noun(self) -> str:
-        """The name of what is measured."""
+        """The same for a reader, such as "DCF"."""
         return "DCF" if self.measure == "dcf" else f"{self.average} F1"
 
     def words(self) -> str:
@@ -82,11 +82,11 @@ def records(table: pd.DataFrame) -> list[Any]:
     return list(table.itertuples())
 
 
-class Population(NamedTuple):
+class SetPopulation(NamedTuple):
     """A category set's documents, with all that is measured on them.
 
-    `cells` are the pooled cells of each pattern, (n_patterns, 8); `ratios` are A minus B by document, named
-    ``"f1 micro"``, ``"f1 macro"``, ``"dcf micro"``.
+    `cells` are the pooled cells of each pattern, (n_patterns, 8); `ratios` give A minus B by
+    frequencies, under ``"f1 micro"``, ``"f1 macro"``, ``"dcf micro"``.
     """
 
     frequencies: NDArray[np.int64]
@@ -94,24 +94,24 @@ class Population(NamedTuple):
     ratios: dict[str, Ratios]
     n_categories: int
 
-    def keep(self, drawn: NDArray[np.int64]) -> "Population":
-        """Return the documents of a draw, without the patterns that it lacks."""
+    def keep(self, drawn: NDArray[np.int64]) -> "SetPopulation":
+        """Return a draw as a population; patterns that were not drawn are dropped."""
         kept = drawn > 0
         ratios = {
             name: Ratios(each.tops[kept], each.bottoms[kept], each.weights)
             for name, each in self.ratios.items()
         }
-        return Population(drawn[kept], self.cells[kept], ratios, self.n_categories)
+        return SetPopulation(drawn[kept], self.cells[kept], ratios, self.n_categories)
 
 
-def make_population(patterns: Patterns, costs: Mapping[str, float]) -> Population:
+def make_population(patterns: Patterns, costs: Mapping[str, float]) -> SetPopulation:
     """Prepare the patterns of one category set; the costs are those of the detection cost."""
     ratios = {f"f1 {average}": f1_ratios(patterns.codes, average) for average in ("micro", "macro")}
     ratios["dcf micro"] = dcf_ratios(patterns.codes, costs)
-    return Population(patterns.frequencies, patterns.cells(), ratios, patterns.codes.shape[1])
+    return SetPopulation(patterns.frequencies, patterns.cells(), ratios, patterns.codes.shape[1])
 
 
-def dcf_statistic(test: Population, costs: Mapping[str, float], variant: Variant) -> float:
+def dcf_statistic(test: SetPopulation, costs: Mapping[str, float], variant: Variant) -> float:
     """Return z of the pooled cells with the variance that the variant names."""
     cells, way = test.frequencies @ test.cells, DCF_VARIANCES[variant.method]
     return float(dcf(cells, costs["cost_fn"], costs["cost_fp"], costs["prior"], way).statistic)
@@ -130,12 +130,12 @@ def draw_documents(
 def draw_events(
     cells: NDArray[np.int64], n_events: int, n_draws: int, *, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw single decisions (a document in a category) with replacement, as if they were independent."""
+    """Return draws of single decisions (documents in categories), as if independent, in one array."""
     return rng.multinomial(n_events, cells / cells.sum(), size=n_draws)
 
 
 def replicate(
-    population: Population, n_documents: int, n_draws: int, *, rng: np.random.Generator
+    population: SetPopulation, n_documents: int, n_draws: int, *, rng: np.random.Generator
 ) -> dict[str, Floats]:
     """Draw `n_documents` documents `n_draws` times and measure A minus B on each draw.
 

@@ -13,7 +13,7 @@ from harness.drawing.style import Look, told
 
 LINE_HEIGHT = 1.3  # of the font size
 MARGIN = 0.6  # of the font size, at the edge of a page
-HANDLE, SPACE = 3.4, 1.4  # of the font size: a legend's handle with its padding, and between its columns
+HANDLE, SPACE = 3.4, 1.4  # of the font size: a legend's handle, its padding and air; between its columns
 
 
 @lru_cache(maxsize=8192)
@@ -66,7 +66,7 @@ class Page:
         self.look, self.width = look, look.width
         margin, line = MARGIN * look.em, look.small / 72 * LINE_HEIGHT
         lines = wrap(caption, self.width - 2 * margin, look.small) if look.caption else []
-        self.height = height + margin + line * (len(lines) + 0.3 * bool(lines))
+        self.height = height + margin + line * (len(lines) + 0.3 * bool(lines))  # air above the caption
         self.figure: Any = Figure(figsize=(self.width, self.height))
         for place, words in enumerate(lines):
             self.text(margin, height + margin + line * place, words, fontsize=look.small, va="top")
@@ -99,7 +99,7 @@ class Legend:
         labels = [str(handle.get_label()) for handle in handles]
         self.n_columns = columns_that_fit(labels, width, look.small)
         rows = -(-len(labels) // self.n_columns)
-        self.height = rows * 1.38 * look.small / 72
+        self.height = rows * 1.38 * look.small / 72  # a line and `labelspacing`
 
 
 def columns_that_fit(labels: Sequence[str], width: float, size: float) -> int:
@@ -111,8 +111,8 @@ def columns_that_fit(labels: Sequence[str], width: float, size: float) -> int:
     (4, 1)
     """
     for n_columns in range(len(labels), 1, -1):
-        short, longer = divmod(len(labels), n_columns)  # as matplotlib fills them, the longer columns first
-        ends = [column * short + min(column, longer) for column in range(n_columns + 1)]
+        n_rows, n_longer = divmod(len(labels), n_columns)  # as matplotlib fills them, longer ones first
+        ends = [column * n_rows + min(column, n_longer) for column in range(n_columns + 1)]
         columns = [labels[start:end] for start, end in itertools.pairwise(ends)]
         aside = (HANDLE + SPACE) * size / 72
         if sum(max(text_width(label, size) for label in one) + aside for one in columns) <= width:
@@ -130,7 +130,7 @@ def stand_apart(places: Iterable[float], words: Sequence[str], size: float) -> l
     """
     kept, end = [], -math.inf
     for place, word in zip(places, words, strict=True):
-        half = (text_width(word, size) + 0.04) / 2
+        half = (text_width(word, size) + 0.04) / 2  # inches between words
         kept.append(place - half >= end)
         end = place + half if kept[-1] else end
     return kept
@@ -179,9 +179,9 @@ class Axis:
         return [(at(value) - low) / (high - low) * width for value in values]
 
     def labelled(self, width: float, size: float) -> list[float]:
-        """Return the values to be labelled: all, or as many round numbers as have room."""
+        """Return the values to label: all, else fewer that fit (round on a log axis), else the two ends."""
         low, high = self.limits()
-        values = sorted(self.values) if self.ends is None else even_numbers(low, high)
+        values = sorted(self.values) if self.ends is None else evenly_spaced(low, high)
         choices = [values] if self.ends is None or self.scale == "linear" else []
         if self.scale == "log":
             choices += [round_numbers(low, high, digits) for digits in ((1, 2, 5), (1, 3), (1,))]
@@ -210,10 +210,10 @@ class Axis:
         axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def even_numbers(low: float, high: float) -> list[float]:
+def evenly_spaced(low: float, high: float) -> list[float]:
     """Return about five round numbers at equal distances within [low, high].
 
-    >>> even_numbers(0, 4)
+    >>> evenly_spaced(0, 4)
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     from matplotlib.ticker import MaxNLocator

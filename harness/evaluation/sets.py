@@ -29,7 +29,7 @@ def draw_sets(
 
     Stratified, the positives and the negatives are drawn apart, N // 2 positives: the balanced sets of one
     reading of the papers. A bootstrap of such a set must be stratified too: an i.i.d. one is miscalibrated.
-    The population whose difference is the truth there has prevalence 1/2 (an odd N has one negative more).
+    The truth is then measured on the population rescaled to prevalence 1/2 (an odd N has one negative more).
 
     Parameters
     ----------
@@ -208,6 +208,7 @@ def plan_evaluations(
     warnings: list[str] = []
     for name, balance in balances.items():
         for population in populations:
+            # unions have populations of their own; every other balance is made of the natural ones
             if population.balance != (name if balance.unions else "natural"):
                 continue
             pair, categories, counts = population.pair, population.categories, population.counts

@@ -13,10 +13,9 @@ def proportion(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     ``z = ((n01 - n10) / N) / sqrt(2 C (1 - C) / N)`` with C the mean of the two error rates. It ignores
     that the sets are paired: the more errors the classifiers share, the more conservative it is.
 
-    `statistic` is z, positive where A errs more; `degenerate` marks the sets without a discordant
-    document. Degenerate where z is 0/0: all documents right for both classifiers, or all wrong for both.
-    A set whose classifiers agree everywhere but share some errors has z = 0 and p = 1 under either
-    choice, and is marked degenerate too.
+    `statistic` is z, positive where A errs more. Where z is 0/0, as all documents are right for both
+    classifiers or all wrong, p is 1, or 0 with ``degenerate="reject"``. Where they agree everywhere and share
+    some errors, z is 0 and p is 1. Both kinds of sets are marked as degenerate in the result.
 
     References
     ----------
@@ -33,7 +32,7 @@ def proportion(counts: ArrayLike, *, degenerate: str = "accept") -> TestResult:
     n01, n10 = discordant(cells)
     n = cells.sum(axis=-1)
     wrong = n01 + n10 + 2 * (cells[..., 3] + cells[..., 4])  # of 2N decisions
-    # 2 C (1 - C) / N = wrong right / (2 N^3); in floats, for the product of counts can pass 2**63.
+    # N sqrt(2 C (1 - C) / N) = sqrt(wrong (2 N - wrong) / (2 N)); in floats, as the product can pass 2**63
     deviation = np.sqrt(wrong / 2 / n * (2 * n - wrong))
     return z_test(n01 - n10, deviation, degenerate, marked=n01 + n10 == 0)
 

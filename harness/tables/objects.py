@@ -15,9 +15,9 @@ from harness.corpora.opening import MAX_LINE_BYTES, Limits, open_checked, read_f
 from harness.errors import refusal
 
 MAX_RATIO = 1_100
-"""Gzip reaches 1,032 on a column of zeros; what passes by in pieces costs time alone."""
+"""Gzip reaches 1,032 on zeros, and a file that is read piece by piece cannot fill the memory."""
 PACKED = Limits(member_bytes=2**29, total_bytes=2**40, ratio=1_000, n_members=1_000_000)
-"""Of the files in a zip of JSON only some are read; the texts of the others repeat themselves."""
+"""Few files of a zip of JSON are read; the others are transcripts, which compress very well."""
 _PIECE = 2**20
 _BLANK = re.compile(r"[ \t\r\n]*")
 AS_TEXT: dict[str, Any] = {
@@ -28,13 +28,13 @@ AS_TEXT: dict[str, Any] = {
 
 
 def read_objects(
-    path: Path, where: str, numbers_as_text: bool = False, whole: int = 0
+    path: Path, where: str, numbers_as_text: bool = False, max_object: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each object with its place, as "line 3" or "item 3".
 
-    With `numbers_as_text` numbers stay as they are written, and NaN is None; with `whole` the file is one
-    object of at most so many signs. Raises UserError if something is no JSON, no object, too deep, longer
-    than 64 MiB, or names a key twice.
+    With `numbers_as_text` numbers stay as they are written, and NaN is None; with `max_object` a file that
+    is no array is read as one object of at most that many characters. Raises UserError if something is no
+    JSON, no object, too deep, longer than 2**26 characters, or names a key twice.
     """
     pieces, start = _pieces(path), ""
     for piece in pieces:
@@ -42,7 +42,7 @@ def read_objects(
         if start.strip():
             break
     decoder = json.JSONDecoder(object_pairs_hook=_object, **AS_TEXT if numbers_as_text else {})
-    lines = functools.partial(_read_whole, most=whole) if whole else _read_lines
+    lines = functools.partial(_read_whole, most=max_object) if max_object else _read_lines
     read = _read_array if start.lstrip().startswith("[") else lines
     place = "its beginning"
     try:
@@ -89,11 +89,11 @@ def _pieces(path: Path) -> Iterator[str]:
 def _read_whole(
     text: str, pieces: Iterator[str], decoder: json.JSONDecoder, most: int
 ) -> Iterator[tuple[str, Any]]:
-    text += "".join(_next(pieces, most))
+    text += "".join(_take(pieces, most))
     try:
         yield "the file", decoder.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON, or longer than {most:,} signs ({error})") from error
+        raise ValueError(f"it is not JSON, or longer than {most:,} characters ({error})") from error
 
 
 def _read_lines(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> Iterator[tuple[str, Any]]:
@@ -110,17 +110,17 @@ def _read_lines(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> 
                 except RecursionError as error:
                     raise ValueError(f"line {number} is not JSON of items (too deep)") from error
         if len(rest) > MAX_LINE_BYTES:
-            raise ValueError(f"line {number + 1} is longer than {MAX_LINE_BYTES:,} signs")
-        more = _next(pieces, len(rest))
+            raise ValueError(f"line {number + 1} is longer than {MAX_LINE_BYTES:,} characters")
+        more = _take(pieces, len(rest))
 
 
-def _next(pieces: Iterator[str], n_signs: int) -> list[str]:
-    """Return more pieces, about as many signs as wait already, so that long items are not read often."""
+def _take(pieces: Iterator[str], n_characters: int) -> list[str]:
+    """Return pieces with at least so many characters: text that doubles is seldom parsed anew."""
     found = []
     for piece in pieces:
         found.append(piece)
-        n_signs -= len(piece)
-        if n_signs <= 0:
+        n_characters -= len(piece)
+        if n_characters <= 0:
             break
     return found
 
@@ -130,7 +130,7 @@ def _read_array(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> 
     while True:
         at = _blanks(text, at)
         if text[at : at + 1] == "]" or not text[at:]:
-            more = _next(pieces, 0)
+            more = _take(pieces, 0)  # nothing may follow the ]
             if more:
                 text, at = text[at:] + "".join(more), 0
                 continue
@@ -143,12 +143,13 @@ def _read_array(text: str, pieces: Iterator[str], decoder: json.JSONDecoder) -> 
             raise ValueError(f"item {number} is followed by {text[at : at + 20]!r}; a comma or ] is needed")
         try:
             if not text[at:]:
-                raise json.JSONDecodeError("no item", text, at)
+                raise json.JSONDecodeError("no item", text, at)  # as an item that is cut off
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            more = _next(pieces, len(text) - at) if len(text) - at <= MAX_LINE_BYTES else []
+            more = _take(pieces, len(text) - at) if len(text) - at <= MAX_LINE_BYTES else []
             if not more:
                 raise ValueError(f"item {number + 1} is not JSON ({error.msg}), or too long") from error
+            # the comma that the next turn looks for is put back
             text, at = ("," if number else "") + text[at:] + "".join(more), 0
             continue
         number += 1

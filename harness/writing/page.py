@@ -28,20 +28,20 @@ REPLACED = ("What to look at", "Files", RERUN)
 LONGEST_TABLE = 400
 """Rows of the longest table that is shown beside those of the summary."""
 FIGURES = re.compile(r"<!-- figures -->.*<!-- end of figures -->\n", re.DOTALL)
-NUMBER = re.compile(r"[+−-]?(\d[\d,]*(\.\d+)?|\.\d+)( ?%)?")
+NUMERIC_CELL = re.compile(r"[+−-]?(\d[\d,]*(\.\d+)?|\.\d+)( ?%)?")
 SHORT = 32
 """Characters of the longest cell of a column that is not broken into lines."""
 BUDGET = 3_000_000
 """Bytes of images in a page; base64 makes a third more of them."""
-FIRST = (
+OPEN_IF_MANY = (
     "figure_size_by_category_f1", "figure_size_by_category_error", "figure_liberal_categories", "figure1",
     "figure2",
 )  # fmt: skip
-SHOWN = 4
-"""Up to as many figures are open; of more, those of `FIRST`, or the first ones."""
+MOST_OPEN = 4
+"""So many figures are all unfolded; of more, those of `OPEN_IF_MANY`, or the first ones."""
 LONGEST_TITLE = 160
 """Characters of a caption that stand for an image where it is not seen."""
-PAGE = re.compile(r" \(Page (\d+) of \d+\.\)$")
+FIGURE_PAGE = re.compile(r" \(Page (\d+) of \d+\.\)$")
 """What the caption of a figure on more than one page ends with."""
 
 
@@ -51,6 +51,7 @@ def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
     front = [by_heading[name] for name in (*FINDINGS, *FRONT) if name in by_heading]
     rest = [one for one in report.sections if one.heading not in (*FINDINGS, *FRONT, *REPLACED)]
     figures = figures_html(out)
+    # by identity: tables of equal content may be two
     shown = {id(block.table) for section in report.sections for block in section.blocks}
     more = {
         stem: parts
@@ -75,7 +76,7 @@ def write_page(out: Path, report: Report, facts: Mapping[str, Any]) -> Path:
 
 
 def refresh_page(out: Path) -> Path | None:
-    """Put the figures as they are now into the page in `out`; None where no page takes them."""
+    """Put the figures as they are now into the page in `out`; None where no page has a place for them."""
     path = out / NAME
     text = read_regular(path).decode() if path.is_file() else ""
     if not FIGURES.search(text):
@@ -107,7 +108,7 @@ def _kinds(frame: DataFrame) -> list[str]:
         told = [cell for cell in column if cell]
         longest = max(map(len, told), default=0)
         kind = "short" if longest <= SHORT else "long" if longest > 3 * SHORT else ""
-        kinds.append("number short" if told and all(map(NUMBER.fullmatch, told)) else kind)
+        kinds.append("number short" if told and all(map(NUMERIC_CELL.fullmatch, told)) else kind)
     return kinds
 
 
@@ -121,7 +122,7 @@ def _anchor(heading: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return what lets this very text through the page's policy, and no other."""
+    """Return the hash that lets this script or style pass the page's Content-Security-Policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -134,37 +135,39 @@ def figures_html(out: Path) -> str:
     notes = captions.pop(ALL, "")
     paths = {path.stem: path for path in sorted((out / "figures").glob("*.png"))}
     stems = [stem for stem in captions if stem in paths] + [stem for stem in paths if stem not in captions]
-    images = embed([paths[stem] for stem in stems])
+    images = fit_to_budget([paths[stem] for stem in stems])
     figures: dict[str, dict[str, Any]] = {}
     for stem in stems:
         caption = captions.get(stem, "")
-        place = PAGE.search(caption)
+        place = FIGURE_PAGE.search(caption)
         name = stem.removesuffix(f"_{place[1]}") if place else stem
-        figure = figures.setdefault(name, {"caption": PAGE.sub("", caption), "pages": []})
+        figure = figures.setdefault(name, {"caption": FIGURE_PAGE.sub("", caption), "pages": []})
         figure["pages"].append(_image(stem, images[stem], caption))
     front = list(figures)
-    if len(figures) > SHOWN:
-        front = [name for name in FIRST if name in figures] or front[:SHOWN]
+    if len(figures) > MOST_OPEN:
+        front = [name for name in OPEN_IF_MANY if name in figures] or front[:MOST_OPEN]
     drawn = sorted(path.name for path in (out / "figures").glob("*.pdf"))
     return render("figures.html.j2", figures=figures, front=front, notes=notes, files=drawn)
 
 
 def _image(stem: str, data: bytes | None, caption: str) -> dict[str, Any]:
-    page = PAGE.search(caption)
-    title = PAGE.sub("", caption)
+    page = FIGURE_PAGE.search(caption)
+    title = FIGURE_PAGE.sub("", caption)
     if len(title) > LONGEST_TITLE:
         title = title[:LONGEST_TITLE].rpartition(" ")[0].rstrip(",;:") + " ..."
     if page:
         title = f"{page[0].strip(' (.)')}. {title}"
-    size = [int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)]
+    size = [
+        int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)
+    ]  # of a PNG's header
     return {
         "stem": stem, "title": f"{stem}: {title}" if title else stem,
         "source": base64.b64encode(data).decode() if data else "", "width": size[0], "height": size[1],
     }  # fmt: skip
 
 
-def embed(paths: Sequence[Path]) -> dict[str, bytes | None]:
-    """Return the images by stem: as they are, with 256 colours where they are too many, else None."""
+def fit_to_budget(paths: Sequence[Path]) -> dict[str, bytes | None]:
+    """Return the images by stem, in 256 colours if all pass `BUDGET`; None of one that still does not fit."""
     images = {path.stem: read_regular(path) for path in paths}
     if sum(map(len, images.values())) > BUDGET:
         images = {stem: reduce_colours(data) for stem, data in images.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import floor, log10
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def number(value: object) -> str:
     """
     if value is None:
         return "not recorded"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, Integral) else str(value)
 
 
 def rate(value: float) -> str:
@@ -78,7 +79,7 @@ def environment() -> Environment:
     """Return the templates of the package; those of HTML escape what they are given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-    from harness.writing import page, table_text
+    from harness.writing import page, table_text  # both import this module
 
     made = Environment(
         loader=PackageLoader("harness", ""), autoescape=select_autoescape(["html.j2"]),

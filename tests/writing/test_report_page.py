@@ -16,7 +16,7 @@ from PIL import Image
 from harness.writing import citations
 from harness.writing import page as page_module
 from harness.writing.captions import read_captions, write_captions
-from harness.writing.page import BUDGET, LONGEST_TABLE, embed, reduce_colours, refresh_page
+from harness.writing.page import BUDGET, LONGEST_TABLE, fit_to_budget, reduce_colours, refresh_page
 from harness.writing.report import Report, Section, bullets, table, write_report
 
 KNOWN = beside(__file__)
@@ -215,7 +215,7 @@ def test_figures_that_are_too_large_are_made_smaller_or_left_out(tmp_path, monke
     paths = [tmp_path / f"{name}.png" for name in "abcde"]
     for path in paths:
         path.write_bytes(large)
-    kept = embed(paths)
+    kept = fit_to_budget(paths)
     assert sum(len(data) for data in kept.values() if data) <= page_module.BUDGET
     assert kept["a"] is not None
     assert kept["e"] is None

@@ -14,8 +14,8 @@ from harness.tables.objects import read_objects, read_packed
 # as Inspect's own value_to_float; P is partial credit, N no answer
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0}  # true and false are numbers
 DOCUMENT = ("input", "target")
-MOST_SIGNS = 2**29  # of a `.json` log
-COMPARED = 1_000  # signs of a text: `.eval` cuts it where it sums samples up
+MAX_CHARACTERS = 2**29  # of a `.json` log
+COMPARED = 1_000  # characters of a text: `.eval` cuts it where it sums samples up
 
 
 class _Log(NamedTuple):
@@ -81,7 +81,7 @@ def _read_parts(path: Path) -> dict[str, Any]:
     if path.suffix == ".eval":
         header, samples = read_packed(path, where, ("header.json", "summaries.json"))
         return {**header, "samples": samples} if isinstance(header, dict) else {}
-    return next((found for _, found in read_objects(path, where, whole=MOST_SIGNS)), {})
+    return next((found for _, found in read_objects(path, where, max_object=MAX_CHARACTERS)), {})
 
 
 def _sample(path: Path, one: dict[str, Any]) -> tuple[str, dict[str, Any], list[int | None]]:
