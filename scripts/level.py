@@ -43,7 +43,16 @@ from harness.significance.likelihood_ratio import likelihood_ratio, score
 from harness.significance.result import chi_square_upper
 from harness.significance.unconditional import unconditional
 from harness.significance.wald import wald
-from harness.significance.weighted import PSEUDO_COUNT, bartlett, fit, kinds, multiplier, signed, statistic
+from harness.significance.weighted import (
+    PSEUDO_COUNT,
+    bartlett,
+    fit,
+    kinds,
+    multiplier,
+    root_change,
+    signed,
+    statistic,
+)
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -64,6 +73,7 @@ DRAWN = {
     "wald": ("Wald", "wald_f1"),
     "likelihood_ratio": ("likelihood ratio", "likelihood_ratio_f1"),
     "bartlett_0.25": ("with Bartlett's correction", "likelihood_ratio_f1_bartlett"),
+    "signed_root_0.25": ("signed root", "signed_root_f1"),
     "estimated_0.25": ("estimated", "f1_estimated"),
 }
 MEANS = ["power", "bound", "bound_of_evidence"]
@@ -100,6 +110,12 @@ def with_pseudo_observations(counts: Floats, weight: Floats, pseudo_count: float
     return chi_square_upper((counts * weights).sum(axis=0) ** 2 / variance)
 
 
+def signed_root(counts: Floats, weight: Floats, pseudo_count: float) -> Floats:
+    """p-values of the signed root with Barndorff-Nielsen's correction, by another pseudo-count."""
+    root = np.sqrt(statistic(counts, weight, multiplier(counts, weight)))
+    return chi_square_upper(np.maximum(root + root_change(counts, weight, pseudo_count), 0) ** 2)
+
+
 def pvalues(counts: Counts, weight: float, rcv1: dict[float, "Populations"]) -> dict[str, Floats]:
     """Return the p-values of each test on every set."""
     cells, weights = as_cells(counts, weight), np.full(counts.shape[1], weight)
@@ -114,6 +130,7 @@ def pvalues(counts: Counts, weight: float, rcv1: dict[float, "Populations"]) -> 
     worth = (found["likelihood_ratio"] < 0.35) & (found["likelihood_ratio"] > 1e-4)
     for pseudo_count in PSEUDO_COUNTS:
         found[f"bartlett_{pseudo_count:g}"] = corrected(of_counts, weights, pseudo_count)
+        found[f"signed_root_{pseudo_count:g}"] = signed_root(of_counts, weights, pseudo_count)
         estimated = found["likelihood_ratio"].copy()
         estimated[worth] = unconditional(cells[worth], pseudo_count=pseudo_count).pvalue
         found[f"estimated_{pseudo_count:g}"] = estimated

@@ -32,6 +32,9 @@ MAX_STEPS = 60
 SETTLED = 1e-12
 """A step in the multiplier, as a share of the most it can be, after which none follows."""
 
+LEAST_ROOT = 1e-3
+"""Nearer to 0 the signed root is left as it is."""
+
 
 def kinds(cells: Ints) -> Ints:
     """Return the four counts (e3, e6, e2, e7), (4, n_sets): two kinds in favour of A, two of B."""
@@ -109,3 +112,20 @@ def bartlett(expected: Floats, weight: Floats) -> Floats:
     """
     m2, m3, m4 = ((expected * signed(weight) ** k).sum(axis=0) for k in (2, 3, 4))
     return np.asarray(1 + m4 / m2**2 / 2 - m3**2 / m2**3 / 3)
+
+
+def root_change(counts: Floats, weight: Floats, pseudo_count: float = PSEUDO_COUNT) -> Floats:
+    """Return what makes of the signed root r of the statistic, its sign aside, Barndorff-Nielsen's r*.
+
+    It is log(u / r) / r of counts n with a pseudo-count added to each kind, as u does not exist where all
+    favour one side: u = sum w l log(n / l) / sqrt(sum (w l)^2 / n), l the fit and w the weights. That is Fraser
+    and Reid's (1995, Utilitas Mathematica 47, 33-53) for Poisson counts, with log l as canonical parameters.
+    """
+    counts, weights = counts + pseudo_count, signed(weight)
+    m = multiplier(counts, weight)
+    root = np.sqrt(statistic(counts, weight, m))
+    pull = weights * counts / (1 + m * weights)
+    u = np.abs((pull * np.log1p(m * weights)).sum(axis=0)) / np.sqrt((pull**2 / counts).sum(axis=0))
+    far = root > LEAST_ROOT
+    root, u = np.where(far, root, 1), np.where(far, u, 1)
+    return np.asarray(np.log(u / root) / root)

@@ -7,10 +7,13 @@ import pytest
 from count_cases import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.linalg import null_space
+from scipy.optimize import brentq, minimize
 from scipy.stats import binom
 
 from harness.measures import difference
+from harness.nulls import project
+from harness.significance import weighted
 from harness.significance.likelihood_ratio import MEASURES, likelihood_ratio, score
 from harness.significance.mcnemar import mcnemar
 
@@ -128,3 +131,48 @@ def test_many_sets_are_fitted_in_blocks():
     whole = likelihood_ratio(sets.reshape(3, 3000, 8))
     assert whole.pvalue.shape == (3, 3000)
     assert (whole.pvalue.reshape(-1)[8100:] == likelihood_ratio(sets[8100:]).pvalue).all()
+
+
+def root_of(n, weights):
+    """r* of Poisson counts with a weighted sum of means of 0, by Fraser and Reid's determinants."""
+    n, weights = np.array(n, dtype=float), np.array(weights)
+    ends = [-1 / weights.max(), -1 / weights.min()]
+    m = brentq(lambda m: (n * weights / (1 + m * weights)).sum(), *np.multiply(ends, 1 - 1e-9), xtol=1e-14)
+    fitted = n / (1 + m * weights)
+    r = np.sqrt(2 * (n * np.log(n / fitted)).sum())
+    across = weights * fitted / np.linalg.norm(weights * fitted)  # the gradient, in log means
+    along = null_space(across[None])
+    information = np.linalg.det(np.diag(n)) / np.linalg.det(along.T @ np.diag(n) @ along)
+    return r + np.log(abs(across @ np.log(n / fitted)) * np.sqrt(information) / r) / r
+
+
+@pytest.mark.parametrize("weight", [0.05, 0.4, 1.0, 3.0])
+def test_the_signed_root_is_that_of_the_determinants(weight):
+    n, pseudo = np.random.default_rng(0).integers(0, 30, (4, 50)).astype(float), 0.25
+    weights = np.full(50, weight)
+    more = n + pseudo
+    own = np.sqrt(weighted.statistic(more, weights, weighted.multiplier(more, weights)))
+    found = own + weighted.root_change(n, weights, pseudo)
+    far = own > 0.05  # nearer to 0 the determinants lose digits
+    assert far.sum() > 40
+    expected = [root_of(row, [1, weight, -1, -weight]) for row in more.T[far]]
+    assert found[far] == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_the_signed_root_of_positives_alone_is_that_of_a_binomial():
+    """There u is the log odds, times the root of their information."""
+    a, b = 30, 14
+    u = np.log(a / b) * np.sqrt(a * b / (a + b))
+    r = np.sqrt(2 * (a * np.log(a / 22) + b * np.log(b / 22)))
+    change = weighted.root_change(np.array([[a], [0], [b], [0.0]]), np.array([0.5]), 1e-9)
+    assert change[0] == pytest.approx(np.log(u / r) / r, abs=1e-6)
+
+
+def test_the_signed_root_keeps_its_level_where_counts_are_moderate():
+    shares = np.array([60, 8, 6, 20, 10, 15, 0, 0]) / 1000
+    shares[6] = 0.0083  # e3 + J e6 = e2 + J e7 with a J of about .6
+    shares = project(np.append(shares[:7], 1 - shares[:7].sum()), "f1")
+    sets = np.random.default_rng(1).multinomial(1000, shares, 40_000)
+    for alpha in (0.05, 0.01):
+        n_rejected = (likelihood_ratio(sets, correction="signed_root").pvalue <= alpha).sum()
+        assert binom.ppf(1e-6, 40_000, 0.93 * alpha) <= n_rejected <= binom.isf(1e-6, 40_000, 1.1 * alpha)
