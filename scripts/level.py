@@ -12,6 +12,9 @@ number of documents where at most EXPECTED such documents are expected; J is rou
 Econometrica 62, 1383-1414): how likely a set is on average in RCV1's populations with a J near this one, over
 how likely it is on average in their nulls, each with gamma distributed expected counts.
 
+`gamma.csv` has what the guaranteed test keeps of the estimated one's rejections, by the probability that its
+region misses the null: on sets of natural categories whose estimated p is between alpha / 4 and alpha.
+
 `worst.csv` has the largest size of each test over many nulls, by J. `tests.csv` has, by corpus, the largest
 size and the mean power of each test, and two upper bounds on the mean power of any test that holds its level
 at the nulls of the corpus and at N_NULLS random ones: the values of linear programmes (that of Elliott,
@@ -39,9 +42,10 @@ from tqdm import tqdm
 from harness.drawing.style import style_of
 from harness.nulls import project
 from harness.nulls.projection import NoProjection
+from harness.significance import worst_null as region
 from harness.significance.likelihood_ratio import likelihood_ratio, score
 from harness.significance.result import chi_square_upper
-from harness.significance.unconditional import unconditional
+from harness.significance.unconditional import f1, unconditional
 from harness.significance.wald import wald
 from harness.significance.weighted import (
     PSEUDO_COUNT,
@@ -63,6 +67,7 @@ SIZES = (100, 300, 1000, 3000, 6000)
 WEIGHTS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 ALPHAS = (0.05, 0.01)
 LISTED, EXPECTED = 22, 9.0
+GAMMAS, N_FILES, MOST_DISCORDANT = (1e-2, 1e-3, 1e-4, 1e-5), 60, 30
 N_NULLS, N_REFINED = 4000, 400
 N_FIRST, N_MORE, FORGOTTEN = 100, 40, 1e-4
 PSEUDO_COUNTS = (0.05, 0.25, 1.0)
@@ -343,6 +348,47 @@ def powers(at: Populations, counts: Counts, favours: Floats, rejected: Floats) -
     return {"n_populations": len(sizes), "size": float(sizes.max()), "power": float(found.mean())}
 
 
+# --- the level of Berger and Boos's region -----------------------------------------------------------
+
+
+def draw_files(name: str, alpha: float, rng: np.random.Generator) -> Counts:
+    """Return sets (n, 8) of a corpus for which the estimated test has a p-value of alpha / 4 to alpha."""
+    table = pd.read_csv(RESULTS / CORPORA[name] / "outcomes.csv")
+    cells = table.loc[table["balance"] == "natural", CELLS].to_numpy(float)
+    found: list[Counts] = []
+    while len(found) < N_FILES:
+        row, n = cells[rng.integers(len(cells))], int(rng.choice(SIZES))
+        drawn = rng.multinomial(n, row / row.sum(), 20)
+        few = (drawn[:, [1, 2, 5, 6]].sum(axis=1) <= MOST_DISCORDANT) & (drawn[:, 0] > 0)
+        p = f1(drawn[few]).pvalue
+        found += list(drawn[few][(alpha / 4 < p) & (p <= alpha)][:1])
+    return np.array(found)
+
+
+def guaranteed_by(gamma: float, cells: Counts) -> Floats:
+    """Return the guaranteed test's p-values with another probability to miss the null."""
+    kept, region.GAMMA = region.GAMMA, gamma
+    region.guaranteed.cache_clear()
+    found = np.asarray(f1(cells, "berger_boos").pvalue)
+    region.GAMMA = kept
+    region.guaranteed.cache_clear()
+    return found
+
+
+def of_gamma(name: str, alpha: float) -> list[dict[str, object]]:
+    """Return what the guaranteed test keeps of the rejections of the estimated one, by gamma."""
+    files = draw_files(
+        name, alpha, np.random.default_rng([3, list(CORPORA).index(name), round(1000 * alpha)])
+    )
+    fitted = f1(files).pvalue
+    found = {gamma: guaranteed_by(gamma, files) for gamma in GAMMAS}
+    return [
+        {"corpus": name, "alpha": alpha, "gamma": gamma, "n_files": len(files),
+         "rejected": (p <= alpha).mean(), "times": np.median(p / fitted)}
+        for gamma, p in found.items()
+    ]  # fmt: skip
+
+
 # --- tables ------------------------------------------------------------------------------------------
 
 
@@ -402,6 +448,9 @@ def write_tables(out: Path, workers: int) -> None:
     worst.to_csv(out / "worst.csv", index=False, float_format="%.6g")
     tests = by_corpus(rows[rows["corpus"].notna()])
     tests.to_csv(out / "tests.csv", index=False, float_format="%.6g")
+    jobs = (delayed(of_gamma)(name, alpha) for name in CORPORA for alpha in ALPHAS)
+    gammas = [row for part in Parallel(n_jobs=workers)(jobs) for row in part]
+    pd.DataFrame(gammas).to_csv(out / "gamma.csv", index=False, float_format="%.6g")
     settings = {
         "listed": LISTED,
         "expected": EXPECTED,

@@ -118,8 +118,8 @@ def root_change(counts: Floats, weight: Floats, pseudo_count: float = PSEUDO_COU
     """Return what makes of the signed root r of the statistic, its sign aside, Barndorff-Nielsen's r*.
 
     It is log(u / r) / r of counts n with a pseudo-count added to each kind, as u does not exist where all
-    favour one side: u = sum w l log(n / l) / sqrt(sum (w l)^2 / n), l the fit and w the weights. That is Fraser
-    and Reid's (1995, Utilitas Mathematica 47, 33-53) for Poisson counts, with log l as canonical parameters.
+    favour one side: u = sum w l log(n / l) / sqrt(sum (w l)^2 / n), l the fit and w the weights. That is
+    Fraser and Reid's (1995, Utilitas Mathematica 47, 33-53) for Poisson counts, canonical in log l.
     """
     counts, weights = counts + pseudo_count, signed(weight)
     m = multiplier(counts, weight)
