@@ -211,9 +211,7 @@ def _span(n: int, shares: Floats, coarse: float) -> tuple[Ints, Floats]:
         counts.append(counts[-1] + max(1, int(coarse * deviation)))
     if len(counts) == 1:
         return np.array(counts), np.ones(1)
-    gaps = np.diff(counts)
-    stands_for = (np.append(gaps, gaps[-1]) + np.append(gaps[0], gaps)) / 2
-    change = np.diff(gaps) / 12
+    stands_for, change = np.gradient(counts), np.diff(counts, 2) / 12
     stands_for[2:] += change
     stands_for[:-2] -= change
     return np.array(counts), stands_for
