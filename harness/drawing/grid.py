@@ -114,8 +114,6 @@ class _Layout:
         self.left = left_of(grid.names, look) * em
         inner = look.width - self.left - RIGHT * em
         self.wide = (inner - GAP * em * (n_columns - 1)) / n_columns
-        if len(grid.rows) == n_columns == 1:  # alone on a page a panel need not be as wide
-            self.wide = min(self.wide, 40 * em)
         self.high = grid.shape * min(self.wide, 24 * em)
         if grid.names:
             self.high = grid.line * em * len(grid.names)
