@@ -80,3 +80,14 @@ def test_p_by_listing_is_that_of_the_estimated_test_where_the_statistic_is_the_s
     worth = (counts.sum(axis=0) == 4) & (evidence > 1.5)  # hardly a set of more than 12 is left out
     found = level.estimated_by(evidence, counts, 0.3, worth)
     assert found == pytest.approx(f1(level.as_cells(counts[:, worth], 0.3)).pvalue, rel=0.01)
+
+
+def test_gamma_is_what_the_guaranteed_test_adds_and_is_put_back():
+    cells = np.array([(12, 0, 2, 6, 3, 1, 0, 976), (15, 0, 0, 24, 6, 0, 7, 948)])
+    known = f1(cells, "berger_boos").pvalue
+    wide, narrow = (level.guaranteed_by(gamma, cells) for gamma in (1e-4, 1e-2))
+    assert wide == pytest.approx(known, abs=0)
+    # a narrower region has a smaller largest probability, found to 2 %, to which more is added
+    assert (narrow - 1e-2 <= 1.02 * (wide - 1e-4)).all()
+    assert (narrow > known).all()
+    assert f1(cells, "berger_boos").pvalue == pytest.approx(known, abs=0)

@@ -114,6 +114,6 @@ def say_size(own: Mapping[Any, Any], alpha: float) -> str:
 
 def digits_for(low: float, high: float, judged: str, alpha: float) -> int:
     """Return the fewest digits at which the rounded interval still has its verdict, `judged`."""
-    least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))  # two more than show half of alpha
+    least = 2 + max(1, int(np.ceil(-np.log10(2 * alpha))))  # two more than the first of 2 alpha
     fit = (n for n in range(least, 9) if verdict(round(low, n), round(high, n), alpha) == judged)
     return next(fit, 9)

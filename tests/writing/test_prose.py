@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from jinja2 import UndefinedError
 
@@ -28,7 +29,7 @@ def test_a_value_that_is_missing_is_an_error(monkeypatch):
 
     text = "{% macro size(n) %}\nOne  of\n{{ n | number }}.\n\nTwo.\n{% endmacro %}"
     monkeypatch.setattr(prose.environment(), "loader", DictLoader({"some/prose.md.j2": text}))
-    assert prose.paragraphs("some", "size", n=1000) == ["One of 1,000.", "Two."]
+    assert prose.paragraphs("some", "size", n=np.int64(1000)) == ["One of 1,000.", "Two."]
     assert prose.paragraph("some", "size", n=1) == "One of 1. Two."
     with pytest.raises(UndefinedError):
         prose.paragraphs("some", "size")
