@@ -59,7 +59,8 @@ def _draw(stem: str, build: Build, *, folder: Path, look: Look) -> tuple[str, li
     """Draw the pages of one figure; return its caption and their stems."""
     latex = [name for name in look.formats if name == "pgf"]
     looks = [replace(look, formats=[name for name in look.formats if name not in latex])]
-    looks += [replace(look, formats=latex, usetex=True)] * bool(latex)  # its text is set by LaTeX
+    if latex:  # its text is set by LaTeX
+        looks.append(replace(look, formats=latex, usetex=True))
     for one in filter(lambda one: one.formats, looks):
         with figure_style(one):
             pages, caption = build(one)

@@ -248,12 +248,11 @@ def test_every_format_is_the_same_twice(tmp_path):
 
 def test_a_font_and_latex_that_are_not_installed_are_named_and_one_that_is_is_used(tmp_path, monkeypatch):
     refused = ({"font": "DejaVu Srif"}, {"usetex": True}, {"formats": ["pgf"]})
-    with monkeypatch.context() as patch:
-        patch.setattr(shutil, "which", lambda name: None)
-        said = [refusal(Look, **change) for change in refused]
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    said = [refusal(Look, **change) for change in refused]
     assert "'DejaVu Srif' is not installed; did you mean DejaVu Serif" in said[0]
     assert ["LaTeX" in said[1], "XeLaTeX" in said[2]] == [True, True]
-    look = Look(font="DejaVu Serif", formats=["svg"])
+    look = Look(font="DejaVu Serif", formats=["svg"])  # needs no LaTeX
     draw(tmp_path, {"one": lambda look: (grid().pages(look), "x.")}, look)
     assert "DejaVu Serif" in (tmp_path / "one.svg").read_text(encoding="utf-8")
 
