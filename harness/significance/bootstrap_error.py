@@ -8,20 +8,26 @@ gives p-values with exactly the distribution that B resamplings of the documents
 """
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.stats import norm
 
 from harness.measures import Floats, Ints
 from harness.significance.equal_counts import distinct_rows
-from harness.significance.stopping import Forecast, error_factor, gamma_lower
+from harness.significance.stopping import WELL_KNOWN, Forecast, error_factor, gamma_lower
 
 LEAST_COUNT = 10
 """With so many discordant documents the four moments of D* tell its tails within the margin below."""
 
-MARGIN, SLACK = (0.01, 3.0, 0.3), 1e-4
-"""A tail from the moments may be wrong by a factor 1 + .01 + 3 / m^1.5 + .3 g^2, m the number of discordant
+MARGIN, SLACK = (0.005, 0.5, 0.1), 1e-4
+"""A tail from the moments may be wrong by a factor 1 + .005 + .5 / m^1.5 + .1 g^2, m the number of discordant
 documents and g the skewness, and by the slack in addition."""
+
+HALF_NORMAL = np.sqrt(2 / np.pi)
+"""The mean of a standard normal variable above 0."""
 
 
 def strata(cells: Ints, stratified: bool) -> Ints:
@@ -65,19 +71,30 @@ def distribution(groups: tuple[int, ...]) -> tuple[Ints, Floats]:
     length = 1 << (2 * reach).bit_length()
     values = np.arange(centre - length // 2, centre + length // 2)
     angle = 2 * np.pi / length * np.arange(length // 2 + 1)
-    log_size, phase = np.zeros(len(angle)), np.zeros(len(angle))
-    half, sine = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
-    for n01, n10, n in triples:
-        # 1 + u + iv with u and v exact near 0, where a plain power would lose the digits that matter
-        u, v = -(n01 + n10) / n * half, (n01 - n10) / n * sine
-        with np.errstate(divide="ignore"):  # a zero of the characteristic function: exp(-inf) = 0
-            log_size += n / 2 * np.log1p(np.maximum(u * (2 + u) + v * v, -1))
-        phase += n * np.arctan2(v, 1 + u)
-    weights = np.fft.irfft(np.exp(log_size) * np.exp(-1j * phase), length)[values % length]
+    spectrum = characteristic([(n, step(n01, n10, angle)) for n01, n10, n in triples])
+    weights = np.fft.irfft(spectrum.conj(), length)[values % length]
     lowest = -sum(n for _, n10, n in triples if n10)
     highest = sum(n for n01, _, n in triples if n01)
     weights = np.where((values >= lowest) & (values <= highest), np.maximum(weights, 0), 0)
     return values, weights / weights.sum()
+
+
+def step(up: int, down: int, angle: NDArray[Any]) -> Floats:
+    """Return up (e^it - 1) + down (e^-it - 1), its real and its imaginary part along a first axis."""
+    # exact near 0, where a difference of powers would lose the digits that matter
+    return np.stack([-2 * (up + down) * np.sin(angle / 2) ** 2, (up - down) * np.sin(angle)])
+
+
+def characteristic(strata: list[tuple[int, Floats]]) -> NDArray[np.complex128]:
+    """Return the product of (1 + z / N)^N over strata, each of N documents and a sum z of :func:`step`."""
+    log_size, phase = np.zeros(()), np.zeros(())
+    for n, parts in strata:
+        u, v = parts / n
+        with np.errstate(divide="ignore"):  # a zero of the characteristic function: exp(-inf) = 0
+            log_size = log_size + n / 2 * np.log1p(np.maximum(u * (2 + u) + v * v, -1))
+        phase = phase + n * np.arctan2(v, 1 + u)
+    size = np.exp(log_size)
+    return np.asarray(size * np.cos(phase) + 1j * (size * np.sin(phase)))
 
 
 def signs(values: Ints, weights: Floats) -> Floats:
@@ -117,11 +134,13 @@ def drawn_pvalue(known: tuple[Ints, Floats], n_replicates: int, tails: int, rng:
     return int(tally[hit].sum()) / n_replicates
 
 
-def forecast(groups: Ints, tails: list[int]) -> list[Forecast]:
+def forecast(groups: Ints, tails: list[int], n_replicates: int | None) -> list[Forecast]:
     """Return bounds on the share of hits of sets, rows of :func:`strata`, for each interval.
 
     From the moments of D* where enough documents are discordant; else from its distribution, once for all
-    sets with the same counts.
+    sets with the same counts. Whether replicates at twice the mean count for the symmetric interval, the
+    mean of all replicates decides: that gives two shares, one as likely as the other, as long as that mean
+    is well within half a document of D.
     """
     cumulants = np.zeros((4, len(groups)))
     discordant = np.zeros(len(groups))
@@ -134,10 +153,11 @@ def forecast(groups: Ints, tails: list[int]) -> list[Forecast]:
         third = mean - 3 * mean * share + 2 * mean**3
         cumulants += size * np.stack([mean, variance, third, fourth - 3 * variance**2])
         discordant += n01 + n10
-    # D* plus a uniform step has the same distribution function at half steps
-    deviation = np.sqrt(cumulants[1] + 1 / 12)
+    # A smooth density that D* samples at whole numbers, less the step of width 1 between them (Sheppard):
+    # its distribution function at half steps is that of D*.
+    deviation = np.sqrt(np.maximum(cumulants[1] - 1 / 12, 1 / 12))
     skewness = cumulants[2] / deviation**3
-    excess = (cumulants[3] - 1 / 120) / deviation**4 - 1.5 * skewness**2
+    excess = (cumulants[3] + 1 / 120) / deviation**4 - 1.5 * skewness**2
 
     def up_to(step: Floats | float) -> Floats:
         return gamma_lower((step - cumulants[0]) / deviation, skewness, excess)
@@ -145,33 +165,48 @@ def forecast(groups: Ints, tails: list[int]) -> list[Forecast]:
     below, above = up_to(0.5), 1 - up_to(-0.5)
     factor = error_factor(MARGIN, discordant, skewness)
     usable = (discordant >= LEAST_COUNT) & (np.abs(skewness) <= 1)
+    few, pull = groups[~usable], 0.0 if n_replicates is None else HALF_NORMAL / np.sqrt(n_replicates)
     made = []
     for n_tails in tails:
-        low = high = np.minimum(below, above)
+        low = high = shares = np.minimum(below, above)
+        sure = ~usable | (factor <= WELL_KNOWN)
         if n_tails == 1:
-            # the replicates' own mean decides whether twice the mean itself counts
             twice, positive = 2 * np.rint(cumulants[0]), cumulants[0] > 0
             low = np.where(positive, below + 1 - up_to(twice + 0.5), above + up_to(twice - 0.5))
             high = np.where(positive, below + 1 - up_to(twice - 0.5), above + up_to(twice + 0.5))
+            # E(Z; Z > z) to first order in the skewness, for both places of the far end and the near one
+            z = (np.abs(cumulants[0]) + [[0.5], [-0.5]]) / deviation
+            lean = np.sign(cumulants[0]) * skewness * z**3 / 6
+            away = norm.pdf(z) * (1 + lean) - norm.pdf(z[1]) * (1 - lean[1])
+            shares = np.stack([low, high]) + pull * np.array([[1], [-1]]) * away
+            # 3.5 standard deviations of twice the mean are less than a document
+            sure &= 49 * cumulants[1] < (n_replicates or 1)
         known = Forecast.around(low, high, factor, SLACK, usable, np.zeros_like(usable))
-        known.low[~usable], known.high[~usable] = exact = _exact_shares(groups[~usable], n_tails)
-        known.share[~usable], known.known[~usable] = exact[0], exact[0] == exact[1]
-        made.append(known)
+        (known.low[~usable], known.high[~usable]), of_few = _exact_shares(few, n_tails, pull)
+        shares[..., ~usable] = of_few
+        made.append(known._replace(shares=np.clip(shares, 0, 1).reshape(-1, len(groups)).T, known=sure))
     return made
 
 
-def _exact_shares(groups: Ints, tails: int) -> Floats:
-    """Return the bounds of :func:`forecast` from the distribution of D*, shape (2, n_sets)."""
+def _exact_shares(groups: Ints, tails: int, pull: float) -> tuple[Floats, Floats]:
+    """Return bounds and shares of :func:`forecast` from the distribution of D*, both (2, n_sets).
+
+    Replicates whose mean is above D have hits of their own: `pull` is by how much their mean differs, in
+    standard deviations.
+    """
     first, which = distinct_rows(groups)
     rows = groups[first]
-    shares = np.zeros((2, len(rows)))
+    bounds, shares = np.zeros((2, 2, len(rows)))
     for i, row in enumerate(rows):
         values, weights = distribution(tuple(row.tolist()))
         below, zero, above = signs(values, weights)
-        shares[:, i] = min(below, above) + zero
+        bounds[:, i] = shares[:, i] = min(below, above) + zero
         if tails == 1:
             mean = int((row[0::3] - row[1::3]).sum())
             far = np.abs(values - mean)
-            reached = [weights[(far > abs(mean)) | (values == 0)].sum(), weights[far >= abs(mean)].sum()]
-            shares[:, i] = np.minimum(reached, 1)
-    return shares[:, which]
+            hits = np.stack([(far > abs(mean)) | (values == 0), far >= abs(mean)])
+            bounds[:, i] = np.minimum(hits @ weights, 1)
+            away = weights * (values - mean) * np.sign(mean)
+            spread = np.sqrt(weights @ (values - mean) ** 2)
+            shares[:, i] = bounds[:, i] + pull * np.array([1, -1]) * (hits @ away) / spread
+    return bounds[:, which], shares[: 3 - tails, which]

@@ -3,9 +3,11 @@
 With the replicate's counts multinomial around the set's, dF1* <= c where the quadratic form
 ``2 T_A D_B - 2 T_B D_A - c D_A D_B`` of these counts is <= 0. Its first four cumulants are known in
 closed form, and a gamma distribution with the right three, corrected for the fourth (Edgeworth), gives the
-tail to within a few per cent of itself from some ten discordant documents on. For fewer, where A or B find
-positives often enough, `bootstrap_f1_lattice` knows the tail as well.
+tail to within a few per cent of itself from some ten discordant documents on. With up to two dozen, where A or
+B find positives often enough, `bootstrap_f1_lattice` knows the tail better, in ten times as long.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,11 +22,12 @@ MARGIN = (0.025, 6.0, 0.3)
 """It may be wrong by a factor 1 + .025 + 6 / n^1.5 + .3 g^2, n the smaller of the two counts above and g the
 skewness (how far it was wrong: `tests/significance/test_bootstrap_early.py`)."""
 
-FEW_MARGIN = (0.05, 4.0)
-"""And with fewer discordant documents by 1 + .05 or, for the symmetric interval, by 4 mean*^2 more."""
+FEW, FOUND = 24, 8
+"""The lattice is used where so many documents at most are discordant, and A or B find so many positives."""
 
-FOUND = 30
-"""With fewer discordant documents it is used where A or B find so many positives."""
+FEW_MARGIN = (0.05, 17.0, 4.0)
+"""It may be wrong by a factor 1 + .05 + 17 / n^2, n the positives found, and, for the symmetric interval, by
+4 mean*^2 more."""
 
 ROUGH_COUNT = 5
 """With fewer documents the approximation tells nothing."""
@@ -35,10 +38,13 @@ SLACK = 2e-4
 BLOCK = 2048
 """Sets whose moments are computed at once, so that memory does not grow with their number."""
 
-# Linear forms on e1..e8: true positives T and denominators D of F1 = 2T/D.
-_T, _D = np.stack([Y * A, Y * B]), np.stack([Y + A, Y + B])
-_CURVE_T = sum(np.outer(t, d) + np.outer(d, t) for t, d in ((_T[0], _D[1]), (-_T[1], _D[0])))
-_CURVE_D = np.outer(_D[0], _D[1]) + np.outer(_D[1], _D[0])
+# Linear forms on e1..e8, (4, 8): T_A, T_B, D_A, D_B, true positives and denominators of F1 = 2T/D.
+_FORMS = np.stack([Y * A, Y * B, Y + A, Y + B]).astype(float)
+_PAIRS = (_FORMS[:, None] * _FORMS).reshape(16, 8)
+# phi'H phi of a document of each cell, without c and times -c
+_OWN = np.stack([4 * (_FORMS[0] * _FORMS[3] - _FORMS[1] * _FORMS[2]), 2 * _FORMS[2] * _FORMS[3]])
+# e3 - e2 and e6 - e7 in these forms
+_ONLY_P, _ONLY_N = np.array([[1, -1, 0, 0], [1, -1, -1, 1]], dtype=float)
 
 
 Tails = tuple[Floats, Floats, Bools]
@@ -61,10 +67,9 @@ def forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
 
 
 def few(cells: Ints) -> Bools:
-    """Return which sets have too few discordant documents for the moments but suit :func:`few_forecast`."""
-    discordant = cells[:, [1, 2, 5, 6]].sum(axis=1)
-    some = (discordant > 0) & (discordant < LEAST_COUNT)
-    return np.asarray(some & (cells[:, :3].sum(axis=1) >= FOUND))
+    """Return which sets suit :func:`few_forecast`."""
+    discordant, found = cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1)
+    return np.asarray((discordant > 0) & (discordant <= FEW) & (found >= FOUND))
 
 
 def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Forecast]:
@@ -116,16 +121,17 @@ def limit_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
 
 def few_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Approximate as :func:`moment_tails` does, for sets of which :func:`few` holds."""
-    x = cells.astype(float)
-    mean = _mean_difference(x, [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)])
-    (zero, far), ties = lower_tails(cells, stratified, [np.zeros(len(x)), 2 * mean])
+    mean = _Replicates.of(cells, stratified).mean_difference()
+    (zero, far), ties = lower_tails(cells, stratified, [np.zeros(len(cells)), 2 * mean])
+    constant, count, square = FEW_MARGIN
     made = []
     for n_tails in tails:
-        tail, (constant, square) = np.minimum(zero, 1 - zero), FEW_MARGIN
+        tail = np.minimum(zero, 1 - zero)
+        factor = 1 + constant + count / np.maximum(cells[:, :3].sum(axis=1), 1) ** 2
         if n_tails == 1:
             tail = np.where(mean > 0, zero + 1 - far, 1 - zero + far)
-        factor = 1 + constant + (square * mean**2 if n_tails == 1 else np.zeros(len(x)))
-        made.append((np.clip(tail + ties / 2, 0, 1), factor, np.ones(len(x), dtype=bool)))
+            factor = factor + square * mean**2
+        made.append((np.clip(tail + ties / 2, 0, 1), factor, np.ones(len(cells), dtype=bool)))
     return made
 
 
@@ -134,16 +140,15 @@ def moment_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]
 
     It is min(P*(dF1* <= 0), P*(dF1* >= 0)), or P*(|dF1* - mean*| >= |mean*|) where symmetric.
     """
-    x = cells.astype(float)
-    groups = [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)]
-    fewest = np.minimum(x[:, [1, 2, 5, 6]].sum(axis=1), x[:, :3].sum(axis=1))
-    zero, zero_skew = _lower_tail(x, groups, np.zeros(len(x)))
-    half = tie_weight(x, groups) / 2  # the approximation splits it; both tails hold all of it
+    fewest = np.minimum(cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1))
+    replicates = _Replicates.of(cells, stratified)
+    zero, zero_skew = replicates.lower_tail(np.zeros(len(cells)))
+    half = replicates.tie_weight() / 2  # the approximation splits it; both tails hold all of it
     made = []
     for n_tails in tails:
         if n_tails == 1:
-            mean = _mean_difference(x, groups)
-            far, far_skew = _lower_tail(x, groups, 2 * mean)
+            mean = replicates.mean_difference()
+            far, far_skew = replicates.lower_tail(2 * mean)
             tail = np.where(mean > 0, zero + 1 - far, 1 - zero + far) + half
             skew = np.maximum(np.abs(zero_skew), np.abs(far_skew))
         else:
@@ -153,73 +158,76 @@ def moment_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]
     return made
 
 
-def tie_weight(x: Floats, groups: list[slice]) -> Floats:
-    """Return P*(e2* = e3* and e6* = e7*) nearly, the replicates with dF1* = 0, by the normal density at 0."""
-    positive, negative = np.zeros(8), np.zeros(8)
-    positive[[2, 1]], negative[[5, 6]] = (1, -1), (1, -1)
-    across = _covariance(positive, negative, x, groups)
-    # 1/12 for the width of a step, so that a cell pair without documents has weight 1, not infinity
-    of_p = _covariance(positive, positive, x, groups) + 1 / 12
-    of_n = _covariance(negative, negative, x, groups) + 1 / 12
-    p, n = x @ positive, x @ negative
-    determinant = np.maximum(of_p * of_n - across**2, 1e-12)
-    exponent = (p**2 * of_n - 2 * p * n * across + n**2 * of_p) / determinant
-    return np.asarray(np.minimum(1.0, np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(determinant))))
+class _Replicates(NamedTuple):
+    """Moments of the four forms in the replicates of sets, arrays with the sets along the last axis."""
 
+    cells: Floats  # (8, n)
+    totals: Floats  # (4, n)
+    groups: list[tuple[slice, Floats, Floats]]
+    """Of what is resampled as one: its cells, its size (n,) and the means of the forms (4, n)."""
+    spread: Floats  # (4, 4, n), covariances of the totals
 
-def _covariance(left: Floats, right: Floats, x: Floats, groups: list[slice]) -> Floats:
-    """Return the covariance of two linear forms, each (8,) or (n_sets, 8), of the replicates of sets x."""
-    total = np.zeros(len(x))
-    for part in groups:
-        y, a, b = x[:, part], left[..., part], right[..., part]
-        n = np.maximum(y.sum(axis=1), 1)
-        total += (a * b * y).sum(axis=1) - (a * y).sum(axis=1) * (b * y).sum(axis=1) / n
-    return total
+    @classmethod
+    def of(cls, cells: Ints, stratified: bool) -> "_Replicates":
+        x, groups = np.ascontiguousarray(cells.T, dtype=float), []
+        spread = (_PAIRS @ x).reshape(4, 4, -1)
+        for part in [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)]:
+            size = np.maximum(x[part].sum(axis=0), 1)
+            mean = _FORMS[:, part] @ x[part] / size
+            spread -= size * mean[:, None] * mean
+            groups.append((part, size, mean))
+        return cls(x, _FORMS @ x, groups, spread)
 
+    def tie_weight(self) -> Floats:
+        """Return P*(e2* = e3* and e6* = e7*) nearly, that of dF1* = 0, by the normal density at 0."""
+        towards_p, towards_n = (np.tensordot(form, self.spread, 1) for form in (_ONLY_P, _ONLY_N))
+        # 1/12 for the width of a step, so that a cell pair without documents has weight 1, not infinity
+        of_p, of_n, across = _ONLY_P @ towards_p + 1 / 12, _ONLY_N @ towards_n + 1 / 12, _ONLY_N @ towards_p
+        p, n = _ONLY_P @ self.totals, _ONLY_N @ self.totals
+        determinant = np.maximum(of_p * of_n - across**2, 1e-12)
+        exponent = (p**2 * of_n - 2 * p * n * across + n**2 * of_p) / determinant
+        return np.asarray(np.minimum(1.0, np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(determinant))))
 
-def _mean_difference(x: Floats, groups: list[slice]) -> Floats:
-    """Return E*(dF1*) to second order."""
-    means = []
-    for t, d in zip(_T, _D, strict=True):
-        top, bottom = x @ t, np.maximum(x @ d, 1)
-        shift = top * _covariance(d, d, x, groups) / bottom**3 - _covariance(t, d, x, groups) / bottom**2
-        means.append(2 * (top / bottom + shift))
-    return np.asarray(means[0] - means[1])
+    def mean_difference(self) -> Floats:
+        """Return E*(dF1*) to second order."""
+        means = []
+        for t, d in ((0, 2), (1, 3)):
+            top, bottom = self.totals[t], np.maximum(self.totals[d], 1)
+            shift = top * self.spread[d, d] / bottom**3 - self.spread[t, d] / bottom**2
+            means.append(2 * (top / bottom + shift))
+        return np.asarray(means[0] - means[1])
 
+    def lower_tail(self, threshold: Floats) -> tuple[Floats, Floats]:
+        """Return P*(dF1* <= threshold), half the weight of a tie included, and the skewness of the form.
 
-def _lower_tail(x: Floats, groups: list[slice], threshold: Floats) -> tuple[Floats, Floats]:
-    """Return P*(dF1* <= threshold), half the weight of a tie included, and the skewness of the form.
+        Let f be the totals of the four linear forms, K their covariance in the replicates and H the Hessian
+        of the quadratic form f'Hf / 2 above. With g = Hf, u = Kg, phi the forms of a document and
+        s = g'phi, both centred in what is resampled as one, the form's cumulants are, to leading order,
+        f'Hf / 2 + tr(HK) / 2; g'u + sum s phi'H phi + tr(HKHK) / 2; sum s^3 + 3 u'Hu;
+        sum s^4 - 3 sum (mean s^2)^2 + 12 sum (s^2 - mean s^2) phi'Hu + 12 u'HKHu.
+        """
 
-    With W the centred counts of a replicate, V their covariance, and the form Q = q + s'W + W'CW / 2, its
-    cumulants are those of s'W plus, to leading order, tr(CV)/2; tr(CVCV)/2 + sum C_ij k(s'W, W_i, W_j);
-    3 s'VCVs; 12 k(s'W, s'W, W)'CVs + 12 s'VCVCVs (joint cumulants k of the multinomial).
-    """
-    c = threshold[:, None]
-    t_a, t_b, d_a, d_b = (x @ form for form in (*_T, *_D))
-    value = 2 * t_a * d_b - 2 * t_b * d_a - threshold * d_a * d_b
-    slope = 2 * (
-        d_b[:, None] * _T[0] + t_a[:, None] * _D[1] - d_a[:, None] * _T[1] - t_b[:, None] * _D[0]
-    ) - c * (d_b[:, None] * _D[0] + d_a[:, None] * _D[1])
-    curve = 2 * _CURVE_T - c[..., None] * _CURVE_D
-    spread = np.zeros((len(x), 8, 8))
-    s, own = slope.copy(), np.diagonal(curve, axis1=1, axis2=2).copy()
-    pull, fourth = np.zeros_like(s), np.zeros(len(x))
-    for part in groups:
-        y = x[:, part]
-        n = np.maximum(y.sum(axis=1, keepdims=True), 1)
-        share = y / n
-        spread[:, part, part] = y[:, :, None] * (np.eye(y.shape[1]) - share[:, None, :])
-        s[:, part] -= (slope[:, part] * share).sum(axis=1, keepdims=True)
-        own[:, part] -= 2 * np.matmul(curve[:, part, part], share[:, :, None])[..., 0]
-        variance = (share * s[:, part] ** 2).sum(axis=1, keepdims=True)
-        pull[:, part] = y * (s[:, part] ** 2 - variance)
-        fourth += (y * s[:, part] ** 4).sum(axis=1) - 3 * (n * variance**2)[:, 0]
-    bent = np.matmul(curve, spread)
-    mean = value + np.trace(bent, axis1=1, axis2=2) / 2
-    variance = (x * s * (s + own)).sum(axis=1) + (bent * bent.transpose(0, 2, 1)).sum(axis=(1, 2)) / 2
-    reach = x * s
-    turned = np.matmul(curve, reach[:, :, None])[..., 0]
-    third = (x * s**3).sum(axis=1) + 3 * (reach * turned).sum(axis=1)
-    again = np.matmul(spread, turned[:, :, None])[..., 0]
-    fourth += 12 * (pull * turned).sum(axis=1) + 12 * (turned * again).sum(axis=1)
-    return below_zero(mean, variance, third, fourth)
+        def turn(v: Floats) -> Floats:
+            """Return Hv of vectors (4, ..., n)."""
+            return np.stack([2 * v[3], -2 * v[2], -2 * v[1] - threshold * v[3], 2 * v[0] - threshold * v[2]])
+
+        slope = turn(self.totals)
+        reach = (self.spread * slope).sum(axis=1)
+        turned, bent = turn(reach), turn(self.spread)
+        mean = (self.totals * slope).sum(axis=0) / 2 + np.trace(bent) / 2
+        variance = (slope * reach).sum(axis=0) + (bent * bent.transpose(1, 0, 2)).sum(axis=(0, 1)) / 2
+        third = 3 * (turned * reach).sum(axis=0)
+        fourth = 12 * (turned * (self.spread * turned).sum(axis=1)).sum(axis=0)
+        for part, size, centre in self.groups:
+            y, forms = self.cells[part], _FORMS[:, part].T
+            s = forms @ slope - (centre * slope).sum(axis=0)
+            ys = y * s
+            square = ys * s
+            total = square.sum(axis=0)
+            own = _OWN[0, part, None] - threshold * _OWN[1, part, None] - 2 * (forms @ turn(centre))
+            variance += (ys * own).sum(axis=0)
+            third += (square * s).sum(axis=0)
+            pulled = forms @ turned
+            fourth += (square * (s * s + 12 * pulled)).sum(axis=0) - 3 * total**2 / size
+            fourth -= 12 * total * (centre * turned).sum(axis=0)
+        return below_zero(mean, variance, third, fourth)

@@ -69,7 +69,7 @@ def error_verdicts(
 ) -> Bools:
     """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
     groups = bootstrap_error.strata(sets, stratified)
-    forecasts = bootstrap_error.forecast(groups, tails)
+    forecasts = bootstrap_error.forecast(groups, tails, n_replicates)
     if n_replicates is None:
         rejected, settled = _settled_in_the_limit(forecasts, tails, levels)
     else:

@@ -80,9 +80,10 @@ class Forecast(NamedTuple):
     low: Floats
     high: Floats
     """Bounds from the moments, with their margin; 0 and 1 where the counts are too small for them."""
-    share: Floats
+    shares: Floats
     known: Bools
-    """The share itself, and where it is known so well that hits may be drawn from it."""
+    """The share itself, or two that are equally likely, (n_sets, 1 or 2), and where it is known so well that
+    hits may be drawn from it."""
 
     @classmethod
     def around(
@@ -101,7 +102,7 @@ class Forecast(NamedTuple):
         least = np.zeros(len(low)) if least is None else least
         half = np.where(rough & (low >= LEAST_ROUGH), low / ROUGH, 0.0)
         bounds = np.where(usable, lowest, half), np.where(usable, highest, 1.0)
-        return cls(least, *bounds, np.clip(low, 0, 1), known)
+        return cls(least, *bounds, np.clip(low, 0, 1)[:, None], known)
 
 
 def error_factor(margin: tuple[float, float, float], n: Floats, skewness: Floats) -> Floats:
@@ -171,21 +172,22 @@ def settled_at_once(
     accepted |= accepts(bar, weighed, known.low[:, None])
     rejected = rejects(bar, weighed, known.high[:, None]) & ~accepted
     by_share = known.known[:, None] & (levels >= KNOWN_LEVELS[0]) & (levels <= KNOWN_LEVELS[1])
-    few = _share_of_few_hits(known.share[:, None], levels, reachable, n_replicates, tails) * (at >= 0)
+    moves = tails == 1 and known.shares.shape[1] == 1
+    few = _share_of_few_hits(known.shares[..., None], levels, reachable, n_replicates, moves) * (at >= 0)
     drawn = (keys[:, 0] >> np.uint64(11)) * 2.0**-53
-    return np.where(by_share, drawn[:, None] < few, rejected), by_share | accepted | rejected
+    return np.where(by_share, drawn[:, None] < few.mean(axis=1), rejected), by_share | accepted | rejected
 
 
 def _share_of_few_hits(
-    share: Floats, levels: Floats, limits: Floats, n_replicates: int, tails: int
+    share: Floats, levels: Floats, limits: Floats, n_replicates: int, moves: bool
 ) -> Floats:
     """Return the probability of at most `limits` hits among replicates, each a hit with probability `share`.
 
-    A binomial tail; the symmetric count, whose threshold moves with the mean of the replicates, varies as
-    that of fewer replicates does, see ``MEAN_NOISE``.
+    A binomial tail. Where the threshold of a hit moves with the mean of the replicates, as the symmetric one
+    does, the count varies as that of fewer replicates, see ``MEAN_NOISE``.
     """
     worth = np.ones(len(levels))
-    if tails == 1:
+    if moves:
         density = np.exp(-(ndtri(levels / 2) ** 2) / 2) / np.sqrt(2 * np.pi)
         worth = 1 / (1 + 4 * density**2 / (levels * (1 - levels)))
     at = worth * (limits + 0.5) - 0.5

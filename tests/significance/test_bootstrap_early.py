@@ -40,7 +40,7 @@ def test_early_verdicts_reject_as_often_as_all_replicates_on_10_000_sets(measure
 def test_the_forecast_of_the_error_holds_the_exact_share(interval, tails, stratified):
     groups = bootstrap_error.strata(evaluation_sets(80, seed=25), stratified)
     groups = groups[groups[:, [0, 1]].sum(axis=1) > 0]
-    (known,) = bootstrap_error.forecast(groups, [tails])
+    (known,) = bootstrap_error.forecast(groups, [tails], None)
     pvalue = [
         bootstrap_error.limit_pvalue(group, tails, bootstrap_error.distribution(tuple(group.tolist())))
         for group in groups

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from count_cases import evaluation_sets, generator
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 
 from harness.significance import bootstrap_f1_forecast as f1_forecast
-from harness.significance.bootstrap import INTERVALS, bootstrap_percentile, degenerate_sets
+from harness.significance.bootstrap import INTERVALS, bootstrap_percentile, degenerate_sets, reject
 from harness.significance.dirichlet import forecast as posterior_forecast
 from harness.significance.dirichlet import gamma_shapes, sign_function
 from harness.significance.replicates import set_keys
@@ -30,7 +30,7 @@ def replicated(counts, interval, stratified, n):
 
 def of_f1(few, stratified, interval):
     """Forecasts from the moments and, where few documents are discordant, from their lattice."""
-    counts = live_sets(150 if few else 40, 31)
+    counts = live_sets(150 if few else 60, 31)
     counts = counts[f1_forecast.few(counts) == few]
     make = f1_forecast.few_forecast if few else f1_forecast.forecast
     (made,) = make(counts, stratified, [INTERVALS[interval]])
@@ -57,12 +57,13 @@ FORECASTS += [(of_posterior, m, p) for m in ("f1", "precision", "dcf", "balanced
 def test_known_shares_and_bounds(case):
     """Known shares are right on average, and each within a few per cent; a rough one is at least half."""
     made, drawn = case[0](*case[1:])
-    known = np.flatnonzero(made.known & (made.share > 0.01) & (made.share < 0.13))[:40]
+    shares = made.shares[:, 0]
+    known = np.flatnonzero(made.known & (shares > 0.01) & (shares < 0.13))[:40]
     told = np.flatnonzero((made.high < 0.3) & (made.high > 0.004))[::4]
-    rough = np.flatnonzero((made.low > 0) & (made.high == 1) & (made.share >= LEAST_ROUGH))[:100]
+    rough = np.flatnonzero((made.low > 0) & (made.high == 1) & (shares >= LEAST_ROUGH))[:100]
     assert len(known) >= 30
     assert len(told) >= 15
-    n, share = 60_000, made.share[known]
+    n, share = 60_000, shares[known]
     error, noise = drawn(known, n) / share - 1, np.sqrt((1 - share) / (share * n))
     assert abs(error.mean()) <= BIAS + 4.9 * np.sqrt((noise**2).mean() / len(error))
     assert (np.abs(error) <= 0.05 + 4.9 * noise).all()
@@ -71,15 +72,15 @@ def test_known_shares_and_bounds(case):
     assert (made.low[told] - noise <= found).all()
     assert (found <= made.high[told] + noise).all()
     if case[0] is of_posterior or not case[1]:  # the precision's are known better
-        assert len(rough) >= 30 or "precision" in case
-        assert (drawn(rough, 5000) >= made.share[rough] / ROUGH).all()
+        assert len(rough) >= 15 or "precision" in case
+        assert (drawn(rough, 5000) >= shares[rough] / ROUGH).all()
 
 
 def test_hits_are_binomial():
     share, n = 0.03, 5000
     known = np.ones(100_000, dtype=bool)
     zeros = np.zeros(len(known))
-    made = Forecast(zeros, zeros, zeros + 1, zeros + share, known)
+    made = Forecast(zeros, zeros, zeros + 1, zeros[:, None] + share, known)
     levels = np.array([0.05, 0.06, 0.07, 0.001, 0.9])
     rejected, settled = settled_at_once(made, levels, n, 2, set_keys(len(known), generator(1)))
     assert settled.all(axis=0).tolist() == [True, True, True, False, False]
@@ -88,3 +89,18 @@ def test_hits_are_binomial():
         low, high = binom.ppf([5e-7, 1 - 5e-7], len(known), chance)
         assert low <= rejected[:, k].sum() <= high
     assert (rejected[:, 0] <= rejected[:, 1]).all()
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("cells", [(0, 1, 4, 95), (2, 3, 9, 286), (0, 12, 26, 262), (9, 30, 44, 2917)])
+def test_a_verdict_on_the_error_that_is_drawn_at_once_is_as_frequent_as_from_replicates(cells, interval):
+    """Also where the mean of the replicates decides whether those at twice the mean count."""
+    e1, e2, e3, e4 = cells
+    counts, n = np.tile([e1, e2, e3, 0, 0, 0, 0, e4], (8000, 1)), 8000
+    pvalues = bootstrap_percentile(counts, "error", 5000, interval, generator(1)).pvalue
+    levels = np.quantile(pvalues, [0.2, 0.5, 0.8])
+    found = reject(counts, "error", levels, 5000, interval, generator(2)).sum(axis=0)
+    for a, level in enumerate(levels):
+        both = found[a] + (pvalues <= level).sum()
+        low, high = hypergeom.ppf([5e-7, 1 - 5e-7], 2 * n, both, n)
+        assert low <= found[a] <= high
