@@ -51,8 +51,8 @@ def bootstrap_percentile(
     measure : {"f1", "error"}
     n_replicates : int or None
         Replicates per set. None: the limit of infinitely many, exact for the error. For F1 it comes from the
-        moments of the replicates, within a few per cent of itself; sets with fewer than 10 discordant
-        documents or a strong skewness are given 5,000 replicates instead.
+        moments of the replicates, within a few per cent of itself; where they may be wrong by more than 15 %,
+        on few documents, 5,000 replicates are drawn instead.
     interval : {"equal_tailed", "symmetric"}
     stratified : bool
         Resample positives and negatives apart, for sets that were drawn with fixed numbers of both.

@@ -2,9 +2,9 @@
 
 With the replicate's counts multinomial around the set's, dF1* <= c where the quadratic form
 ``2 T_A D_B - 2 T_B D_A - c D_A D_B`` of these counts is <= 0. Its first four cumulants are known in
-closed form, and a gamma distribution with the right three, corrected for the fourth (Edgeworth), gives the
-tail to within a few per cent of itself from some ten discordant documents on. With up to two dozen, where A or
-B find positives often enough, `bootstrap_f1_lattice` knows the tail better, in ten times as long.
+closed form, and a gamma distribution with the right three, corrected for the fourth (Edgeworth), gives
+the tail to within a few per cent of itself from some ten discordant documents on. With up to two dozen, where
+A or B find positives often enough, `bootstrap_f1_lattice` knows the tail better, in ten times as long.
 """
 
 from typing import NamedTuple
@@ -28,6 +28,9 @@ FEW, FOUND = 24, 8
 FEW_MARGIN = (0.05, 17.0, 4.0)
 """It may be wrong by a factor 1 + .05 + 17 / n^2, n the positives found, and, for the symmetric interval, by
 4 mean*^2 more."""
+
+IN_PLACE_OF_REPLICATES = 1.15
+"""In place of infinitely many replicates it is used where it may be wrong by this factor at most."""
 
 ROUGH_COUNT = 5
 """With fewer documents the approximation tells nothing."""
@@ -111,11 +114,12 @@ def least_pvalue(cells: Ints, stratified: bool) -> Floats:
 
 
 def limit_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
-    """Return :func:`few_tails` where it suits, else :func:`moment_tails`."""
+    """Return :func:`few_tails` where it suits, else :func:`moment_tails`, as usable where they are good."""
     by_moments, chosen = moment_tails(cells, stratified, tails), few(cells)
     for parts, others in zip(by_moments, few_tails(cells[chosen], stratified, tails), strict=True):
         for part, other in zip(parts, others, strict=True):
             part[chosen] = other
+        parts[2][parts[1] > IN_PLACE_OF_REPLICATES] = False
     return by_moments
 
 
