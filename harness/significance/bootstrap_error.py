@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from harness.measures import Floats, Ints
-from harness.significance.equal_counts import distinct_rows
 from harness.significance.stopping import WELL_KNOWN, Forecast, error_factor, gamma_lower
 
 LEAST_COUNT = 10
@@ -184,7 +183,7 @@ def forecast(groups: Ints, tails: list[int], n_replicates: int | None) -> list[F
         known = Forecast.around(low, high, factor, SLACK, usable, np.zeros_like(usable))
         (known.low[~usable], known.high[~usable]), of_few = _exact_shares(few, n_tails, pull)
         shares[..., ~usable] = of_few
-        made.append(known._replace(shares=np.clip(shares, 0, 1).reshape(-1, len(groups)).T, known=sure))
+        made.append(known._replace(shares=np.clip(np.atleast_2d(shares), 0, 1).T, known=sure))
     return made
 
 
@@ -194,10 +193,8 @@ def _exact_shares(groups: Ints, tails: int, pull: float) -> tuple[Floats, Floats
     Replicates whose mean is above D have hits of their own: `pull` is by how much their mean differs, in
     standard deviations.
     """
-    first, which = distinct_rows(groups)
-    rows = groups[first]
-    bounds, shares = np.zeros((2, 2, len(rows)))
-    for i, row in enumerate(rows):
+    bounds, shares = np.zeros((2, 2, len(groups)))
+    for i, row in enumerate(groups):
         values, weights = distribution(tuple(row.tolist()))
         below, zero, above = signs(values, weights)
         bounds[:, i] = shares[:, i] = min(below, above) + zero
@@ -209,4 +206,4 @@ def _exact_shares(groups: Ints, tails: int, pull: float) -> tuple[Floats, Floats
             away = weights * (values - mean) * np.sign(mean)
             spread = np.sqrt(weights @ (values - mean) ** 2)
             shares[:, i] = bounds[:, i] + pull * np.array([1, -1]) * (hits @ away) / spread
-    return bounds[:, which], shares[: 3 - tails, which]
+    return bounds, shares[: 3 - tails]

@@ -7,6 +7,7 @@ import numpy as np
 
 from harness.measures import Bools, Floats, Ints
 from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast
+from harness.significance.equal_counts import distinct_rows
 from harness.significance.replicates import Keys, set_generator
 from harness.significance.stopping import Forecast, largest_rejecting, settled_at_once, verdict_so_far
 
@@ -69,7 +70,8 @@ def error_verdicts(
 ) -> Bools:
     """Return the verdicts of sets that are not degenerate, shape (n_sets, n_intervals, n_levels)."""
     groups = bootstrap_error.strata(sets, stratified)
-    forecasts = bootstrap_error.forecast(groups, tails, n_replicates)
+    first, which = distinct_rows(groups)
+    forecasts = [made.take(which) for made in bootstrap_error.forecast(groups[first], tails, n_replicates)]
     if n_replicates is None:
         rejected, settled = _settled_in_the_limit(forecasts, tails, levels)
     else:

@@ -104,6 +104,10 @@ class Forecast(NamedTuple):
         bounds = np.where(usable, lowest, half), np.where(usable, highest, 1.0)
         return cls(least, *bounds, np.clip(low, 0, 1)[:, None], known)
 
+    def take(self, places: NDArray[np.int64]) -> "Forecast":
+        """Return the bounds of the sets at these places."""
+        return Forecast._make(array[places] for array in self)
+
 
 def error_factor(margin: tuple[float, float, float], n: Floats, skewness: Floats) -> Floats:
     """Return by what factor a tail from the moments may be wrong, for n documents that tell."""
@@ -166,16 +170,22 @@ def settled_at_once(
     limits = [largest_rejecting(alpha, n_replicates, tails) for alpha in levels.tolist()]
     at = np.array(limits, dtype=float)
     reachable = np.maximum(at, 0)
+    settled = known.known[:, None] & (levels >= KNOWN_LEVELS[0]) & (levels <= KNOWN_LEVELS[1])
+    moves = tails == 1 and known.shares.shape[1] == 1
+    told, left = np.flatnonzero(known.known), np.flatnonzero(~settled.all(axis=1))
+    few = _share_of_few_hits(known.shares[told][..., None], levels, reachable, n_replicates, moves)
+    drawn = (keys[told, 0] >> np.uint64(11)) * 2.0**-53
+    rejected = np.zeros(settled.shape, dtype=bool)
+    rejected[told] = (drawn[:, None] < few.mean(axis=1)) & (at >= 0) & settled[told]
+
     worth = MEAN_NOISE if tails == 1 else 1.0
     weighed, bar = int(worth * n_replicates), worth * (reachable + 0.5)
-    accepted = accepts(reachable, n_replicates, known.least[:, None]) | (at < 0)
-    accepted |= accepts(bar, weighed, known.low[:, None])
-    rejected = rejects(bar, weighed, known.high[:, None]) & ~accepted
-    by_share = known.known[:, None] & (levels >= KNOWN_LEVELS[0]) & (levels <= KNOWN_LEVELS[1])
-    moves = tails == 1 and known.shares.shape[1] == 1
-    few = _share_of_few_hits(known.shares[..., None], levels, reachable, n_replicates, moves) * (at >= 0)
-    drawn = (keys[:, 0] >> np.uint64(11)) * 2.0**-53
-    return np.where(by_share, drawn[:, None] < few.mean(axis=1), rejected), by_share | accepted | rejected
+    accepted = accepts(reachable, n_replicates, known.least[left, None]) | (at < 0)
+    accepted |= accepts(bar, weighed, known.low[left, None])
+    refused = rejects(bar, weighed, known.high[left, None]) & ~accepted
+    rejected[left] |= refused & ~settled[left]
+    settled[left] |= accepted | refused
+    return rejected, settled
 
 
 def _share_of_few_hits(
