@@ -26,6 +26,7 @@ from scipy.special import xlog1py
 from harness.errors import check_choice
 from harness.measures import Bools, Floats, Ints
 from harness.significance.equal_counts import keep_last
+from harness.significance.halley import highest
 from harness.significance.result import TestResult, as_counts, chi_square_upper, discordant, settle_degenerate
 from harness.significance.weighted import bartlett, fit, kinds, root_change, weight_of
 
@@ -38,13 +39,9 @@ BLOCK = 8192
 FARTHEST = 46.0
 """log(ratio) is looked for from -46 to 46; counts up to 2**53 never need more."""
 
-MAX_STEPS = 100
-"""Newton settles in about 4 steps, bisecting alone in 53; with counts of 10**13 rounding may never let it."""
-
-SETTLED = 1e-11
-"""A step that lowers the statistic by less is the last one."""
-
 KINK = 1e-13
+"""Nearer to the ratio at which an empty cell begins to receive mass, as a share of the counts, the
+derivatives are left small: there they jump."""
 
 ROUNDING = 1e-14
 """So is a step in log(ratio) that rounding could have made."""
@@ -247,7 +244,6 @@ def pulls(log_ratio: Floats, tables: Floats) -> tuple[Floats, Floats, Floats]:
     common, only_b, only_a = tables
     ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
     t_a, t_b, only = common + only_a, ratio * (common + only_b), ratio * (only_a + only_b)
-    # 0 where the slope of an empty cell or table jumps
     root, square = np.maximum(_root(ratio, less, tables), KINK * (t_a + t_b + 1)), ratio**2
     m = _surplus(less, tables) * (t_a + t_b) / (only + root)
     first = ((1 + square) * m**2 - t_a**2 - t_b**2) / (2 * root)
@@ -271,29 +267,17 @@ def _bracket(tables: Floats) -> tuple[Floats, Floats, Floats]:
     # where the other table's slope is less steep than the edge.
     edge = np.where(only_a + only_b == 0, common, 0).sum(axis=0)
     (sharp,) = np.nonzero(edge)
-    pull = sum(pulls(np.zeros(len(sharp)), tables[:, :, sharp])[0])
-    at_edge = sharp[np.abs(pull) <= edge[sharp]]
+    pull, *_ = pulls(np.zeros(len(sharp)), tables[:, :, sharp])
+    at_edge = sharp[np.abs(pull.sum(axis=0)) <= edge[sharp]]
     low[at_edge] = high[at_edge] = 0
     return low, high, np.clip(guess, low, high)
 
 
 def common_log_ratio(tables: Floats) -> Floats:
-    """Return the log(ratio) at which the summed deviance is least: Newton's method, kept in a bracket."""
-    low, high, found = _bracket(tables)
-    left = np.flatnonzero(low < high)
-    for _ in range(MAX_STEPS):
-        if not left.size:
-            break
-        here = found[left]
-        pull, first, second = map(sum, pulls(here, tables.take(left, axis=2)))
-        step = np.divide(pull, -first, out=np.full_like(pull, np.inf), where=first < 0)
-        gain = np.abs(pull * step)
-        with np.errstate(invalid="ignore"):
-            step /= 1 + np.clip(step * second / (2 * first), -0.5, 0.5)
-        below, above = np.where(pull > 0, here, low[left]), np.where(pull < 0, here, high[left])
-        moved = here + step
-        outside = ~((moved >= below) & (moved <= above))
-        settled = (gain <= SETTLED) & ~outside | (np.abs(step) <= ROUNDING)
-        low[left], high[left], found[left] = below, above, np.where(outside, (below + above) / 2, moved)
-        left = left[~settled & (above - below > ROUNDING)]
-    return found
+    """Return the log(ratio) at which the summed deviance is least."""
+
+    def derivatives(log_ratio: Floats, places: Ints) -> tuple[Floats, Floats, Floats]:
+        first, second, third = pulls(log_ratio, tables.take(places, axis=2))
+        return first[0] + first[1], second[0] + second[1], third[0] + third[1]
+
+    return highest(derivatives, *_bracket(tables))
