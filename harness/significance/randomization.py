@@ -252,7 +252,7 @@ def _binomials(n: Ints) -> tuple[Floats, Floats, Ints, Ints, Ints]:
     """
     sizes, which = np.unique(n, return_inverse=True)
     tables = [(_small_table if size <= CACHED else _table)(size) for size in sizes.tolist()]
-    lengths, low = np.array([table.shape[1] for table in tables]), sizes - sizes // 2 - _reach(sizes, FARTHEST)
+    low, lengths = sizes - sizes // 2 - _reach(sizes, FARTHEST), np.array([len(table.T) for table in tables])
     pmf, tail = np.concatenate(tables, axis=1)
     shift = np.cumsum(lengths) - lengths - low
     return pmf, tail, shift[which], low[which], (low + lengths - 1)[which]
