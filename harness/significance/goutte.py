@@ -90,11 +90,8 @@ def goutte_gaussier_paired(counts: ArrayLike, *, degenerate: str = "accept") -> 
     """
     cells = as_counts(counts)
     n01, n10 = discordant(cells)
-
-    def doubled(more: Ints, fewer: Ints) -> Floats:
-        return np.asarray(2 * betainc(more + 0.5, fewer + 0.5, 0.5))
-
-    pvalue = np.minimum(1.0, worked_out_once(doubled, np.maximum(n01, n10), np.minimum(n01, n10)))
+    more, fewer = np.maximum(n01, n10), np.minimum(n01, n10)
+    pvalue = np.minimum(1, worked_out_once(lambda m, n: 2 * betainc(m + 0.5, n + 0.5, 0.5), more, fewer))
     return settle_degenerate(pvalue, error_difference(cells), n01 + n10 == 0, degenerate)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.measures import Floats, Ints
+from harness.measures import Floats
 
 MAX_STEPS = 100
 """Halley settles in about 3 steps, bisecting alone in 53; with counts of 10**13 rounding may never let it."""
@@ -13,16 +13,11 @@ SETTLED = 1e-11
 """A step that raises the function by less is the last one; what was left, its root, is cubed."""
 
 
-def highest(
-    derivatives: Callable[[Floats, Ints], tuple[Floats, Floats, Floats]],
-    low: Floats,
-    high: Floats,
-    start: Floats,
-) -> Floats:
+def highest(slopes: Callable[..., tuple[Floats, ...]], low: Floats, high: Floats, start: Floats) -> Floats:
     """Return where concave functions are highest from `low` to `high`, by Halley's method in a bracket.
 
-    `derivatives(x, places)` returns the first three at x of the functions at these places. Where low = high,
-    `start` is returned.
+    ``slopes(x, places)`` returns the first three derivatives, at x, of the functions at these places. Where
+    low = high, `start` is returned.
     """
     found, low, high = start.copy(), low.copy(), high.copy()
     left = np.flatnonzero(low < high)
@@ -30,7 +25,7 @@ def highest(
         if not left.size:
             break
         here = found[left]
-        slope, second, third = derivatives(here, left)
+        slope, second, third = slopes(here, left)
         low[left] = below = np.where(slope > 0, here, low[left])
         high[left] = above = np.where(slope < 0, here, high[left])
         with np.errstate(divide="ignore", invalid="ignore"):

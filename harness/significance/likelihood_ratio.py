@@ -15,7 +15,7 @@ common + only_a = ratio (common + only_b). Precision is T / (T + FP): the same w
 (H, e6, e7).
 
 What is left is to minimise over one number. The deviance of a table is a convex function of log(ratio) that
-is 0 at the table's own ratio (:func:`pulls` has the second, which is positive), so the best ratio is
+is 0 at the table's own ratio (:func:`pulls` has its slope, which only rises), so the best ratio is
 unique and lies between those of the two tables. e8 plays no part, and e4 and e5 only by their sum (F1).
 """
 
@@ -40,8 +40,8 @@ FARTHEST = 46.0
 """log(ratio) is looked for from -46 to 46; counts up to 2**53 never need more."""
 
 KINK = 1e-13
-"""Nearer to the ratio at which an empty cell begins to receive mass, as a share of the counts, the
-derivatives are left small: there they jump."""
+"""Where a cell without a document begins to receive mass the derivatives jump, and there they are 0/0: so
+near to it, as a share of the counts, they are taken for less than they are."""
 
 ROUNDING = 1e-14
 """So is a step in log(ratio) that rounding could have made."""
@@ -235,11 +235,12 @@ def multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
 
 
 def pulls(log_ratio: Floats, tables: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return of each table M, minus the derivative of half its deviance by log(ratio), and M', M''.
+    """Return of each table M, less the derivative of half its deviance by log(ratio), and M' and M''.
 
-    M = l T_A, with T_A = common + only_a of the fit. With the fit eliminated it is a root of
-    (1 / ratio - ratio) M^2 + 2 (only_a + only_b) M = t_a^2 / ratio - ratio t_b^2, t_a and t_b the counts of
-    common + only_a and common + only_b; that equation's derivatives give the others. M' is never positive.
+    M = l T_A, where T_A is common + only_a of the fit. With t_a = common + only_a and t_b = common + only_b
+    of the counts, eliminating the fit leaves
+    (1 / ratio - ratio) M^2 + 2 (only_a + only_b) M = t_a^2 / ratio - ratio t_b^2;
+    differentiated it gives M', which is never positive, and M''.
     """
     common, only_b, only_a = tables
     ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
@@ -276,8 +277,8 @@ def _bracket(tables: Floats) -> tuple[Floats, Floats, Floats]:
 def common_log_ratio(tables: Floats) -> Floats:
     """Return the log(ratio) at which the summed deviance is least."""
 
-    def derivatives(log_ratio: Floats, places: Ints) -> tuple[Floats, Floats, Floats]:
+    def slopes(log_ratio: Floats, places: Ints) -> tuple[Floats, ...]:
         first, second, third = pulls(log_ratio, tables.take(places, axis=2))
         return first[0] + first[1], second[0] + second[1], third[0] + third[1]
 
-    return highest(derivatives, *_bracket(tables))
+    return highest(slopes, *_bracket(tables))

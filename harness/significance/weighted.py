@@ -67,13 +67,13 @@ def multiplier(counts: Floats, weight: Floats) -> Floats:
     lead_n, size_n = weight * lead_n, square * size_n
     cubic = np.array([lead + lead_n, -size - size_n, -square * lead - lead_n, square * size + size_n])
 
-    def derivatives(m: Floats, places: Ints) -> tuple[Floats, Floats, Floats]:
+    def slopes(m: Floats, places: Ints) -> tuple[Floats, ...]:
         c0, c1, c2, c3 = cubic.take(places, axis=1)
         below = (1 - m**2) * (1 - square[places] * m**2)
         slope = c0 + m * (c1 + m * (c2 + m * c3))
         return slope / below, (c1 + m * (2 * c2 + 3 * m * c3)) / below, (2 * c2 + 6 * m * c3) / below
 
-    return highest(derivatives, low, high, m)
+    return highest(slopes, low, high, m)
 
 
 def statistic(counts: Floats, weight: Floats, m: Floats) -> Floats:
