@@ -7,6 +7,7 @@ from scipy.special import betainc, betaln
 
 from harness.measures import Floats, Ints, error_difference, f1_difference
 from harness.significance.bootstrap_f1 import frozen
+from harness.significance.equal_counts import worked_out_once
 from harness.significance.replicates import as_generator, check_replicates
 from harness.significance.result import TestResult, as_counts, discordant, settle_degenerate
 
@@ -89,7 +90,8 @@ def goutte_gaussier_paired(counts: ArrayLike, *, degenerate: str = "accept") -> 
     """
     cells = as_counts(counts)
     n01, n10 = discordant(cells)
-    pvalue = np.minimum(1.0, 2 * betainc(np.maximum(n01, n10) + 0.5, np.minimum(n01, n10) + 0.5, 0.5))
+    more, fewer = np.maximum(n01, n10), np.minimum(n01, n10)
+    pvalue = np.minimum(1, worked_out_once(lambda m, n: 2 * betainc(m + 0.5, n + 0.5, 0.5), more, fewer))
     return settle_degenerate(pvalue, error_difference(cells), n01 + n10 == 0, degenerate)
 
 

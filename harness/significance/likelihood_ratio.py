@@ -15,7 +15,7 @@ common + only_a = ratio (common + only_b). Precision is T / (T + FP): the same w
 (H, e6, e7).
 
 What is left is to minimise over one number. The deviance of a table is a convex function of log(ratio) that
-is 0 at the table's own ratio (:func:`derivatives` has the second, which is positive), so the best ratio is
+is 0 at the table's own ratio (:func:`pulls` has its slope, which only rises), so the best ratio is
 unique and lies between those of the two tables. e8 plays no part, and e4 and e5 only by their sum (F1).
 """
 
@@ -26,6 +26,7 @@ from scipy.special import xlog1py
 from harness.errors import check_choice
 from harness.measures import Bools, Floats, Ints
 from harness.significance.equal_counts import keep_last
+from harness.significance.halley import highest
 from harness.significance.result import TestResult, as_counts, chi_square_upper, discordant, settle_degenerate
 from harness.significance.weighted import bartlett, fit, kinds, root_change, weight_of
 
@@ -38,11 +39,9 @@ BLOCK = 8192
 FARTHEST = 46.0
 """log(ratio) is looked for from -46 to 46; counts up to 2**53 never need more."""
 
-MAX_STEPS = 100
-"""Newton settles in about 4 steps, bisecting alone in 53; with counts of 10**13 rounding may never let it."""
-
-SETTLED = 1e-13
-"""A Newton step that lowers the statistic by less is the last one; it squares what was left."""
+KINK = 1e-13
+"""Where a cell without a document begins to receive mass the derivatives jump, and there they are 0/0: so
+near to it, as a share of the counts, they are taken for less than they are."""
 
 ROUNDING = 1e-14
 """So is a step in log(ratio) that rounding could have made."""
@@ -209,6 +208,13 @@ def _surplus(less: Floats, tables: Floats) -> Floats:
     return np.asarray((only_a - only_b) + less * (common + only_b))
 
 
+def _root(ratio: Floats, less: Floats, tables: Floats) -> Floats:
+    """Return the root of the discriminant of the two quadratic equations below."""
+    common, only_b, only_a = tables
+    differ = _surplus(less, tables) + less * (ratio * (common + only_b))  # in t_a - ratio^2 t_b
+    return np.asarray(np.sqrt(differ**2 + 4 * ratio**2 * (only_a * only_b)))
+
+
 def multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
     """Return each table's Lagrange multiplier of common + only_a = ratio (common + only_b).
 
@@ -219,8 +225,7 @@ def multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
     common, only_b, only_a = tables
     square = -ratio * less * (common + only_b + only_a)
     linear = less**2 * common - ratio * (1 + less) * only_b + (less - ratio) * only_a
-    constant = _surplus(less, tables)
-    root = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0))
+    constant, root = _surplus(less, tables), _root(ratio, less, tables)
     falls = linear <= 0  # two ways to write the same root; each loses no digits on its side
     above = np.where(falls, 2 * constant, -linear - root)
     below = np.where(falls, root - linear, 2 * square)
@@ -229,35 +234,22 @@ def multipliers(ratio: Floats, less: Floats, tables: Floats) -> Floats:
     return np.asarray(np.clip(multiplier, -1, 1 / ratio))
 
 
-def derivatives(log_ratio: Floats, tables: Floats) -> tuple[Floats, Floats]:
-    """Return the first two derivatives of half the deviance by log(ratio), summed over the two tables.
+def pulls(log_ratio: Floats, tables: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return of each table M, less the derivative of half its deviance by log(ratio), and M' and M''.
 
-    Of the fit let T_A = common + only_a and T_B = common + only_b. The first derivative is -M, M = l T_A.
-    Differentiating the equations of the fit by M gives the second, which is never negative:
-    (1 + M^2 b a) / (b + a) with b = only_b / ((1 - ratio l) T_A T_B) and a = only_a / ((1 + l) T_A T_B).
+    M = l T_A, where T_A is common + only_a of the fit. With t_a = common + only_a and t_b = common + only_b
+    of the counts, eliminating the fit leaves
+    (1 / ratio - ratio) M^2 + 2 (only_a + only_b) M = t_a^2 / ratio - ratio t_b^2;
+    differentiated it gives M', which is never positive, and M''.
     """
-    ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
-    multiplier = multipliers(ratio, less, tables)
-    weight_b, weight_a = 1 - ratio * multiplier, 1 + multiplier
-    fit_b, fit_a, t_a = fitted(ratio, less, multiplier, tables)
-    moved, product = multiplier * t_a, np.maximum(t_a * t_a / ratio, 1e-300)  # T_A may be 0, and M then is
-    above = product * weight_a * weight_b + moved**2 / product * fit_a * fit_b
-    below = fit_b * weight_a + fit_a * weight_b
-    curvature = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    return -moved.sum(axis=0), curvature.sum(axis=0)
-
-
-def fitted(ratio: Floats, less: Floats, multiplier: Floats, tables: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return what the fit gives each table: only_b, only_a, and T_A = common + only_a."""
     common, only_b, only_a = tables
-    total = common + only_b + only_a
-    weight_b, weight_a = 1 - ratio * multiplier, 1 + multiplier
-    # One cell by its weight, which is at least 1, the other by the constraint: its weight may be 0.
-    upper = multiplier > 0
-    known = np.where(upper, only_a, only_b) / np.where(upper, weight_a, weight_b)
-    fit_b = np.where(upper, np.maximum(less * total + ratio * known, 0), known)
-    fit_a = np.where(upper, known, np.maximum((known - less * total) / ratio, 0))
-    return fit_b, fit_a, np.where(ratio < 1, ratio * (total - fit_a), total - fit_b)
+    ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
+    t_a, t_b, only = common + only_a, ratio * (common + only_b), ratio * (only_a + only_b)
+    root, square = np.maximum(_root(ratio, less, tables), KINK * (t_a + t_b + 1)), ratio**2
+    m = _surplus(less, tables) * (t_a + t_b) / (only + root)
+    first = ((1 + square) * m**2 - t_a**2 - t_b**2) / (2 * root)
+    second = (m * (only + 2 * (1 + square) * first) + (square - 1) * first**2) / root
+    return m, first, second
 
 
 def _bracket(tables: Floats) -> tuple[Floats, Floats, Floats]:
@@ -276,26 +268,17 @@ def _bracket(tables: Floats) -> tuple[Floats, Floats, Floats]:
     # where the other table's slope is less steep than the edge.
     edge = np.where(only_a + only_b == 0, common, 0).sum(axis=0)
     (sharp,) = np.nonzero(edge)
-    slope, _ = derivatives(np.zeros(len(sharp)), tables[:, :, sharp])
-    at_edge = sharp[np.abs(slope) <= edge[sharp]]
+    pull, *_ = pulls(np.zeros(len(sharp)), tables[:, :, sharp])
+    at_edge = sharp[np.abs(pull.sum(axis=0)) <= edge[sharp]]
     low[at_edge] = high[at_edge] = 0
     return low, high, np.clip(guess, low, high)
 
 
 def common_log_ratio(tables: Floats) -> Floats:
-    """Return the log(ratio) at which the summed deviance is least: Newton's method, kept in a bracket."""
-    low, high, found = _bracket(tables)
-    left = np.flatnonzero(low < high)
-    for _ in range(MAX_STEPS):
-        if not left.size:
-            break
-        slope, curvature = derivatives(found[left], tables[:, :, left])
-        high[left] = np.where(slope > 0, found[left], high[left])
-        low[left] = np.where(slope < 0, found[left], low[left])
-        step = np.divide(-slope, curvature, out=np.full_like(slope, np.inf), where=curvature > 0)
-        moved = found[left] + step
-        outside = (moved < low[left]) | (moved > high[left])
-        settled = (np.abs(slope * step) <= SETTLED) & ~outside | (np.abs(step) <= ROUNDING)
-        found[left] = np.where(outside, (low[left] + high[left]) / 2, moved)
-        left = left[~settled & (high[left] - low[left] > ROUNDING)]
-    return found
+    """Return the log(ratio) at which the summed deviance is least."""
+
+    def slopes(log_ratio: Floats, places: Ints) -> tuple[Floats, ...]:
+        first, second, third = pulls(log_ratio, tables.take(places, axis=2))
+        return first[0] + first[1], second[0] + second[1], third[0] + third[1]
+
+    return highest(slopes, *_bracket(tables))

@@ -1,6 +1,6 @@
 """McNemar's test in five variants, and unconditionally in three."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from harness.errors import check_choice
 from harness.measures import Floats, Ints
-from harness.significance.equal_counts import distinct_rows
+from harness.significance.equal_counts import worked_out_once
 from harness.significance.result import TestResult, as_counts, chi_square_upper, discordant, settle_degenerate
 
 VARIANTS = ("uncorrected", "corrected", "exact", "midp", "auto")
@@ -77,7 +77,8 @@ def mcnemar(counts: ArrayLike, variant: str = "corrected", *, degenerate: str = 
     chi_square = distance**2 / np.maximum(m, 1)
     if variant in ("uncorrected", "corrected"):
         return settle_degenerate(chi_square_upper(chi_square), chi_square, m == 0, degenerate)
-    pvalue = _binomial_pvalue(n01, n10, midp=variant == "midp")
+    p_of = partial(_binomial_pvalue, midp=variant == "midp")
+    pvalue = worked_out_once(p_of, np.minimum(n01, n10), np.maximum(n01, n10))
     if variant == "auto":
         pvalue = np.where(m < AUTO_EXACT_BELOW, pvalue, chi_square_upper(chi_square))
     return settle_degenerate(pvalue, n01 - n10, m == 0, degenerate)
@@ -123,10 +124,8 @@ def mcnemar_unconditional(
     n01, n10 = discordant(cells)
     total = n01 + n10
     statistic = (n01 - n10) / np.sqrt(np.maximum(total, 1))
-    rows = np.stack([np.abs(n01 - n10), total, cells.sum(axis=-1)], axis=-1).reshape(-1, 3)
-    first, which = distinct_rows(rows)
-    found = [_unconditional_pvalue(distance, m, n, variant) for distance, m, n in rows[first].tolist()]
-    pvalue = np.array(found)[which].reshape(total.shape) if found else np.ones(total.shape)
+    p_of = np.vectorize(partial(_unconditional_pvalue, variant=variant), otypes=[float])
+    pvalue = worked_out_once(p_of, np.abs(n01 - n10), total, cells.sum(axis=-1))
     return settle_degenerate(pvalue, statistic, total == 0, degenerate)
 
 
@@ -188,12 +187,11 @@ def _largest(weights: sparse.csr_array, sums: Ints, distance: int, m: int) -> tu
     return float(found.max()), int(found.argmax())
 
 
-def _binomial_pvalue(n01: Ints, n10: Ints, midp: bool) -> Floats:
+def _binomial_pvalue(fewer: Ints, more: Ints, midp: bool) -> Floats:
     """Return p given m: twice the lower tail; `midp` subtracts half the weight of what was seen."""
-    fewer, m = np.minimum(n01, n10), n01 + n10
-    doubled = 2 * binom.cdf(fewer, m, 0.5)
+    doubled = 2 * binom.cdf(fewer, fewer + more, 0.5)
     if not midp:
         return np.asarray(np.minimum(1, doubled))
-    seen = binom.pmf(fewer, m, 0.5)
+    seen = binom.pmf(fewer, fewer + more, 0.5)
     # At n01 = n10 the doubled tail holds the centre twice: its total weight is 1, less half the centre.
-    return np.asarray(np.where(n01 == n10, 1 - seen / 2, doubled - seen))
+    return np.asarray(np.where(fewer == more, 1 - seen / 2, doubled - seen))

@@ -4,9 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln
 
-from harness.measures import Bools, Floats, Ints, error_difference, f1_difference
+from harness.measures import Floats, Ints, error_difference, f1_difference
 from harness.significance.bootstrap_f1 import frozen
 from harness.significance.equal_counts import distinct_rows, keep_last
 from harness.significance.mcnemar import mcnemar
@@ -27,7 +26,7 @@ SMALL = 2**16
 CLOSE = 1e-4
 """Roots this close to a whole number are checked."""
 
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 """Swaps and entries of binomial tables looked at together, few enough for a processor's cache."""
 
 CACHED = 1024
@@ -141,39 +140,42 @@ def _two_sided_weights(sets: Ints) -> Floats:
 def _upper_weights(sets: Ints, walks_n: bool) -> Floats:
     """Return the weights of the swaps with dF1* >= dF1 and with dF1* = dF1, where dF1 >= 0."""
     n_walked, n_searched = sets[[3, 2]] if walks_n else sets[[2, 3]]
-    reach = sets[6]
-    high = n_walked // 2 + reach
-    walked = np.arange(2 * reach.max() + 1)[:, None] + (n_walked - high)  # (K, set)
-    inside = walked <= high
-    walked = np.minimum(walked, high)
-    first, tie = _first_at_least(sets, walked, walks_n)
-    table, places = _binomials(n_walked, walked)
-    weight = np.where(inside, table[0, places], 0)
-    table, places = _binomials(n_searched, first)
+    high = n_walked // 2 + sets[6]
+    walked = np.arange(2 * sets[6].max() + 1)[:, None] + (n_walked - high)  # (K, set)
+    inside, walked = walked <= high, np.minimum(walked, high)
+    pmf, _, shift, *_ = _binomials(n_walked)
+    weight = pmf.take(walked + shift) * inside
+    pmf, tail, shift, *ends = _binomials(n_searched)
+    first, ties = _first_at_least(sets, walked, walks_n, *ends)
+    first += shift
     # Both sums add one K after the other, so that the other sets of the block cannot change the rounding.
-    at_least = np.cumsum(weight * table[1, places], axis=0)[-1]
-    tied = np.bincount(np.nonzero(tie)[1], weight[tie] * table[0, places[tie]], len(reach))
+    at_least = sum(weight * tail.take(first))
+    tied = np.bincount(ties % len(high), weight.take(ties) * pmf.take(first.take(ties)), len(high))
     return np.stack([at_least, tied])
 
 
-def _first_at_least(sets: Ints, walked: Ints, walks_n: bool) -> tuple[Ints, Bools]:
-    """Return the least searched K with dF1* >= dF1, n_searched + 1 if there is none, and whether it is a tie.
+def _first_at_least(sets: Ints, walked: Ints, walks_n: bool, low: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return the least searched K from `low` to `end` with dF1* >= dF1, and the flat places of ties.
 
-    A quadratic equation gives it; where rounding could matter, whole numbers set it right.
+    It is `end` where there is none. A quadratic equation gives it; where rounding could matter, whole
+    numbers set it right.
     """
-    n_searched = sets[2 if walks_n else 3]
-    root = _root_in_n_p(sets, walked) if walks_n else _root_in_n_n(sets, walked)
-    first = np.clip(np.ceil(root - CLOSE), 0, n_searched + 1).astype(np.int64)
-    tie = np.zeros(first.shape, dtype=bool)
-    left = np.nonzero((np.abs(root - np.rint(root)) < CLOSE) | (_scale(sets) >= SMALL))
-    while left[0].size:
-        here, there, k = sets[:, left[1]], walked[left], first[left]
-        gap = np.where(k > n_searched[left[1]], 1, _gap(here, there, k, walks_n))
-        move = (gap < 0).astype(np.int64) - ((k > 0) & (_gap(here, there, k - 1, walks_n) >= 0))
+    root = (_root_in_n_p if walks_n else _root_in_n_n)(sets.astype(float), walked.astype(float)) - CLOSE
+    above = np.ceil(root)
+    first = np.clip(above, low, end).astype(np.int64)
+    k, tie, large = first.reshape(-1), np.zeros(first.size, dtype=bool), _scale(sets) >= SMALL
+    left = np.flatnonzero((above - root < 2 * CLOSE) | large)
+    while left.size:
+        which = left % len(low)
+        here, there = sets.take(which, axis=1), walked.take(left)
+        gap = np.where(k[left] < end[which], _gap(here, there, k[left], walks_n), 1)
+        move = (gap < 0).astype(np.int64)
+        if large.any():
+            move -= (k[left] > low[which]) & (_gap(here, there, k[left] - 1, walks_n) >= 0)
         tie[left] = gap == 0
-        first[left] += move
-        left = left[0][move != 0], left[1][move != 0]
-    return first, tie
+        k[left] += move
+        left = left[move != 0]
+    return first, np.flatnonzero(tie)
 
 
 def _scale(sets: Ints) -> Ints:
@@ -190,11 +192,10 @@ def _root_in_n_p(sets: Ints, good_n: Ints) -> Floats:
     s = D_A + D_B.
     """
     common, base, n_p, n_n, top, bottom, _ = sets
-    goal = top / bottom
     u, w = base + n_n - good_n, 2 * base + n_n
     s = w + 2 * common + n_p
-    half = w - goal * s
-    return np.asarray(2 * u * s / (half + np.sqrt(half**2 + 4 * goal * u * s)) - u - common)
+    half = w - top / bottom * s
+    return np.asarray(2 * s * u / (half + np.sqrt(half**2 + 4 * top / bottom * s * u)) - u - common)
 
 
 def _root_in_n_n(sets: Ints, good_p: Ints) -> Floats:
@@ -204,13 +205,11 @@ def _root_in_n_n(sets: Ints, good_p: Ints) -> Floats:
     t = T_A + T_B.
     """
     common, base, n_p, n_n, top, bottom, _ = sets
-    goal = top / bottom
     t, t_a = 2 * common + n_p, common + good_p
     s = t + 2 * base + n_n
-    half = t + goal * s
-    return np.asarray(
-        base + t_a + n_n - 2 * t_a * s / (half + np.sqrt(np.maximum(half**2 - 4 * goal * t_a * s, 0)))
-    )
+    half = t + top / bottom * s
+    root = np.sqrt(np.maximum(half**2 - 4 * top / bottom * s * t_a, 0))
+    return np.asarray(base + n_n + t_a - 2 * s * t_a / (half + root))
 
 
 def _gap(sets: Ints, walked: Ints, searched: Ints, walks_n: bool) -> Ints:
@@ -228,8 +227,14 @@ def _gap(sets: Ints, walked: Ints, searched: Ints, walks_n: bool) -> Ints:
 
 
 def _log_weight(n: Ints, k: Ints) -> Floats:
-    """Return log P(K = k) of K ~ Bin(n, 1/2)."""
-    return np.asarray(-betaln(k + 1, n - k + 1) - np.log(n + 1) - n * np.log(2))
+    """Return a lower bound of log P(K = k), K ~ Bin(n, 1/2).
+
+    With x = 2k/n - 1 it is -n (x^2 / 2 + x^4 / 12 + ...) - log(n pi / 2) / 2 by Stirling, the series log 2 at
+    x = 1, and -log(2 n) / 2 in place of the last term is less.
+    """
+    n = np.maximum(n, 1)
+    square = (2 * k - n) ** 2 / n
+    return np.asarray(-square / 2 - (np.log(2) - 0.5) * square**2 / n - np.log(2 * n) / 2)
 
 
 def _reach(n: Ints, log_weight: Floats | float) -> Ints:
@@ -240,14 +245,17 @@ def _reach(n: Ints, log_weight: Floats | float) -> Ints:
     return np.asarray(np.minimum(n - n // 2, np.sqrt((np.log(2) - log_weight) * n / 2).astype(np.int64) + 1))
 
 
-def _binomials(n: Ints, k: Ints) -> tuple[Floats, Ints]:
-    """Return tables of Bin(n, 1/2) side by side, and the column of each k; columns of `k` belong to `n`."""
+def _binomials(n: Ints) -> tuple[Floats, Floats, Ints, Ints, Ints]:
+    """Return P(K = k) and P(K >= k) of Bin(n, 1/2), tables of each n side by side.
+
+    Behind them for each of `n`: what leads from k to its place, and the first and the last k.
+    """
     sizes, which = np.unique(n, return_inverse=True)
     tables = [(_small_table if size <= CACHED else _table)(size) for size in sizes.tolist()]
-    lengths = np.array([table.shape[1] for table in tables])
-    starts, low = np.cumsum(lengths) - lengths, sizes - sizes // 2 - _reach(sizes, FARTHEST)
-    places = starts[which] + np.clip(k - low[which], 0, lengths[which] - 1)
-    return np.concatenate(tables, axis=1), places
+    low, lengths = sizes - sizes // 2 - _reach(sizes, FARTHEST), np.array([len(table.T) for table in tables])
+    pmf, tail = np.concatenate(tables, axis=1)
+    shift = np.cumsum(lengths) - lengths - low
+    return pmf, tail, shift[which], low[which], (low + lengths - 1)[which]
 
 
 def _table(n: int) -> Floats:

@@ -191,12 +191,11 @@ def estimate(cells: Ints, measure: str, **costs: float) -> tuple[Any, Any]:
 
 @keep_last
 def _estimate(cells: Ints, measure: str, named_costs: tuple[tuple[str, float], ...]) -> Any:
-    costs = dict(named_costs)
-    # Each set is a stack of one row, for a product of many rows at once rounds by a row's place among them.
-    psi = influence(cells[..., None, :], measure, **costs)[..., 0, :]
-    n = cells.sum(axis=-1)
-    variance = (cells * psi**2).sum(axis=-1) / n
-    constant = variance <= ROUNDING * (psi**2).max(axis=-1)
+    costs, n = dict(named_costs), cells.sum(axis=-1)
+    squares = np.moveaxis(influence(cells, measure, **costs), -1, 0) ** 2
+    # summed one cell after the other, so that the other sets cannot change the rounding
+    variance = sum(np.moveaxis(cells, -1, 0) * squares) / n
+    constant = variance <= ROUNDING * squares.max(axis=0)
     if measure == "precision":  # one of 0/0 is reported as 0, which is no measurement of it
         constant |= (cells @ A == 0) | (cells @ B == 0)
     return difference(measure, **costs)(cells), np.sqrt(np.where(constant, 0.0, variance) / n)

@@ -20,17 +20,12 @@ import numpy as np
 from scipy.special import xlog1py
 
 from harness.measures import Floats, Ints
+from harness.significance.halley import highest
 
 MEASURES = ("f1", "precision", "dcf")
 
 PSEUDO_COUNT = 0.25
 """Added to each kind before the null is fitted: one that a set does not show may still exist."""
-
-MAX_STEPS = 60
-"""Newton settles in about 5 steps, bisecting alone in 50."""
-
-SETTLED = 1e-12
-"""A step in the multiplier, as a share of the most it can be, after which none follows."""
 
 LEAST_ROOT = 1e-3
 """Nearer to 0 the signed root is left as it is."""
@@ -62,34 +57,23 @@ def weight_of(cells: Ints, measure: str, costs: float = 1.0) -> Floats:
 
 def multiplier(counts: Floats, weight: Floats) -> Floats:
     """Return m of each set, (n_sets,): positive where the set is in favour of A."""
-    most = 1 / np.maximum(weight, 1)
-    low, high, m = -most, most.copy(), np.zeros(len(weight))
+    square, weights, high = weight**2, signed(weight), 1 / np.maximum(weight, 1)
+    low, m = -high, np.zeros(len(weight))
     for end, sign in ((low, 1), (high, -1)):  # where the kind that vanishes at an end was not seen
-        at_end = sign * _derivatives(counts, weight, end)[0] <= 0
+        at_end = sign * (counts * weights / np.maximum(1 + end * weights, 1e-100)).sum(axis=0) <= 0
         m[at_end] = low[at_end] = high[at_end] = end[at_end]
-    left = np.flatnonzero(low < high)
-    for _ in range(MAX_STEPS):
-        if not left.size:
-            break
-        slope, curvature = _derivatives(counts[:, left], weight[left], m[left])
-        up = slope > 0
-        low[left[up]], high[left[~up]] = m[left[up]], m[left[~up]]
-        moved = m[left] + slope / curvature
-        # at most .99 of the way to an end, where nothing is finite
-        moved = np.clip(moved, *(m[left] + 0.99 * (end - m[left]) for end in (-most[left], most[left])))
-        outside = (moved < low[left]) | (moved > high[left])
-        moved[outside] = (low[left] + high[left])[outside] / 2
-        settled = np.abs(moved - m[left]) <= SETTLED * most[left]
-        m[left] = moved
-        left = left[~settled]
-    return m
+    # the slope times (1 - m^2) (1 - weight^2 m^2) is a cubic of m
+    (lead, lead_n), size, size_n = counts[:2] - counts[2:], counts[0] + counts[2], counts[1] + counts[3]
+    lead_n, size_n = weight * lead_n, square * size_n
+    cubic = np.array([lead + lead_n, -size - size_n, -square * lead - lead_n, square * size + size_n])
 
+    def slopes(m: Floats, places: Ints) -> tuple[Floats, ...]:
+        c0, c1, c2, c3 = cubic.take(places, axis=1)
+        below = (1 - m**2) * (1 - square[places] * m**2)
+        slope = c0 + m * (c1 + m * (c2 + m * c3))
+        return slope / below, (c1 + m * (2 * c2 + 3 * m * c3)) / below, (2 * c2 + 6 * m * c3) / below
 
-def _derivatives(counts: Floats, weight: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Return the first derivative of the sum at m, and less the second."""
-    part = signed(weight)
-    part /= np.maximum(1 + m * part, 1e-100)
-    return (counts * part).sum(axis=0), (counts * part**2).sum(axis=0)
+    return highest(slopes, low, high, m)
 
 
 def statistic(counts: Floats, weight: Floats, m: Floats) -> Floats:
@@ -110,8 +94,10 @@ def bartlett(expected: Floats, weight: Floats) -> Floats:
     1 + m_4 / (2 m_2^2) - m_3^2 / (3 m_2^3), with m_k the sum of expected count times weight^k: that of a
     mean (DiCiccio, Hall & Romano 1991, Annals of Statistics 19, 1053-1061).
     """
-    m2, m3, m4 = ((expected * signed(weight) ** k).sum(axis=0) for k in (2, 3, 4))
-    return np.asarray(1 + m4 / m2**2 / 2 - m3**2 / m2**3 / 3)
+    size, size_n, lead, lead_n = *(expected[:2] + expected[2:]), *(expected[:2] - expected[2:])
+    square = weight**2
+    m2, m3, m4 = size + square * size_n, lead + square * weight * lead_n, size + square**2 * size_n
+    return np.asarray(1 + (m4 / 2 - m3**2 / m2 / 3) / m2**2)
 
 
 def root_change(counts: Floats, weight: Floats, pseudo_count: float = PSEUDO_COUNT) -> Floats:

@@ -20,7 +20,7 @@ from scipy.special import betaincinv, gammaln, xlog1py, xlogy
 from scipy.stats import qmc
 
 from harness.measures import Bools, Floats, Ints
-from harness.significance.likelihood_ratio import common_log_ratio, derivatives, fitted, multipliers
+from harness.significance.likelihood_ratio import common_log_ratio, multipliers, pulls
 from harness.significance.weighted import PSEUDO_COUNT
 
 Single = NDArray[np.float32]
@@ -78,7 +78,7 @@ def _steps(tables: Ints, measure: str) -> Floats:
         counts[1, 0] += 2 * PSEUDO_COUNT  # e2 and e3 are in the second table too
     by_kind = counts.swapaxes(0, 1)
     log_ratio = common_log_ratio(by_kind)
-    deviation = derivatives(log_ratio, by_kind)[1] ** -0.5
+    deviation = (-pulls(log_ratio, by_kind)[1].sum(axis=0)) ** -0.5
     return np.unique(np.append(np.clip(log_ratio + deviation * STEPS, -30, 30), [-EDGE, EDGE]))
 
 
@@ -270,5 +270,4 @@ def _profile(tables: Ints | Floats, log_ratio: Floats) -> Floats:
     ratio, less = np.exp(log_ratio), -np.expm1(log_ratio)
     multiplier = multipliers(ratio, less, counts)
     terms = ((common, less * multiplier), (only_b, -ratio * multiplier), (only_a, multiplier))
-    _, _, t_a = fitted(ratio, less, multiplier, counts)
-    return 2 * np.array([sum(xlog1py(*term) for term in terms), -multiplier * t_a])
+    return 2 * np.array([sum(xlog1py(*term) for term in terms), -pulls(log_ratio, counts)[0]])

@@ -25,7 +25,7 @@ def test_no_row():
     assert [part.shape for part in distinct_rows(np.zeros((0, 7), dtype=np.int64))] == [(0,), (0,)]
 
 
-def test_the_last_answer_is_kept():
+def test_the_last_two_answers_are_kept():
     calls = []
 
     @keep_last
@@ -35,4 +35,6 @@ def test_the_last_answer_is_kept():
 
     for counts, power in (([1, 2], 2), ([1, 2], 2), ([[1, 2]], 2), ([1, 2], 3), ([1, 2], 2)):
         assert total(np.array(counts), power) == 1 + 2**power
-    assert calls == [2, 2, 3, 2]  # another shape, another option, and no longer the last
+    assert calls == [2, 2, 3, 2]  # another shape, another option, and no longer among the last
+    assert total(np.array([1, 2]), 3) == 9
+    assert calls == [2, 2, 3, 2]
