@@ -4,8 +4,6 @@ Which test it is, the first one of the measure, depends on the form of the file 
 observed. The cost of a pair is then that of one p-value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@ Two one-sided tests, each at level alpha (Schuirmann 1987). Sizes are measured w
 margin, on the null of the pair tilted there, power where it is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real

@@ -1,7 +1,5 @@
 """How many items a test needs to see a difference that the user names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 

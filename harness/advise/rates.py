@@ -1,7 +1,5 @@
 """From counted rejections to sizes with their range, power curves and the smallest difference seen."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Which test to use: of those whose size holds here, the most powerful; of equals, the plainest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

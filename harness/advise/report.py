@@ -1,7 +1,5 @@
 """``summary.md`` of the advice, and its findings in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

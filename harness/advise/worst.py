@@ -1,7 +1,5 @@
 """The worst case near a file: the largest size of a test over the equal populations that the file allows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self

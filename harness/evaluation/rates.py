@@ -1,7 +1,5 @@
 """From rejections and truths to the tables of size and power, with error bars; dead categories."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -3,12 +3,10 @@
 A cluster is a document with several items.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +155,7 @@ class Rows(NamedTuple):
     clusters: Ints | None
 
     @classmethod
-    def of(cls, found: OneRun) -> Rows:
+    def of(cls, found: OneRun) -> Self:
         """Return what was read as rows."""
         if isinstance(found, Scores):
             return cls(np.zeros((0, 1), dtype=bool), found.scores, np.ones(found.n_total), found.clusters)

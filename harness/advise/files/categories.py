@@ -1,7 +1,5 @@
 """A file of predictions on several categories: of every item and category the truth and the decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

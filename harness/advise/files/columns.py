@@ -1,7 +1,5 @@
 """Which columns of a table of predictions hold the truth, which the systems, and what else stands there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A folder of per-item logs of lm-evaluation-harness: which items each model got right."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """A file of predictions: the truth and what each system said, as distinct rows with their counts."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Several runs (seeds, trials) of each system on the same items, from a long or a wide table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

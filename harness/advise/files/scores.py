@@ -1,7 +1,5 @@
 """A table of scores: a number of every system for each item, such as BLEU, average precision or a rating."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
