@@ -17,7 +17,6 @@ from harness.drawing.save import Build, draw
 from harness.drawing.style import Look
 from harness.results.captions import SIGN, corpus_sentences
 from harness.results.names import read_table
-from harness.runtime.provenance import read_provenance
 from harness.writing import report
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets
@@ -45,9 +44,9 @@ def read_tables(out: Path) -> Tables:
     return Tables(*read)
 
 
-def draw_figures(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path]:
+def draw_figures(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
     """Draw both figures of a finished run to `out` and write their captions."""
-    tables, setting = read_tables(folder), _setting(read_provenance(folder) or {})
+    tables, setting = read_tables(folder), _setting(facts)
     builds: dict[str, Build] = {}
     if len(tables.histograms):
         builds["figure1"] = partial(histogram_figure, tables.table3, tables.histograms, setting)

@@ -20,7 +20,7 @@ from harness.results.folder import Results
 from harness.results.names import read_table
 from harness.results.selection import Selection
 from harness.results.truth_scores import interval
-from harness.runtime.provenance import check_finished, check_folder, read_provenance
+from harness.runtime.provenance import check_folder, read_provenance
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.talk import PLACES, Say
 from harness.writing.page import NAME as PAGE
@@ -82,12 +82,8 @@ def write_spread(
     return main_findings(spread)
 
 
-def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
-    """Draw the figures of a spread again, from its table; None where `folder` holds none."""
-    facts = read_provenance(folder)
-    if facts is None or SPREAD not in facts:
-        return None
-    check_finished(folder, facts)
+def redraw(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
+    """Draw the figures of a spread again, from its table."""
     return _draw(out, read_spread(folder), facts, figure)
 
 
