@@ -162,9 +162,7 @@ def _rows(table: DataFrame, sweep: Sweep) -> list[Row]:
     made = []
     for values in _values(table, parting):
         where = dict(zip(parting, values, strict=True))
-        part = table
-        for name, value in where.items():
-            part = part[part[name] == value] if value == value else part[part[name].isna()]
+        part = names.pick(table, **where)
         kind, alpha = str(part["kind"].iloc[0]), float(part["alpha"].iloc[0])
         own = [cell._replace(where={**cell.where, **where}) for cell in cells]
         for heading, lines in _curves(part, table, sweep.hue or "test"):

@@ -18,7 +18,7 @@ from harness.compare.figure_algorithms import MEAN, critical_difference_figure, 
 from harness.compare.learner_tables import DESIGNS, TESTED, join_data_sets, of_data_set
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
-from harness.compare.report_parts import Figures, Part, pick, read_table, sections
+from harness.compare.report_parts import Figures, Part, read_table, sections
 from harness.compare.seeds import display_table, seeds_notes, seeds_table
 from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
 from harness.compare.variance_sources import split_variance
@@ -26,6 +26,7 @@ from harness.compare.wine_tables import ERROR_RATES, is_wine_report
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
 from harness.drawing.style import Look, draw_level, handle, level_handles, mark, style_of
+from harness.results.names import pick
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically

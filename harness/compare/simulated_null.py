@@ -14,10 +14,11 @@ from scipy.stats import binom, hypergeom
 from harness.compare import learner_tests as lt
 from harness.compare import rates
 from harness.compare.learner_tests import HOLD_OUT, TESTS, Differences, Experiment
-from harness.compare.report_parts import PUBLISHED, Figures, pick, read_table, records, sections
+from harness.compare.report_parts import PUBLISHED, Figures, read_table, records, sections
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.measures import Floats, Ints
+from harness.results.names import pick
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng

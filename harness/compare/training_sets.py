@@ -14,12 +14,13 @@ from scipy import sparse
 from harness.compare import learner_tests as lt
 from harness.compare import rates
 from harness.compare.learner_tests import TESTS, Differences, Experiment
-from harness.compare.report_parts import Figures, pick, read_table, records, sections
+from harness.compare.report_parts import Figures, read_table, records, sections
 from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.features import AsStored, Dictionary, TfIdf
 from harness.measures import Bools, Floats, Ints
+from harness.results.names import pick
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng

@@ -244,6 +244,14 @@ def reference_size(table: DataFrame, wanted: int = 1000) -> int:
     return min(sizes, key=lambda n: max(n / wanted, wanted / n))
 
 
+def pick(table: DataFrame, /, **equal: Any) -> DataFrame:
+    """Return the rows where every named column has the given value, or is missing where that is NaN."""
+    keep = table.index == table.index
+    for name, value in equal.items():
+        keep &= table[name].isna() if value != value else table[name] == value
+    return table[keep]
+
+
 def select(table: DataFrame, **equal: Any) -> DataFrame:
     """Return the rows where every named column has the given value, in order of N.
 
@@ -254,10 +262,7 @@ def select(table: DataFrame, **equal: Any) -> DataFrame:
     >>> select(table, test="a")["n_documents"].tolist()
     [100, 200]
     """
-    keep = table["n_documents"].notna()
-    for name, value in equal.items():
-        keep &= table[name] == value
-    return table[keep].sort_values("n_documents", kind="stable")
+    return pick(table, **equal).sort_values("n_documents", kind="stable")
 
 
 def by_curve(rows: DataFrame) -> dict[tuple[str, str, str], DataFrame]:
