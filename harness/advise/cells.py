@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.advise.files.predictions import Outcomes
-from harness.advise.points import COUNTED, MANY, Floats, Named, Pair, Point, Question, find_pairs, tilt_to
+from harness.advise.points import COUNTED, MANY, Named, Pair, Point, Question, find_pairs, tilt_to
 from harness.evaluation.rejections import Setting, Test, Unit, count_rejections
-from harness.measures import difference, influence, standard_deviation
+from harness.measures import Floats, difference, influence, standard_deviation
 from harness.nulls.projection import NoProjection, as_shares, project
 from harness.runtime.store import Arrays
 from harness.significance.result import TestResult

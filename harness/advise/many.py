@@ -20,9 +20,9 @@ from harness.advise.documents.tests import t_test
 from harness.advise.files import Said, is_plain, units
 from harness.advise.files.predictions import Outcomes, name_pairs
 from harness.advise.files.runs import Runs
-from harness.advise.points import LOSSES, MANY, Floats, Ints, Named, Question
+from harness.advise.points import LOSSES, MANY, Named, Question
 from harness.advise.runs import BY_RUN, run_pair
-from harness.measures import standard_deviation
+from harness.measures import Floats, Ints, standard_deviation
 from harness.runtime.talk import progress
 from harness.seeding import rng
 from harness.significance.ranks import holm

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from harness.advise.points import Floats, Pair, Point, Question, StageRun
+from harness.advise.points import Pair, Point, Question, StageRun
+from harness.measures import Floats
 from harness.nulls.path import NoAlternative
 from harness.runtime.store import Arrays
 

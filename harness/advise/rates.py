@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
 from harness.advise.needed import central, counting_noise, ends_around
-from harness.advise.points import Floats
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
+from harness.measures import Floats
 
 SURE = 0.95  # that an end of a range, its own noise folded in, lies beyond its quantile; for normal data
 SIZES = (

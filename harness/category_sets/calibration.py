@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from harness.category_sets.ratios import Floats, find_patterns, measure, standard_error
+from harness.category_sets.ratios import find_patterns, measure, standard_error
 from harness.category_sets.variants import (
     SetPopulation,
     Variant,
@@ -18,6 +18,7 @@ from harness.category_sets.variants import (
     replicate,
 )
 from harness.intervals import clopper_pearson
+from harness.measures import Floats
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from harness.category_sets.ratios import F1_OF_CELLS, Floats, Patterns, Ratios, dcf_ratios, f1_ratios, measure
+from harness.category_sets.ratios import F1_OF_CELLS, Patterns, Ratios, dcf_ratios, f1_ratios, measure
+from harness.measures import Floats
 from harness.significance.dcf import dcf
 
 _AT_ONCE = 4_000_000  # numbers held at a time; the draws do not depend on it

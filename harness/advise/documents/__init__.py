@@ -38,15 +38,13 @@ from harness.advise.points import (
     tilt_to,
 )
 from harness.errors import refusal
+from harness.measures import Floats, Ints
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
 from harness.writing.prose import paragraphs
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FILE_REPLICATES = 9_999
 MOST_ITEMS_DRAWN = 5_000

@@ -8,7 +8,8 @@ the difference is the margin; for the error of single items that makes the score
 import numpy as np
 
 from harness.advise.documents.clusters import robust_cr2
-from harness.advise.documents.tests import Floats, Ints, Kinds, Terms, undefined
+from harness.advise.documents.tests import Kinds, Terms, undefined
+from harness.measures import Floats, Ints
 
 PSEUDO_COUNT = 0.25
 """Added to each cell that tells A from B: few such items may all favour one system, and leave no tilt."""

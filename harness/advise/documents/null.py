@@ -10,13 +10,11 @@ own tilt, which is the first-order condition (Han 1977, Journal of Optimization 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from harness.advise.documents.tests import Kinds, Terms
+from harness.measures import Floats, ratio
 from harness.nulls.projection import divergence
-
-Floats = NDArray[np.float64]
 
 _LEVELS = 1, 10  # the difference is led to 0 at once, or else by tenths
 _STEPS = 300
@@ -44,9 +42,7 @@ class _Condition(NamedTuple):
     def sizes(self, q: Floats) -> Floats:
         """Return the denominators of all ratios, and the measures of A and of B."""
         totals = self.terms.totals(q).reshape(-1, 2, 2)
-        values = np.divide(
-            totals[..., 0], totals[..., 1], out=np.zeros(totals.shape[:2]), where=totals[..., 1] > 0
-        )
+        values = ratio(totals[..., 0], totals[..., 1])
         return np.concatenate([totals[..., 1].ravel(), self.terms.weights @ values])
 
     def keeps(self, q: Floats) -> bool:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from harness.advise.documents.tests import ROUNDING, Floats, Ints, Kinds, t_test
+from harness.advise.documents.tests import ROUNDING, Kinds, t_test
+from harness.measures import Floats, Ints
 from harness.significance.result import TestResult, settle_degenerate, two_sided
 
 

@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import stdtr
 
-from harness.measures import EXCHANGED, A, B, Y, check_measure
+from harness.measures import EXCHANGED, A, B, Floats, Ints, Y, check_measure, ratio
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, settle_degenerate, two_sided
 from harness.significance.wald import estimate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # what each cell adds above and below to a ratio of A, and to that of B
 SIDES = {
@@ -126,7 +123,7 @@ class Terms(NamedTuple):
 
     def difference_of(self, totals: Floats) -> Floats:
         """Return ``sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``; 0/0 counts as 0."""
-        ratios = _ratio(totals[..., 0], totals[..., 1]) - _ratio(totals[..., 2], totals[..., 3])
+        ratios = ratio(totals[..., 0], totals[..., 1]) - ratio(totals[..., 2], totals[..., 3])
         found = (ratios * self.weights).sum(axis=-1)
         return np.where(np.abs(found) < ROUNDING, 0.0, found)
 
@@ -137,8 +134,8 @@ class Terms(NamedTuple):
     def slopes(self, totals: Floats, n: Floats | Ints) -> Floats:
         """Return n times the slope of the difference in each sum of a document, shape (..., 4 n_terms)."""
         scale = np.asarray(n, dtype=float)[..., None] * self.weights
-        inverse = [_ratio(scale, totals[..., side]) for side in (1, 3)]
-        a, b = (_ratio(totals[..., side], totals[..., side + 1]) for side in (0, 2))
+        inverse = [ratio(scale, totals[..., side]) for side in (1, 3)]
+        a, b = (ratio(totals[..., side], totals[..., side + 1]) for side in (0, 2))
         slopes = np.stack([inverse[0], -a * inverse[0], -inverse[1], b * inverse[1]], axis=-1)
         return slopes.reshape(*slopes.shape[:-2], -1)
 
@@ -161,10 +158,6 @@ def _times(rows: Floats, matrix: Any) -> Floats:
     """Return rows, shape (..., n), times a matrix, sparse or not."""
     flat = np.asarray(rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1]) @ matrix)
     return flat.reshape(*rows.shape[:-1], matrix.shape[1])
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=bottom > 0)
 
 
 def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
