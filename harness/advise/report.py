@@ -11,8 +11,7 @@ from harness.advise.files import Said
 from harness.advise.files.predictions import name_pairs
 from harness.advise.many import Field
 from harness.advise.points import LOSSES, MANY, MOST_SETS, Question, plan_at
-from harness.advise.recommend import EQUAL_POWER, digits_for
-from harness.advise.recommend import TOLERANCE as LIMIT
+from harness.advise.recommend import EQUAL_POWER, digits_for, is_surely_liberal
 from harness.advise.runs import BOOTSTRAP, NAIVE
 from harness.results.names import pick
 from harness.writing.prose import paragraph, paragraphs, sentence, two_figures
@@ -151,7 +150,7 @@ def _at_other_numbers(tables: Tables, own: Row, alpha: float, unit: str) -> tupl
 
 def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
     place = {"pair": new["pair"], "n_documents": new["n_documents"]}
-    if _rows(tables["sizes"], **place, test=old)[0]["mc_low"] > LIMIT * alpha:
+    if is_surely_liberal(_rows(tables["sizes"], **place, test=old)[0], alpha):
         return True
     means, variances = [], []
     for name in (old, new["test"]):

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,9 @@ def variance_components(
     tail = _tail(confidence)
     if n_draws < 100:
         raise ValueError(f"n_draws: {n_draws!r} is not allowed; at least 100 is")
-    squares = {part: _sum_of_squares(cells, part) for part in _parts(cells.ndim)}
+    axes = range(cells.ndim)
+    sets = itertools.chain.from_iterable(itertools.combinations(axes, size + 1) for size in axes)
+    squares = {part: _sum_of_squares(cells, part) for part in sets}
     dfs = {part: int(np.prod([cells.shape[axis] - 1 for axis in part])) for part in squares}
     spread = 1e-20 * cells.size * float((cells**2).max())
     squares = {part: value if value > spread else 0.0 for part, value in squares.items()}
@@ -132,12 +134,6 @@ def variance_notes(table: DataFrame) -> list[str]:
     crossed = "negative" in table
     below = list(table["source"][table["negative"]]) if crossed else []
     return paragraphs("compare", "variance_notes", crossed=crossed, below=below)
-
-
-def _parts(n: int) -> Iterator[tuple[int, ...]]:
-    """Return the sets of axes that are not empty, small ones first."""
-    for size in range(1, n + 1):
-        yield from itertools.combinations(range(n), size)
 
 
 def _sum_of_squares(cells: Floats, part: tuple[int, ...]) -> float:

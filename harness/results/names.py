@@ -105,15 +105,9 @@ def pair_name(pair: str) -> str:
     )
 
 
-def balances_run(table: DataFrame) -> list[str]:
-    """Return the balances in the table, in the order of their first rows, the reweighted one left out."""
-    return [str(name) for name in table["balance"].unique() if name != REWEIGHTED]
-
-
 def balanced_scheme(table: DataFrame) -> str:
     """Return the scheme that stands for the paper's "balanced": meta, meta_or, stratified, or none."""
-    run = balances_run(table)
-    return next((name for name in BALANCED if name in run), "")
+    return next((name for name in BALANCED if (table["balance"] == name).any()), "")
 
 
 def papers_panels(table: DataFrame) -> list[Panel]:

@@ -89,7 +89,7 @@ class DocumentPair(Pair):
 
     def deviation(self, shares: Floats) -> float:
         """Return that of the influence of a document."""
-        psi = self.kinds.terms().influence(shares)
+        psi = self.kinds.terms.influence(shares)
         return float(np.sqrt(shares @ psi**2))
 
     def project(self, weights: Floats) -> Floats:
@@ -98,7 +98,7 @@ class DocumentPair(Pair):
 
     def tilt(self, null: Floats, wanted: float) -> Floats:
         """Return the tilt along the documents' influence."""
-        terms = self.kinds.terms()
+        terms = self.kinds.terms
         psi = np.where(null > 0, terms.influence(null), 0.0)
         return tilt_to(null, psi, terms.difference, wanted, self.kinds.measure)
 
@@ -244,7 +244,7 @@ def document_pairs(
             return question.alike(a, b)
         kinds, frequencies = rows.kinds(a, b, question)
         _check_room(question.name, kinds)
-        sums = kinds.terms().sums
+        sums = kinds.terms.sums
         if (sums[..., :2] == sums[..., 2:]).all():
             return question.alike(a, b)
         return _with_null(name, kinds, frequencies, replicates)
@@ -313,7 +313,7 @@ def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
     exp(t x_i)`` (Csiszar 1975, Annals of Probability 3, 146-158, theorem 3.1).
     """
     shares = weights / weights.sum(axis=1, keepdims=True)
-    sums = kinds.terms().sums
+    sums = kinds.terms.sums
     single = sums.shape[1] == 1
     if single and kinds.measure in RATIOS:
         tops, bottoms = (side @ kinds.cells[:, 0].T.astype(float) for side in RATIOS[kinds.measure])

@@ -35,7 +35,7 @@ def wald_by_cluster(counts: Ints, kinds: Kinds) -> TestResult:
 
 def robust(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
     """Return G d, G^2 se^2 and the degrees of freedom of :func:`wald_by_cluster`."""
-    terms, n = kinds.terms(), counts.sum(axis=-1)
+    terms, n = kinds.terms, counts.sum(axis=-1)
     d, total = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
     factor = ratio(n, n - 1)
     return d * n, total * factor, np.maximum(n - 1.0, 1.0)
@@ -55,7 +55,7 @@ def wald_by_cluster_cr2(counts: Ints, kinds: Kinds) -> TestResult:
 
 def robust_cr2(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
     """Return G d, G^2 se^2 and the degrees of freedom of :func:`wald_by_cluster_cr2`."""
-    terms = kinds.terms()
+    terms = kinds.terms
     d, total, freedom = in_parts(counts, chunk_size(terms), lambda sets: _adjusted(sets, terms))
     return d * counts.sum(axis=-1), total, freedom
 
@@ -87,7 +87,7 @@ def randomization_by_cluster(
     exchange (Janssen 1997, Statistics & Probability Letters 36, 9-21). ``p = (1 + k) / (R + 1)``, k the
     number of R exchanges with a ratio at least as far from 0 as that of the set.
     """
-    both, n_kinds = kinds.with_exchanged().terms(), len(kinds.cells)
+    both, n_kinds = kinds.with_exchanged().terms, len(kinds.cells)
 
     def far(sets: Ints) -> Floats:
         d, total = deviations(sets, both)

@@ -23,7 +23,7 @@ def by_cell(counts: Ints, kinds: Kinds, margin: float) -> tuple[Floats, Floats, 
     The sets are of the eight cells, shape (n_sets, 8); se is 0 where no tilt leads to the margin, or the
     measure is one ratio and 0/0.
     """
-    terms, n, sides = kinds.terms(), counts.sum(axis=-1), []
+    terms, n, sides = kinds.terms, counts.sum(axis=-1), []
     totals = terms.totals(counts.astype(float))
     for signed in (-margin, margin):
         shares, found = tilted(counts + _TELLS, terms, signed)
@@ -38,7 +38,7 @@ def by_cluster(counts: Ints, kinds: Kinds, margin: float) -> tuple[Floats, Float
     Each se is the larger one of the set's own and of that at the margin, where a tilt leads there: a test
     rejects where both would.
     """
-    terms, n = kinds.terms(), counts.sum(axis=-1, keepdims=True)
+    terms, n = kinds.terms, counts.sum(axis=-1, keepdims=True)
     d, own, freedom = robust_cr2(counts, kinds)
     sides, least = [], freedom
     for signed in (-margin, margin):

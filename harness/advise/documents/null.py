@@ -60,7 +60,7 @@ def nearest_null(shares: Floats, kinds: Kinds) -> Floats:
     the shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives are made: the difference is 0 as well, at
     a larger divergence.
     """
-    terms, found = kinds.terms(), np.full(shares.shape, np.nan)
+    terms, found = kinds.terms, np.full(shares.shape, np.nan)
     for row, p in zip(found, shares, strict=True):
         there = p > 0
         nearest = _nearest(_Condition(p[there], Terms.of(terms.sums[there], terms.weights), 0.0))

@@ -17,7 +17,7 @@ from scipy.special import stdtr
 
 from harness.measures import EXCHANGED, A, B, Floats, Ints, Y, check_measure, ratio
 from harness.significance.mcnemar import mcnemar
-from harness.significance.result import TestResult, settle_degenerate, two_sided
+from harness.significance.result import TestResult, settle_degenerate, z_test
 from harness.significance.wald import estimate
 
 # what each cell adds above and below to a ratio of A, and to that of B
@@ -82,18 +82,15 @@ class Kinds(_Kinds):
         sides = np.array([SIDES[part] for part in self.parts()]).reshape(-1, 8)
         return np.asarray(self.cells.astype(float) @ sides.T).reshape(len(self.cells), -1, 4)
 
-    def terms(self) -> "Terms":
-        """Return the terms of the difference."""
-        return self._terms
-
     @cached_property
-    def _terms(self) -> "Terms":
+    def terms(self) -> "Terms":
+        """The terms of the difference."""
         return Terms.of(self.sums(), self.weights())
 
     @cached_property
     def exchanges(self) -> tuple[Any, Any]:
         """Half of what an exchange of A and B moves, a row a kind of gap, and which kinds have which gap."""
-        sums = self._terms.sums
+        sums = self.terms.sums
         gaps = ((sums[..., :2] - sums[..., 2:]) / 2).reshape(len(sums), -1)
         # an exchange changes the sign of a gap: those that differ in sign alone are of one kind
         first = np.take_along_axis(gaps, (gaps != 0).argmax(axis=1)[:, None], axis=1)
@@ -102,7 +99,7 @@ class Kinds(_Kinds):
 
     def difference(self, counts: Ints | Floats) -> Floats:
         """Return the measure of A minus that of B, from documents of each kind or shares, (..., n_kinds)."""
-        return self.terms().difference(np.asarray(counts, dtype=float))
+        return self.terms.difference(np.asarray(counts, dtype=float))
 
 
 class Terms(NamedTuple):
@@ -170,12 +167,12 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     or the measure is one ratio and 0/0 for A or B.
     """
     d, variance, _ = by_document(counts, kinds)
-    return _z_test(d, np.sqrt(variance), variance == 0)
+    return z_test(d, np.sqrt(variance), "accept")
 
 
 def by_document(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, float]:
     """Return N d, N^2 se^2 and infinite degrees of freedom."""
-    terms = kinds.terms()
+    terms = kinds.terms
     d, variance = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
     return d * counts.sum(axis=-1), variance, np.inf
 
@@ -185,11 +182,6 @@ def t_test(d: Floats, variance: Floats, freedom: Floats | Ints | float) -> TestR
     constant = variance == 0
     t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
     return settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
-
-
-def _z_test(d: Floats, deviation: Floats, constant: NDArray[np.bool_]) -> TestResult:
-    z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
-    return settle_degenerate(two_sided(z), z, constant, "accept")
 
 
 def chunk_size(terms: Terms) -> int:
@@ -230,7 +222,7 @@ def bootstrap_by_document(
     ``p = 2 (1 + min(k0, k1)) / (R + 1)``, k0 and k1 the numbers of R replicates with a difference of at most
     and of at least 0. A set whose p-value is sure to lie above `stop` is left at what it has then.
     """
-    sums, groups = _merged(kinds.terms().sums.reshape(len(kinds.cells), -1))
+    sums, groups = _merged(kinds.terms.sums.reshape(len(kinds.cells), -1))
     terms = Terms.of(sums.reshape(len(sums), -1, 4), kinds.weights())
     own = (counts @ groups).astype(np.int64)
     n = counts.sum(axis=1)
@@ -256,7 +248,7 @@ def randomization_by_document(
     says more than that the measures are equal (Yeh 2000, COLING, 947-953). Exact for it: ``p = (1 + k) / (R +
     1)``, k the number of R draws whose difference is at least as far from 0 as that of the set.
     """
-    terms, (steps, groups) = kinds.terms(), kinds.exchanges
+    terms, (steps, groups) = kinds.terms, kinds.exchanges
     exchanged = (counts @ groups).astype(np.int64)
     totals = terms.totals(counts.astype(float))
     middle, d = (totals[..., :2] + totals[..., 2:]) / 2, terms.difference_of(totals)
@@ -283,7 +275,7 @@ def _merged(rows: Floats) -> tuple[Floats, Any]:
 
 def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     """Return the sets without a document on which A and B add different things, or with a measure of 0/0."""
-    terms = kinds.terms()
+    terms = kinds.terms
     differ = (terms.sums[..., :2] != terms.sums[..., 2:]).any(axis=(1, 2))
     alike = ~(counts[..., differ] > 0).any(axis=-1)
     return np.asarray(
@@ -349,4 +341,4 @@ def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
     if kinds.measure == "error":
         return mcnemar(cells(counts).sum(axis=-2), "midp")
     d, deviation = in_parts(counts, max(1, _AT_ONCE // (8 * n_groups)), mean)
-    return _z_test(d, deviation, (deviation == 0) | undecided(counts, kinds))
+    return z_test(d, np.where(undecided(counts, kinds), 0.0, deviation), "accept")

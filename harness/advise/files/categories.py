@@ -148,12 +148,12 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
     items: dict[str, int] = {}
     categories: dict[str, int] = {}
     codes, labels = np.zeros((1024, 8), dtype=np.uint16), set[str]()
-    members, rows = _Members(where), Items(table, reading, unit="row")
+    cluster_of, rows = dict[str, str](), Items(table, reading, unit="row")
     for part in table.parts:
         own, at_category = (rows.column(part, name) for name in (item, category))
         columns = rows.decisions(part, roles)
         for clusters in rows.clusters(part):
-            members.add(own.text(), clusters.text())
+            _note_clusters(where, cluster_of, own.text(), clusters.text())
         rows.n_before += len(own.places)
         row, column = _places(own, items), _places(at_category, categories)
         codes = _grown(where, codes, len(items), len(categories))
@@ -173,29 +173,17 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
         named = {"item": list(items)[lacking[0, 0]], "category": list(categories)[lacking[0, 1]]}
         raise refusal("advise.no_row", where=where, **named)
     notes, systems = (*table.notes, *roles.notes), list(roles.systems)
-    numbers = reading.number(members.clusters(items))
+    told = [np.array([cluster_of[item] for item in items], dtype=object)] if cluster_of else []
+    numbers = reading.number(told)
     return Decisions(table.path.name, list(categories), systems, codes, roles.warnings, notes, numbers)
 
 
-class _Members:
-    """The cluster of each item, from rows that name both."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._known: dict[str, str] = {}
-
-    def add(self, items: NDArray[Any], clusters: NDArray[Any]) -> None:
-        """Take note of rows; refuse an item in two clusters."""
-        for item, cluster in zip(items.tolist(), clusters.tolist(), strict=True):
-            known = self._known.setdefault(item, cluster)
-            if known != cluster:
-                raise refusal(
-                    "advise.two_clusters", where=self._where, item=item, cluster=known, other=cluster
-                )
-
-    def clusters(self, items: Collection[str]) -> list[NDArray[Any]]:
-        """Return the cluster of each item, nothing where none was told."""
-        return [np.array([self._known[item] for item in items], dtype=object)] if self._known else []
+def _note_clusters(where: str, known: dict[str, str], items: NDArray[Any], clusters: NDArray[Any]) -> None:
+    """Take note of the cluster that rows name for their items; refuse an item in two clusters."""
+    for item, cluster in zip(items.tolist(), clusters.tolist(), strict=True):
+        before = known.setdefault(item, cluster)
+        if before != cluster:
+            raise refusal("advise.two_clusters", where=where, item=item, cluster=before, other=cluster)
 
 
 def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, Roles]:
