@@ -18,7 +18,7 @@ from harness.category_sets.variants import (
     replicate,
 )
 from harness.intervals import clopper_pearson
-from harness.measures import Floats
+from harness.measures import Floats, Ints
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -83,7 +83,7 @@ def _row(
 
 def calibrate_random(
     codes: NDArray[np.uint8],
-    sets: Mapping[str, NDArray[np.int64]],
+    sets: Mapping[str, Ints],
     averages: Sequence[str],
     costs: Mapping[str, float],
     draws: Draws,
@@ -146,7 +146,7 @@ def judge(
     return d, sd, d - Z95 * sd, d + Z95 * sd
 
 
-def _judge_random_set(shared: tuple[Any, ...], name: str, members: NDArray[np.int64]) -> Arrays:
+def _judge_random_set(shared: tuple[Any, ...], name: str, members: Ints) -> Arrays:
     """Judge all draws of one random set by the delta method."""
     codes, variants, costs, draws = shared
     population = make_population(find_patterns(codes[:, members]), costs)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.measures import Floats, ratio
+from harness.measures import Floats, Ints, ratio
 
 _CODES_AT_ONCE = 12  # 36 bits beside up to 2**27 documents in one 64-bit number
 
@@ -29,9 +29,9 @@ class Patterns(NamedTuple):
     """
 
     codes: NDArray[np.uint8]
-    frequencies: NDArray[np.int64]
+    frequencies: Ints
 
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> Ints:
         """Return the pooled cells of each pattern, shape (n_patterns, 8)."""
         return pooled_cells(self.codes)
 
@@ -58,7 +58,7 @@ def find_patterns(codes: ArrayLike) -> Patterns:
     return Patterns(rows[first].astype(np.uint8), frequencies.astype(np.int64))
 
 
-def pooled_cells(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+def pooled_cells(codes: NDArray[np.uint8]) -> Ints:
     """Return in how many categories each pattern falls into each cell, shape (n_patterns, 8)."""
     return np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
 

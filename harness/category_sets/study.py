@@ -17,7 +17,7 @@ from harness.category_sets.report import draw_figures, write_summary
 from harness.category_sets.variants import calibration_variants, make_population, table_variants
 from harness.errors import refusal
 from harness.evaluation.rates import write_table
-from harness.measures import check_measure
+from harness.measures import Ints, check_measure
 from harness.outcomes import Population, cell_codes, count_outcomes, write_outcomes
 from harness.results.selection import check_no_choice
 from harness.run import training
@@ -30,7 +30,7 @@ from harness.writing.prose import paragraphs
 
 NAMES = ("X", "Y", "Z")
 
-Sets = dict[str, NDArray[np.int64]]
+Sets = dict[str, Ints]
 Codes = NDArray[np.uint8]
 """The cells of documents, shape (n_documents, n_categories); see :func:`harness.outcomes.cell_codes`."""
 

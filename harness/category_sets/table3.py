@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy import special
 
 from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overlap
 from harness.category_sets.ratios import measure
 from harness.category_sets.variants import DCF_VARIANCES, SetPopulation, Variant, dcf_statistic, replicate
+from harness.measures import Floats
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -96,7 +96,7 @@ def _row(
     }  # fmt: skip
 
 
-def _spread(differences: NDArray[np.float64], source: str) -> dict[str, float]:
+def _spread(differences: Floats, source: str) -> dict[str, float]:
     """Return standard deviation, 95 % percentile interval and share of ties."""
     known = len(differences) > 1
     low, high = np.quantile(differences, [0.025, 0.975])

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy.special import chdtri
 
@@ -15,7 +14,7 @@ from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
 from harness.compare.seeds import check_scores
 from harness.errors import check_share, require
-from harness.measures import Floats
+from harness.measures import Bools, Floats
 from harness.models.estimators import open_random_states
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
@@ -168,7 +167,7 @@ def _crossed(scores: DataFrame, sources: list[str]) -> Floats:
     return cells
 
 
-def _with_shares(table: DataFrame, joint: NDArray[np.bool_]) -> DataFrame:
+def _with_shares(table: DataFrame, joint: Bools) -> DataFrame:
     """Add standard deviations and shares."""
     for end in ("", "_low", "_high"):
         table[f"sd{end}"] = np.sqrt(table[f"variance{end}"])

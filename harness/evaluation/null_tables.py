@@ -24,7 +24,7 @@ from harness.evaluation.rates import (
 from harness.evaluation.rejections import COUNTED
 from harness.evaluation.sets import Plan
 from harness.intervals import clopper_pearson
-from harness.measures import costs_text
+from harness.measures import Floats, Ints, costs_text
 from harness.outcomes import error_correlation
 from harness.runtime.store import Arrays
 from harness.significance.ranks import holm
@@ -40,8 +40,8 @@ ERROR = 0.05
 def rate_table(
     plan: Plan,
     units: Sequence[Arrays],
-    shares: NDArray[np.float64],
-    n_each: NDArray[np.int64],
+    shares: Floats,
+    n_each: Ints,
     fewest: Mapping[tuple[str, float, int], int],
     grid: Grid,
 ) -> pd.DataFrame:
@@ -123,7 +123,7 @@ def _distribution(point: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     return told | {"n_liberal_holm": int((holm(np.minimum(1, chance)) <= ERROR).sum())}
 
 
-def path_table(plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], grid: Grid) -> pd.DataFrame:
+def path_table(plan: Plan, units: Sequence[Arrays], n_each: Ints, grid: Grid) -> pd.DataFrame:
     """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
 
     `n_left_out` are those where the path does not reach `h`, or that have no null. `mc_low` and `mc_high`
@@ -154,7 +154,7 @@ def path_table(plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], g
 
 
 def null_table(
-    plan: Plan, shares: NDArray[np.float64], reasons: Mapping[tuple[str, str], Mapping[str, str]], grid: Grid
+    plan: Plan, shares: Floats, reasons: Mapping[tuple[str, str], Mapping[str, str]], grid: Grid
 ) -> pd.DataFrame:
     """Return a plan's null populations, columns :data:`NULLS`, one row for each truth, question and category.
 

@@ -14,12 +14,12 @@ from harness.evaluation.null_tables import distribution_table, null_table, path_
 from harness.evaluation.rejections import Question, Setting, Test, ask
 from harness.evaluation.sets import Plan
 from harness.evaluation.under_rules import fewest_to_reject
-from harness.measures import costs_text
+from harness.measures import Floats, Ints, costs_text
 from harness.nulls import exact_zero, reach
 from harness.runtime.parallel import Run
 from harness.runtime.store import digest
 
-MakeNull = Callable[..., tuple[NDArray[np.float64], Mapping[str, str]]]
+MakeNull = Callable[..., tuple[Floats, Mapping[str, str]]]
 
 
 class NullStudy(NamedTuple):
@@ -57,10 +57,10 @@ class _Populations(NamedTuple):
 
     plan: Plan
     grid: Grid
-    shares: NDArray[np.float64]
+    shares: Floats
     reasons: dict[tuple[str, str], Mapping[str, str]]
-    n_each: NDArray[np.int64]
-    n_on_path: NDArray[np.int64]
+    n_each: Ints
+    n_on_path: Ints
 
 
 @dataclass(frozen=True)
@@ -199,11 +199,7 @@ def _sets_each(n_pooled: int, n_categories: int, n_sets: int) -> int:
 
 
 def _reached(
-    null: NDArray[np.float64],
-    real: NDArray[np.float64],
-    question: Question,
-    path_sizes: Sequence[int],
-    h: Sequence[float],
+    null: Floats, real: Floats, question: Question, path_sizes: Sequence[int], h: Sequence[float]
 ) -> list[list[int]]:
     """Return to how many categories the path leads, for each size and distance."""
     made = ~np.isnan(null[:, 0])

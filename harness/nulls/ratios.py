@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harness.measures import Floats, ratio
+from harness.measures import Bools, Floats, ratio
 
 _NEWTON_STEPS = 100
 _ROUGHLY = 50, 1e-10  # steps and balance when a grid of common values is looked over
@@ -150,7 +150,7 @@ def _profile(
 
 def _tilts(
     weights: Floats, g: Floats, start: Floats, n_steps: int = _NEWTON_STEPS, balanced: float = _BALANCED
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Minimise ``sum w exp(l g)`` over l (m, 2) by Newton steps; False where there is no minimum."""
     tilts, left = start.copy(), np.full(len(weights), np.inf)
     todo = np.arange(len(weights))

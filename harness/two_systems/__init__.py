@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
 from harness.advise.documents import Rows, document_pairs
@@ -21,7 +21,7 @@ from harness.advise.files.runs import Runs
 from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.advise.runs import TESTS, RunPair, run_pairs, tabulate_components
 from harness.errors import check_share, require, value_errors
-from harness.measures import check_measure
+from harness.measures import Ints, check_measure
 from harness.two_systems.labels import Given, read_given
 from harness.writing.prose import paragraphs
 
@@ -91,7 +91,7 @@ class Comparison(Printed):
 
     names: tuple[str, str]
     measure: str
-    counts: NDArray[np.int64] | None
+    counts: Ints | None
     score_a: float
     score_b: float
     difference: float

@@ -38,7 +38,7 @@ from harness.advise.points import (
     tilt_to,
 )
 from harness.errors import refusal
-from harness.measures import Floats, Ints
+from harness.measures import Bools, Floats, Ints
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
@@ -147,7 +147,7 @@ class DocumentPair(Pair):
 class Rows(NamedTuple):
     """Truth and decisions, (n_rows, n_categories), or scores; how often each row occurs, and its cluster."""
 
-    truth: NDArray[np.bool_]
+    truth: Bools
     said: Mapping[str, NDArray[Any]]
     n_items: NDArray[Any]
     clusters: Ints | None

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.advise.documents.tests import ROUNDING, Costs, staged, t_test
-from harness.measures import GAINS, Floats, Ints, difference, influence, ratio
+from harness.measures import GAINS, Bools, Floats, Ints, difference, influence, ratio
 from harness.significance.result import TestResult, settle_degenerate
 
 UPPER = 1.5
@@ -197,7 +197,7 @@ def pigeonhole(
     """
     n, sides = counts.sum(axis=1), kinds.sides
 
-    def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def draw(sets: Ints, times: int) -> tuple[Bools, Bools]:
         """Return which replicates have a difference of at most, and of at least, 0."""
         drawn = rng.multinomial(n[sets], counts[sets] / n[sets][:, None], size=(times, len(sets)))
         each, d = kinds.measures(drawn) + levels[sets], np.zeros((times, len(sets)))

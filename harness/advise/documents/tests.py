@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import stdtr
 
-from harness.measures import EXCHANGED, A, B, Floats, Ints, Y, check_measure, ratio
+from harness.measures import EXCHANGED, A, B, Bools, Floats, Ints, Y, check_measure, ratio
 from harness.significance.mcnemar import mcnemar
 from harness.significance.result import TestResult, settle_degenerate, z_test
 from harness.significance.wald import estimate
@@ -227,7 +227,7 @@ def bootstrap_by_document(
     own = (counts @ groups).astype(np.int64)
     n = counts.sum(axis=1)
 
-    def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def draw(sets: Ints, times: int) -> tuple[Bools, Bools]:
         """Return which replicates have a difference of at most, and of at least, 0."""
         rest = n[sets] - own[sets].sum(axis=1)
         shares = np.concatenate([own[sets], rest[:, None]], axis=1) / n[sets][:, None]
@@ -253,7 +253,7 @@ def randomization_by_document(
     totals = terms.totals(counts.astype(float))
     middle, d = (totals[..., :2] + totals[..., 2:]) / 2, terms.difference_of(totals)
 
-    def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_]]:
+    def draw(sets: Ints, times: int) -> tuple[Bools]:
         """Return which exchanges have a difference as far from 0 as the set itself."""
         heads = rng.binomial(exchanged[sets], 0.5, size=(times, len(sets), steps.shape[0]))
         move = _times((2 * heads - exchanged[sets]).astype(float), steps)
@@ -273,7 +273,7 @@ def _merged(rows: Floats) -> tuple[Floats, Any]:
     return different[used], groups[:, used]
 
 
-def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
+def undecided(counts: Ints, kinds: Kinds) -> Bools:
     """Return the sets without a document on which A and B add different things, or with a measure of 0/0."""
     terms = kinds.terms
     differ = (terms.sums[..., :2] != terms.sums[..., 2:]).any(axis=(1, 2))
@@ -283,7 +283,7 @@ def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     )
 
 
-def undefined(totals: Floats) -> NDArray[np.bool_]:
+def undefined(totals: Floats) -> Bools:
     """Return where a measure of one ratio is 0/0 for A or B; in a macro average that counts as 0."""
     if totals.shape[-2] > 1:
         return np.zeros(totals.shape[:-2], dtype=bool)
@@ -291,11 +291,7 @@ def undefined(totals: Floats) -> NDArray[np.bool_]:
 
 
 def staged(
-    n_sets: int,
-    width: int,
-    draw: Callable[[Ints, int], Sequence[NDArray[np.bool_]]],
-    n_replicates: int,
-    stop: float,
+    n_sets: int, width: int, draw: Callable[[Ints, int], Sequence[Bools]], n_replicates: int, stop: float
 ) -> Floats:
     """Return p-values by replicates drawn some at a time, until a set's p, which only grows, passes stop.
 

@@ -23,6 +23,7 @@ from harness.advise.files.columns import (
 )
 from harness.advise.files.predictions import Outcomes, Predictions, count_labels
 from harness.errors import instead, refusal
+from harness.measures import Bools, Ints
 from harness.tables.files import Table, open_table
 from harness.tables.labels import BINARY, POSITIVE_NAMES, Column, check_spellings, plain_label, tell_unknown
 
@@ -46,7 +47,7 @@ class Decisions(NamedTuple):
     codes: Codes
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    clusters: NDArray[np.int64] | None = None
+    clusters: Ints | None = None
     form: str = "categories, yes or no in each"
 
     @property
@@ -56,7 +57,7 @@ class Decisions(NamedTuple):
         return with_size(f"{len(self.categories):,} {self.form}{whole}", self.clusters, 1)
 
     @property
-    def n_items(self) -> NDArray[np.int64]:
+    def n_items(self) -> Ints:
         """How often each row of `codes` occurs: once."""
         return np.ones(len(self.codes), dtype=np.int64)
 
@@ -65,11 +66,11 @@ class Decisions(NamedTuple):
         """How many items the file has."""
         return len(self.codes)
 
-    def truth(self) -> NDArray[np.bool_]:
+    def truth(self) -> Bools:
         """Return the truth, shape (n_items, n_categories)."""
         return (self.codes & TRUTH) > 0
 
-    def said(self, system: str) -> NDArray[np.bool_]:
+    def said(self, system: str) -> Bools:
         """Return the decisions of a system, shape (n_items, n_categories)."""
         return (self.codes & (4 << self.systems.index(system))) > 0
 
@@ -198,7 +199,7 @@ def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, R
     return item, roles
 
 
-def _places(names: Column, known: dict[str, int]) -> NDArray[np.int64]:
+def _places(names: Column, known: dict[str, int]) -> Ints:
     places = [known.setdefault(name, len(known)) for name in names.labels]
     return np.array(places, dtype=np.int64)[names.places]
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import instead, refusal
+from harness.measures import Floats, Ints
 from harness.tables.files import Part, Table
 from harness.tables.labels import Column, as_text, missing_words, read_labels
 from harness.tables.repeats import Repeats
@@ -36,7 +37,7 @@ def check_column(column: str, columns: Sequence[str], used: Sequence[str]) -> No
         raise refusal("advise.cluster_used", column=column)
 
 
-def number_clusters(where: str, names: NDArray[Any], n_items: int) -> NDArray[np.int64]:
+def number_clusters(where: str, names: NDArray[Any], n_items: int) -> Ints:
     """Return the number of each row's cluster; `where` begins the sentence that refuses what are none."""
     different, places = np.unique(names, return_inverse=True)
     if len(different) == 1:
@@ -46,7 +47,7 @@ def number_clusters(where: str, names: NDArray[Any], n_items: int) -> NDArray[np
     return np.asarray(places.ravel(), dtype=np.int64)
 
 
-def with_size(about: str, clusters: NDArray[np.int64] | None, n_items: ArrayLike) -> str:
+def with_size(about: str, clusters: Ints | None, n_items: ArrayLike) -> str:
     """Return what a file holds, in words, with the number of its clusters and how large they are."""
     if clusters is None:
         return about
@@ -72,7 +73,7 @@ class Reading(NamedTuple):
         """Return the column of clusters, which is none of a system's or of an item's name."""
         return [] if self.cluster is None else [self.cluster]
 
-    def number(self, clusters: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
+    def number(self, clusters: Sequence[NDArray[Any]]) -> Ints | None:
         """Return the number of each row's cluster, the rows being in parts; None without any."""
         if not clusters:
             return None
@@ -200,15 +201,13 @@ class Items:
                 found[name] = Column(yes.astype(np.int64)[found[name].places], ["0", "1"])
         return found
 
-    def scores(self, part: Part, name: str) -> NDArray[np.float64]:
+    def scores(self, part: Part, name: str) -> Floats:
         """Return a column of finite numbers."""
         needed = "a score is a finite number; systems=[NAME,NAME] names the systems' columns"
         column = self.column(part, name, self._absent)
         return self._numbers(column, name, needed, np.isinf)[column.places]
 
-    def _numbers(
-        self, column: Column, name: str, needed: str, refused: Callable[[float], Any]
-    ) -> NDArray[np.float64]:
+    def _numbers(self, column: Column, name: str, needed: str, refused: Callable[[float], Any]) -> Floats:
         """Return the labels of a column as numbers; refuse text, and numbers that are `refused`."""
         where, found = f"{self._where}: column {name!r}", []
         for label in column.labels:
