@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from harness.errors import UserError, check_choice, require
 from harness.models import cross_validation as cv
+from harness.models.cross_validation import Bools
 from harness.models.fitted import Fitted, over_categories
 from harness.runtime.parallel import Run, run_here
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
-Bools = NDArray[np.bool_]
 Setting = Mapping[str, Any]
 
 

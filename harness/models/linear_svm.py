@@ -12,6 +12,7 @@ from scipy import sparse
 from harness.errors import require
 from harness.models import cross_validation as cv
 from harness.models import svm
+from harness.models.cross_validation import Bools, Floats
 from harness.models.device import linear_values, resolve_device
 from harness.models.fitted import Fitted, decide_in_batches, settle
 from harness.runtime.parallel import Run, run_here
@@ -73,7 +74,7 @@ class LinearSVM:
         x = sparse.csr_matrix(x, dtype=np.float64)  # liblinear would make this copy at every fit
         fold, usable = cv.draw_folds(y, self.n_folds, seed, self.tune)
 
-        def hold_out(k: int, c: NDArray[np.float64] | None = None) -> svm.Fold:
+        def hold_out(k: int, c: Floats | None = None) -> svm.Fold:
             held = fold == k
             others = svm.Task(_solve, x[~held], y[~held], np.empty(0) if c is None else c)
             return svm.Fold(others, x[held], y[held], np.greater, self.C_grid)
@@ -99,7 +100,7 @@ class LinearSVM:
 
     def predict(
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
-    ) -> NDArray[np.bool_]:
+    ) -> Bools:
         """Decide every category for every document: True where the decision value is above 0.
 
         On a GPU, values near 0 in single precision are computed again in double, on the processor.
@@ -110,7 +111,7 @@ class LinearSVM:
         return decide_in_batches(run, _decide, shape, DOCUMENTS_PER_UNIT, lambda: shared, said)
 
 
-def _solve(x: sparse.csr_matrix, y: NDArray[np.bool_], c: float) -> tuple[NDArray[np.float64], float]:
+def _solve(x: sparse.csr_matrix, y: Bools, c: float) -> tuple[Floats, float]:
     from sklearn.svm import LinearSVC
 
     machine = LinearSVC(C=c, dual=False).fit(x, y)
