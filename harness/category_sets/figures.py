@@ -6,7 +6,7 @@ from typing import Any
 from pandas import DataFrame
 
 from harness.category_sets.calibration import MEAN_LIMIT, VARIANCE_LIMITS
-from harness.category_sets.variants import METHODS, Variant, records, variants_of
+from harness.category_sets.variants import METHODS, Variant, variants_of
 from harness.drawing import style
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
@@ -138,9 +138,9 @@ def _draw_line(axes: Any, rows: DataFrame, space: Space, line: int) -> None:
     """Draw the sets of one variant; values beyond the frame are written at its edge, set by set."""
     column, ends = space.x.column, space.x.limits()
     beyond: dict[float, list[str]] = {}
-    for row in records(rows[rows["kind"] == "disjoint"]):
+    for row in rows[rows["kind"] == "disjoint"].itertuples():
         value, low, high = (float(getattr(row, f"{column}{end}")) for end in ("", "_low", "_high"))
-        color, marker, place = SETS[row.set]
+        color, marker, place = SETS[str(row.set)]
         face = "white" if row.verdict == "apart" else color
         y, shown = line + place, min(max(value, ends[0]), ends[1])
         look = {"color": color, "marker": marker, "markerfacecolor": face}

@@ -12,7 +12,7 @@ from pandas import DataFrame
 from harness.category_sets import expected
 from harness.category_sets.figures import bias_figure, histogram_figure
 from harness.category_sets.table3 import PUBLISHED
-from harness.category_sets.variants import KEY, METHODS, NAMES, Variant, records, variants_of
+from harness.category_sets.variants import KEY, METHODS, NAMES, Variant, variants_of
 from harness.drawing.save import Build, draw
 from harness.drawing.style import Look
 from harness.results.captions import SIGN, corpus_sentences
@@ -91,8 +91,8 @@ def table_findings(table: DataFrame) -> list[str]:
     as_z, differences = expected.as_z, rows["z_difference"]
     old = [as_z(te, PRINTED_REPLICATES) - as_z(true, PRINTED_SUBSETS) for te, true in PUBLISHED.values()]
     return paragraphs(
-        ROOM, "table_findings", words=Variant.of(first).words(), rows=records(rows), published=PUBLISHED,
-        spread=spread, chi2=expected.chi_squared(differences.tolist(), spread),
+        ROOM, "table_findings", words=Variant.of(first).words(), rows=list(rows.itertuples()),
+        published=PUBLISHED, spread=spread, chi2=expected.chi_squared(differences.tolist(), spread),
         old_chi2=expected.chi_squared(old), selection=expected.selection_effect(),
         signed=(np.where(rows["z_te"] < 0, -1, 1) * differences).mean(), unsigned=differences.mean(),
     )  # fmt: skip
@@ -100,7 +100,7 @@ def table_findings(table: DataFrame) -> list[str]:
 
 def verdict_sentences(table: DataFrame) -> list[str]:
     """Return one sentence for each set and variant of the calibration, and one for the random sets."""
-    rows = [(row, Variant.of(row).words()) for row in records(table[table["kind"] == "disjoint"])]
+    rows = [(row, Variant.of(row).words()) for row in table[table["kind"] == "disjoint"].itertuples()]
     return paragraphs(ROOM, "verdicts", rows=rows) + _random(table)
 
 
@@ -137,7 +137,7 @@ def _table3_shown(table: DataFrame) -> DataFrame:
 
 
 def _first_columns(table: DataFrame) -> dict[str, list[str]]:
-    variants = [Variant.of(row) for row in records(table)]
+    variants = [Variant.of(row) for row in table.itertuples()]
     return {
         "set": list(table["set"]),
         "measure": [variant.noun for variant in variants],

@@ -77,11 +77,6 @@ def calibration_variants(averages: Sequence[str], resampling: Sequence[str]) -> 
     return [*table_variants(averages, resampling), *delta, Variant("dcf", "micro", "delta")]
 
 
-def records(table: pd.DataFrame) -> list[Any]:
-    """Return a table's rows, to be read by the names of their columns."""
-    return list(table.itertuples())
-
-
 class SetPopulation(NamedTuple):
     """A category set's documents, with all that is measured on them.
 

@@ -184,7 +184,7 @@ def _make_populations(plan: Plan, grid: Grid, wanted: NullSettings) -> _Populati
             own = grid.own if kind == "size" else {}
             n_each[s, few] = [own.get(tests[place].name, pooled) for place in few]
             if truth == WITH_POWER and kind == "size":
-                n_reached = _reached(shares[s, q], real, question, grid.path_sizes, grid.h)
+                n_reached = _reached(shares[s, q], real, question, grid)
                 n_on_path[few] = [[_sets_each(n_pooled, n, n_sets) for n in row] for row in n_reached]
         for i, n_documents in enumerate(grid.path_sizes if grid.h else ()):
             if n_documents in grid.sizes:  # the path's first point is one of the null's own
@@ -198,15 +198,13 @@ def _sets_each(n_pooled: int, n_categories: int, n_sets: int) -> int:
     return min(n_sets, math.ceil(n_pooled / max(1, n_categories)))
 
 
-def _reached(
-    null: Floats, real: Floats, question: Question, path_sizes: Sequence[int], h: Sequence[float]
-) -> list[list[int]]:
+def _reached(null: Floats, real: Floats, question: Question, grid: Grid) -> list[list[int]]:
     """Return to how many categories the path leads, for each size and distance."""
     made = ~np.isnan(null[:, 0])
-    if not any(h):  # at distance 0 lies the null itself
-        return [[int(made.sum())] * len(h) for _ in path_sizes]
-    reaches = [reach(null[made], real[made], n, question.measure, **question.costs) for n in path_sizes]
-    return [[int((farthest >= distance).sum()) for distance in h] for farthest in reaches]
+    if not any(grid.h):  # at distance 0 lies the null itself
+        return [[int(made.sum())] * len(grid.h) for _ in grid.path_sizes]
+    reaches = [reach(null[made], real[made], n, question.measure, **question.costs) for n in grid.path_sizes]
+    return [[int((farthest >= distance).sum()) for distance in grid.h] for farthest in reaches]
 
 
 def _units(made: Sequence[_Populations]) -> tuple[list[tuple[Any, ...]], list[str]]:

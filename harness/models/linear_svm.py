@@ -89,7 +89,9 @@ class LinearSVM:
         tuned = {"C": c}
         if self.threshold == "tuned":
             said = "threshold", "linear SVM: tuning thresholds"
-            values = svm.values_over_folds(run, partial(hold_out, c=c), usable, fold, *said)
+            values = np.full(y.shape, np.nan)  # where no fold is usable
+            for k, piece, part in svm.over_folds(run, svm.value_some, partial(hold_out, c=c), usable, *said):
+                values[np.ix_(fold == k, piece)] = part["values"]
             found = [
                 cv.choose_threshold(some[held], true[held], self.criterion)
                 for some, true, held in zip(values.T, y.T, ~np.isnan(values.T), strict=True)

@@ -56,7 +56,7 @@ def train(
         made[0][:, piece], made[1][piece] = part["weights"], part["intercept"]
 
 
-def _over_folds(
+def over_folds(
     run: Run,
     function: Callable[[Fold, list[int]], Arrays],
     make_fold: Callable[[int], Fold],
@@ -77,25 +77,12 @@ def count_over_folds(
     """Return cells pooled over the folds that are `usable`, shape (n_values, n_categories, 4)."""
     cells = np.zeros((n_values, usable.shape[1], 4), dtype=np.int64)
     if n_values:
-        for _, piece, part in _over_folds(run, _count_some, make_fold, usable, name, description):
+        for _, piece, part in over_folds(run, _count_some, make_fold, usable, name, description):
             cells[:, piece] += part["cells"]
     return cells
 
 
-def values_over_folds(
-    run: Run, make_fold: Callable[[int], Fold], usable: Bools, fold: Ints, name: str, description: str
-) -> Floats:
-    """Return held-out decision values (n_documents, n_categories), NaN where the fold is not usable.
-
-    `fold` is that of each document; every category has the C of its task.
-    """
-    values = np.full((len(fold), usable.shape[1]), np.nan)
-    for k, piece, part in _over_folds(run, _value_some, make_fold, usable, name, description):
-        values[np.ix_(fold == k, piece)] = part["values"]
-    return values
-
-
-def _value_some(fold: Fold, categories: list[int]) -> Arrays:
+def value_some(fold: Fold, categories: list[int]) -> Arrays:
     """Return the decision values of a fold's documents for some categories."""
     made = _train_some(fold.task, categories)
     return {"values": fold.test @ made["weights"] + made["intercept"]}
