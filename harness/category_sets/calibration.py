@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 
@@ -71,7 +70,7 @@ def calibrate(
             summary = summarise(d, sd, low, high, d_true, float(spread[variant.quantity]))
             resampled = draws.n_replicates if variant.method in ("document", "event") else np.nan
             rows.append(_row(name, "disjoint", variant, n_draws, resampled, summary))
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _row(
@@ -103,7 +102,7 @@ def calibrate_random(
             d, sd, d_true, sd_true = (part[key][i] for key in ("d", "sd", "d_true", "sd_true"))
             summary = summarise(d, sd, d - Z95 * sd, d + Z95 * sd, float(d_true), float(sd_true))
             rows.append(_row(name, "random", variant, draws.n_draws, np.nan, summary))
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _spread_of_truth(shared: tuple[Any, ...], name: str) -> Arrays:

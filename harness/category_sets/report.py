@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from pandas import DataFrame
 
 from harness.category_sets import expected
@@ -133,7 +132,7 @@ def _table3_shown(table: DataFrame) -> DataFrame:
         heading: ["" if value != value else form.format(value) for value in told[name]]
         for name, (heading, form) in shown.items()
     }
-    return pd.DataFrame({**_first_columns(table), **columns})
+    return DataFrame({**_first_columns(table), **columns})
 
 
 def _first_columns(table: DataFrame) -> dict[str, list[str]]:
@@ -150,7 +149,7 @@ def _bias_shown(table: DataFrame) -> DataFrame:
     told = table.assign(percent=100 * table["coverage"], settled=settled)
     rows: list[Any] = told.to_dict("records")
     columns = {heading: [form.format(**row) for row in rows] for heading, form in NAMES["bias"].items()}
-    return pd.DataFrame({**_first_columns(table), **columns})
+    return DataFrame({**_first_columns(table), **columns})
 
 
 def _setting(facts: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy.stats import binom, hypergeom
@@ -278,7 +277,7 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
         }
         for row in records(pick(table, kind="size", alpha=alpha, n_examples=n_examples))
     ]  # fmt: skip
-    return pd.DataFrame(shown)
+    return DataFrame(shown)
 
 
 def findings(table: DataFrame, n_examples: int) -> list[str]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy import sparse
@@ -307,7 +306,7 @@ def measure(
                 truth = known[TESTS[row["test"]].trains_on]
                 columns = ("difference", "difference_se")
                 made.append(row | {name: truth[name] if power else 0.0 for name in columns})
-    return rates.tabulate(made), pd.DataFrame(truths)
+    return rates.tabulate(made), DataFrame(truths)
 
 
 def _truth_rows(point: Point, truth: Any) -> dict[str, dict[str, Any]]:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, concat
 from scipy.special import chdtri
 
 from harness.compare.learner_tables import by_key
@@ -59,7 +58,7 @@ def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: flo
         ends = [squares / chdtri(df, share) if spread else np.nan for share in (tail, 1 - tail)]
         rows.append([source, len(part), df, part["score"].mean(), squares / df if spread else 0.0, *ends])
     names = ["source", "n_scores", "df", "mean", "variance", "variance_low", "variance_high"]
-    table = pd.DataFrame(rows, columns=names)
+    table = DataFrame(rows, columns=names)
     return _with_shares(table, (table["source"] == joint).to_numpy())
 
 
@@ -125,7 +124,7 @@ def variance_components(
             "mean_square": float(means[part]), "variance": max(float(variance), 0.0),
             "variance_low": low, "variance_high": high, "negative": bool(variance < 0),
         })  # fmt: skip
-    return _with_shares(pd.DataFrame(rows), np.zeros(len(rows), dtype=bool))
+    return _with_shares(DataFrame(rows), np.zeros(len(rows), dtype=bool))
 
 
 def variance_notes(table: DataFrame) -> list[str]:
@@ -206,7 +205,7 @@ def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str)
         return Part({}, csvs, (), warnings)
     shown: list[Captioned] = []
     for stem, frames in made.items():
-        table = pd.concat(frames, ignore_index=True)
+        table = concat(frames, ignore_index=True)
         table = csvs[f"tables/{stem}"] = table[[*key, *table.columns.drop([*key])]]
         shown.append((" ".join(_caption(table, score, scores)), _shown(table)))
     return Part({"variance": shown}, csvs, findings, warnings)
@@ -236,7 +235,7 @@ def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
         others = [name for name in sources if name != source]
         setting = part[others].astype(str).agg(" ".join, axis=1)
         frames.append(part[["score"]].assign(source=source, seed=part[source], setting=setting))
-    return pd.concat(frames, ignore_index=True)
+    return concat(frames, ignore_index=True)
 
 
 def _finding(name: str, table: DataFrame, part: DataFrame, estimator: Any) -> str:

@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from pandas import DataFrame
 
 from harness.errors import harmless
@@ -90,7 +89,7 @@ def _versions(facts: Mapping[str, Any]) -> DataFrame | None:
     versions = dict(facts.get("versions") or {})
     more = [name for name in ("platform", "git_commit") if facts.get(name)]
     versions |= {name.replace("_", " "): facts[name] for name in more}
-    return pd.DataFrame(versions.items(), columns=["software", "version"]) if versions else None
+    return DataFrame(versions.items(), columns=["software", "version"]) if versions else None
 
 
 def _beside(out: Path) -> Iterator[list[str]]:
