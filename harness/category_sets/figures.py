@@ -33,13 +33,9 @@ def histogram_figure(
     for variant in variants_of(rows):
         bars = variant.rows(histograms)
         by = METHODS[variant.method].removeprefix("bootstrap ")
+        where, heading = variant._asdict(), f"{variant.noun}, {by}"
         cells = [
-            Cell(
-                f"{name}: {variant.noun}, {by}",
-                variant._asdict() | {"set": name},
-                x=_axis(bars, name, variant),
-            )
-            for name in sets
+            Cell(f"{name}: {heading}", where | {"set": name}, x=_axis(bars, name, variant)) for name in sets
         ]
         made.append(Row(cells, (), 1.75 * max(float(bars["share"].max()), 1e-9)))
 
@@ -110,14 +106,11 @@ def bias_figure(table: DataFrame, setting: Sequence[str], look: Look) -> tuple[l
         "category_sets", "bias_caption", n_draws=int(named.iloc[0].n_draws), setting=setting,
         n_replicates=named["n_replicates"].max(), n_random=table["set"].nunique() - named["set"].nunique(),
     )  # fmt: skip
-    cells = [
-        Cell(
-            "", {}, x=Axis(column, f"{column} of z_te − z_true", scale="linear", ends=_limits(table, column))
-        )
-        for column in ideals
+    axes = [
+        Axis(name, f"{name} of z_te − z_true", scale="linear", ends=_limits(table, name)) for name in ideals
     ]
     names = [variant.words() for variant in variants]
-    rows = [named_row(cells, names)]
+    rows = [named_row([Cell("", {}, x=axis) for axis in axes], names)]
     return Grid(
         table, Axis("", ""), rows, "", draw, _bias_handles(table), names=names, line=2.4, caption=caption
     ).figure(look)

@@ -117,9 +117,7 @@ def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
 
     checked, plain = check("collect", cfg)
     folder, over = Path(checked.source), checked.spread
-    sweep = None
-    if checked.x is not None:
-        sweep = Sweep(checked.x, checked.hue, checked.panel, checked.over)
+    sweep = None if checked.x is None else Sweep(checked.x, checked.hue, checked.panel, checked.over)
     return {
         "folder": folder,
         "table": checked.table,

@@ -317,14 +317,8 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     sizes = pick(level, kind="size", n_examples=n)
     heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
-    made: Figures = {
-        "type_i_errors": partial(
-            rates.reference_figure,
-            sizes,
-            titles,
-            say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred),
-        )  # fmt: skip
-    }
+    caption = say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred)
+    made: Figures = {"type_i_errors": partial(rates.reference_figure, sizes, titles, caption)}
     at_n = pick(level, n_examples=n, setting=first)
     if (at_n["kind"] == "power").any():
         at_n = at_n.assign(excess=0.0 - at_n["difference"])

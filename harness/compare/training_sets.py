@@ -407,14 +407,11 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     about, *_, conditional = paragraphs("compare", "training_sets_about", facts=facts, setting=setting)
     trials = f"{int(level['n_trials'].min()):,} data sets a point. {rates.BARS}"
     closing = [trials, about, conditional, *map(sentence, (*facts["corpus"]["notes"], *facts["warnings"]))]
-    return {
-        "type_i_errors" if kind == "size" else kind: partial(
-            rates.curve_figure,
-            pick(level, kind=kind),
-            kind,
-            "n_examples",
-            " ".join([paragraph("compare", head, alpha=alpha, floored=rates.FLOORED), *closing]),
-        )  # fmt: skip
-        for kind, head in (("size", "training_sets_size"), ("power", "training_sets_power"))
-        if kind in set(level["kind"])
-    }
+    made: Figures = {}
+    stems = {"size": ("type_i_errors", "training_sets_size"), "power": ("power", "training_sets_power")}
+    for kind, (stem, head) in stems.items():
+        own = pick(level, kind=kind)
+        if len(own):
+            caption = " ".join([paragraph("compare", head, alpha=alpha, floored=rates.FLOORED), *closing])
+            made[stem] = partial(rates.curve_figure, own, kind, "n_examples", caption)
+    return made

@@ -14,6 +14,7 @@ from harness import nulls
 from harness.evaluation.null_sets import Grid, levels, shown_alpha
 from harness.evaluation.rates import (
     COLUMNS,
+    HIGHEST,
     POINT,
     category_rates,
     category_rows,
@@ -119,7 +120,7 @@ def _distribution(point: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     told |= {"worst": rate[worst], "worst_category": live["category"][worst]}
     told["worst_low"] = float(clopper_pearson(k[worst], n_sets, 1 - ERROR / n_live)[0])
     told |= {f"n_{word}": found[word] for word in ("holds", "liberal", "conservative", "undecided")}
-    chance = 2 * stats.binom.sf(k - 1, n_sets, min(1, 1.2 * alpha))
+    chance = 2 * stats.binom.sf(k - 1, n_sets, min(1, HIGHEST * alpha))
     return told | {"n_liberal_holm": int((holm(np.minimum(1, chance)) <= ERROR).sum())}
 
 

@@ -178,6 +178,10 @@ def _category_band(counted: Ints, group: Ints, n: Ints, n_sets: Ints, seed: int)
     return band[0], band[1]
 
 
+LOWEST, HIGHEST = 0.8, 1.2
+"""Times alpha: between these the size of a test holds."""
+
+
 def verdict(low: float, high: float, alpha: float) -> str:
     """Return what the interval of a size says of a test at level `alpha`.
 
@@ -194,13 +198,12 @@ def verdict(low: float, high: float, alpha: float) -> str:
     'undecided'
     """
     slack = 1e-12  # so that .04 counts as .8 times .05, which is a little more in binary
-    if low > 1.2 * alpha + slack:
+    least, most = LOWEST * alpha - slack, HIGHEST * alpha + slack
+    if low > most:
         return "liberal"
-    if high < 0.8 * alpha - slack:
+    if high < least:
         return "conservative"
-    if low >= 0.8 * alpha - slack and high <= 1.2 * alpha + slack:
-        return "holds"
-    return "undecided"
+    return "holds" if low >= least and high <= most else "undecided"
 
 
 def fewest_discordances(pvalue_function: Callable[[Ints], Any], alpha: float, n_documents: int) -> int:

@@ -156,9 +156,8 @@ def _image(stem: str, data: bytes | None, caption: str) -> dict[str, Any]:
         title = title[:LONGEST_TITLE].rpartition(" ")[0].rstrip(",;:") + " ..."
     if page:
         title = f"{page[0].strip(' (.)')}. {title}"
-    size = [
-        int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)
-    ]  # of a PNG's header
+    # as a PNG's header has it
+    size = [int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)]
     return {
         "stem": stem, "title": f"{stem}: {title}" if title else stem,
         "source": base64.b64encode(data).decode() if data else "", "width": size[0], "height": size[1],

@@ -36,9 +36,6 @@ class _Condition(NamedTuple):
     def gap(self, q: Floats) -> float:
         return float(self.terms.difference(q)) - self.level
 
-    def psi(self, q: Floats) -> Floats:
-        return self.terms.influence(q)
-
     def sizes(self, q: Floats) -> Floats:
         """Return the denominators of all ratios, and the measures of A and of B."""
         totals = self.terms.totals(q).reshape(-1, 2, 2)
@@ -87,7 +84,7 @@ def _nearest(condition: _Condition) -> Floats | None:
 
 def _tilt_to_null(condition: _Condition, whole: float) -> Floats | None:
     """Return ``p_i exp(-t psi_i)`` with a difference of 0, psi at p; None if it empties a ratio before."""
-    psi = condition.psi(condition.p)
+    psi = condition.terms.influence(condition.p)
     if not psi.any():
         return None
     last = float(np.sign(whole)) / float(np.ptp(psi))
@@ -110,7 +107,7 @@ def _settle(condition: _Condition, q: Floats, balanced: float, small: float) -> 
     """Step towards the tilt from q until little changes; say whether it did."""
     length, multiplier, step = 1.0, 0.0, None
     for _ in range(_STEPS):
-        gap, psi = condition.gap(q), condition.psi(q)
+        gap, psi = condition.gap(q), condition.terms.influence(q)
         if not psi.min() < 0 < psi.max():
             break
         # the tilt has every mean between the ends, and none beyond half the way is sought at once
@@ -165,7 +162,7 @@ def _balance(condition: _Condition, q: Floats) -> Floats:
     for _ in range(20):
         if abs(condition.gap(q)) <= _BALANCED:
             break
-        q = _moved(condition, q, condition.psi(q), 0.0)
+        q = _moved(condition, q, condition.terms.influence(q), 0.0)
     return q
 
 

@@ -127,17 +127,20 @@ def find_roles(
     no_system = {truth, reading.cluster, *ITEM_NAMES, *TRUTH_NAMES, *([CATEGORY] if truth is None else [])}
     others = [name for name in columns if name not in no_system]
     chosen = others if reading.systems is None else [str(name) for name in reading.systems]
-    for name in [*([] if truth is None else [truth]), *chosen]:
+    used = chosen if truth is None else [truth, *chosen]
+    for name in used:
         if name not in columns:
             raise refusal("advise.no_column", where=where, name=name, columns=columns[:20])
     check_systems(where, chosen, truth)
     if reading.cluster is not None:
-        check_column(reading.cluster, columns, [*([] if truth is None else [truth]), *chosen])
-    warnings, notes = tell_rest(columns, [*([] if truth is None else [truth]), *chosen], reading.cluster)
+        check_column(reading.cluster, columns, used)
+    rest = [name for name in columns if name not in (reading.cluster, *used, *ID_NAMES)]
+    groups = [name for name in rest if name.lower() in GROUP_NAMES and reading.cluster is None]
+    warnings = paragraphs("advise", "groups", names=groups[:1])
     if truth is None and not scores:
         graded_as = "1 is read as right and 0 as wrong; truth_column=COLUMN names a truth"
-        warnings = (f"the file has no column of a truth: {graded_as}", *warnings)
-    return Roles(truth, tuple(chosen), warnings, notes)
+        warnings = [f"the file has no column of a truth: {graded_as}", *warnings]
+    return Roles(truth, tuple(chosen), tuple(warnings), tuple(paragraphs("advise", "not_read", names=rest)))
 
 
 def _find_truth(
@@ -152,16 +155,6 @@ def _find_truth(
     if not graded or (likely and systems is None):
         raise refusal("advise.no_truth", where=where, usual=TRUTH_NAMES, columns=likely or columns[:20])
     return None
-
-
-def tell_rest(
-    columns: Sequence[str], used: Sequence[str], cluster: str | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return warnings and notes on the columns that are not used."""
-    rest = [name for name in columns if name not in (cluster, *used, *ID_NAMES)]
-    groups = [name for name in rest if name.lower() in GROUP_NAMES and cluster is None]
-    warnings = paragraphs("advise", "groups", names=groups[:1])
-    return tuple(warnings), tuple(paragraphs("advise", "not_read", names=rest))
 
 
 class Items:

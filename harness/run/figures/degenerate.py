@@ -56,9 +56,8 @@ def close_pair(table: DataFrame) -> str:
 
 def shown_truths(table: DataFrame) -> list[str]:
     """Return the truths that get a column: the nulls, and the rule of the paper's figures, where run."""
-    if (
-        "convention_share" not in table
-    ):  # a run of an earlier version: what the convention settles is not known
+    # of a run of an earlier version it is not known what the convention settles
+    if "convention_share" not in table:
         return []
     run = set(table["truth"].unique())
     return [name for name in (*names.NULL_TRUTHS, names.PRIMARY_TRUTH) if name in run]
