@@ -56,10 +56,11 @@ def as_cells(counts: ArrayLike, *, whole: bool = False) -> NDArray[Any]:
     return cells.astype(np.int64 if whole or cells.dtype.kind != "f" else np.float64)
 
 
-def _ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Any:
+def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
     """Divide; 0/0 is 0, as scikit-learn's ``zero_division=0``."""
-    zero = np.zeros(np.shape(numerator))
-    return np.divide(numerator, denominator, out=zero, where=np.asarray(denominator) > 0)[()]
+    zero = np.zeros(np.broadcast(top, bottom).shape)
+    found: Floats = np.divide(top, bottom, out=zero, where=np.asarray(bottom) > 0)[()]
+    return found
 
 
 def f1(counts: ArrayLike) -> tuple[Floats, Floats]:
@@ -80,7 +81,7 @@ def f1(counts: ArrayLike) -> tuple[Floats, Floats]:
     """
     e1, e2, e3, e4, e5, e6, e7, _ = np.moveaxis(as_cells(counts), -1, 0)
     positives, t_a, t_b = e1 + e2 + e3 + e4, e1 + e3, e1 + e2
-    return _ratio(2 * t_a, positives + t_a + e5 + e7), _ratio(2 * t_b, positives + t_b + e5 + e6)
+    return ratio(2 * t_a, positives + t_a + e5 + e7), ratio(2 * t_b, positives + t_b + e5 + e6)
 
 
 def error(counts: ArrayLike) -> tuple[Floats, Floats]:
@@ -95,7 +96,7 @@ def error(counts: ArrayLike) -> tuple[Floats, Floats]:
     cells = as_cells(counts)
     _, e2, e3, e4, e5, e6, e7, _ = np.moveaxis(cells, -1, 0)
     n, both = cells.sum(axis=-1), e4 + e5
-    return _ratio(e2 + e7 + both, n), _ratio(e3 + e6 + both, n)
+    return ratio(e2 + e7 + both, n), ratio(e3 + e6 + both, n)
 
 
 def precision(counts: ArrayLike) -> tuple[Floats, Floats]:
@@ -107,7 +108,7 @@ def precision(counts: ArrayLike) -> tuple[Floats, Floats]:
     [1.0, 0.6]
     """
     e1, e2, e3, _, e5, e6, e7, _ = np.moveaxis(as_cells(counts), -1, 0)
-    return _ratio(e1 + e3, e1 + e3 + e5 + e7), _ratio(e1 + e2, e1 + e2 + e5 + e6)
+    return ratio(e1 + e3, e1 + e3 + e5 + e7), ratio(e1 + e2, e1 + e2 + e5 + e6)
 
 
 def recall(counts: ArrayLike) -> tuple[Floats, Floats]:
@@ -120,7 +121,7 @@ def recall(counts: ArrayLike) -> tuple[Floats, Floats]:
     """
     e1, e2, e3, e4, *_ = np.moveaxis(as_cells(counts), -1, 0)
     positives = e1 + e2 + e3 + e4
-    return _ratio(e1 + e3, positives), _ratio(e1 + e2, positives)
+    return ratio(e1 + e3, positives), ratio(e1 + e2, positives)
 
 
 def f1_difference(counts: ArrayLike) -> Floats:
@@ -144,8 +145,7 @@ def error_difference(counts: ArrayLike) -> Floats:
     """
     cells = as_cells(counts)
     only_a_wrong, only_b_wrong = cells[..., 1] + cells[..., 6], cells[..., 2] + cells[..., 5]
-    difference: Floats = _ratio(only_a_wrong - only_b_wrong, cells.sum(axis=-1))
-    return difference
+    return ratio(only_a_wrong - only_b_wrong, cells.sum(axis=-1))
 
 
 def precision_difference(counts: ArrayLike) -> Floats:
@@ -184,8 +184,8 @@ def dcf_difference(counts: ArrayLike, cost_fn: float, cost_fp: float, prior: flo
     _check_costs(cost_fn, cost_fp, prior)
     cells = as_cells(counts)
     _, e2, e3, _, _, e6, e7, _ = np.moveaxis(cells, -1, 0)
-    misses: Floats = _ratio(e2 - e3, cells[..., :4].sum(axis=-1))
-    false_alarms: Floats = _ratio(e7 - e6, cells[..., 4:].sum(axis=-1))
+    misses = ratio(e2 - e3, cells[..., :4].sum(axis=-1))
+    false_alarms = ratio(e7 - e6, cells[..., 4:].sum(axis=-1))
     return cost_fn * prior * misses + cost_fp * (1 - prior) * false_alarms
 
 
@@ -300,7 +300,7 @@ def influence(counts: ArrayLike, measure: str, **costs: float) -> Floats:
     cells = as_cells(counts).astype(float)
     rows = np.ascontiguousarray(cells.reshape(-1, 8).T)  # numpy is slow on many rows of eight
     total = _total(rows)
-    shares = rows / np.where(total > 0, total, 1)
+    shares = ratio(rows, total)
     ratios = RATIOS.get(measure, ())
     if options:
         cost_fn, cost_fp, prior = options["cost_fn"], options["cost_fp"], options["prior"]

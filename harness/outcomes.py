@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import UserError, require
-from harness.measures import error, f1
+from harness.measures import Bools, Floats, Ints, error, f1
 from harness.runtime.store import write_atomically
 from harness.writing.table_text import restore, to_csv
 
@@ -51,7 +51,7 @@ class Population:
     pair: str
     balance: str
     categories: tuple[str, ...]
-    counts: NDArray[np.int64]
+    counts: Ints
 
     def __post_init__(self) -> None:
         counts = np.asarray(self.counts)
@@ -76,7 +76,7 @@ class Population:
         object.__setattr__(self, "categories", tuple(self.categories))
 
 
-def count_outcomes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+def count_outcomes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Ints:
     """Count the eight joint outcomes of truth, decision of A and decision of B.
 
     Parameters
@@ -121,7 +121,7 @@ def count_outcomes(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.
     return counts[0] if truth.ndim == 1 else counts
 
 
-def cell_codes(truth: NDArray[np.bool_], a: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def cell_codes(truth: Bools, a: Bools, b: Bools) -> NDArray[np.uint8]:
     """Return the cell of each decision, 0 for e1 to 7 for e8."""
     # e1..e8 in their order are the numbers 0..7 in binary: not positive, not found by B, not by A
     return 4 * (~truth).view(np.uint8) + 2 * (~b).view(np.uint8) + (~a).view(np.uint8)
@@ -132,7 +132,7 @@ def _refuse_repeats(what: str, names: Sequence[object]) -> None:
         require(n == 1, f"{what}: {name!r} occurs more than once; each is allowed once")
 
 
-def _as_bool(name: str, values: NDArray[Any]) -> NDArray[np.bool_]:
+def _as_bool(name: str, values: NDArray[Any]) -> Bools:
     """Return positives as True, from bool, 0/1 or -1/+1."""
     if values.dtype.kind == "b":
         return np.ascontiguousarray(values)
@@ -147,7 +147,7 @@ def _as_bool(name: str, values: NDArray[Any]) -> NDArray[np.bool_]:
     raise ValueError(f"{name}: {what} is not allowed; bool, 0/1 and -1/+1 are")
 
 
-def error_correlation(*cells: NDArray[Any]) -> NDArray[np.float64]:
+def error_correlation(*cells: NDArray[Any]) -> Floats:
     """Return phi of the errors of A and B, from n00, n01, n10 and n11; NaN where one of them is constant."""
     n00, n01, n10, n11 = (cell.astype(float) for cell in cells)
     spread = np.sqrt((n11 + n01) * (n10 + n00)) * np.sqrt((n11 + n10) * (n01 + n00))

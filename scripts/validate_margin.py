@@ -102,7 +102,7 @@ def spread(drawn: Drawn) -> float:
     if drawn.kind == "scores":
         kinds, counts = score_kinds(*drawn.rows.T, None)
         weights = counts / counts.sum()
-    terms = kinds.terms()
+    terms = kinds.terms
     deviation = np.sqrt(weights @ terms.influence(weights) ** 2)
     return float(abs(terms.difference(weights)) / deviation * np.sqrt(drawn.n_units))
 

@@ -1,18 +1,16 @@
 """Two systems on one category: items are drawn one by one, and a set is the counts of the eight cells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.advise.files.predictions import Outcomes
-from harness.advise.points import COUNTED, MANY, Floats, Named, Pair, Point, Question, find_pairs, tilt_to
+from harness.advise.points import COUNTED, MANY, Named, Pair, Point, Question, find_pairs, tilt_to
 from harness.evaluation.rejections import Setting, Test, Unit, count_rejections
-from harness.measures import difference, influence, standard_deviation
+from harness.measures import Floats, difference, influence, standard_deviation
 from harness.nulls.projection import NoProjection, as_shares, project
 from harness.runtime.store import Arrays
 from harness.significance.result import TestResult
@@ -34,7 +32,7 @@ class CellPair(Pair):
     @classmethod
     def of(
         cls, name: str, counts: ArrayLike, measure: str, battery: Sequence[Test], costs: Mapping[str, float]
-    ) -> CellPair:
+    ) -> Self:
         """Return a pair without populations, to be judged on the file alone."""
         cells = np.asarray(counts)
         return cls(
@@ -42,7 +40,7 @@ class CellPair(Pair):
             measure=measure, costs=costs, battery=battery,
         )  # fmt: skip
 
-    def with_null(self) -> CellPair:
+    def with_null(self) -> Self:
         """Return the pair with its null: that of counts + 1/2 where the cells favour only one of the two."""
         try:
             return replace(self, null=self.project(self.counts.astype(float)))

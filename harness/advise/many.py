@@ -4,15 +4,12 @@ Which test it is, the first one of the measure, depends on the form of the file 
 observed. The cost of a pair is then that of one p-value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from harness.advise.cells import CellPair, chosen_tests
@@ -22,9 +19,9 @@ from harness.advise.documents.tests import t_test
 from harness.advise.files import Said, is_plain, units
 from harness.advise.files.predictions import Outcomes, name_pairs
 from harness.advise.files.runs import Runs
-from harness.advise.points import LOSSES, MANY, Floats, Ints, Named, Question
+from harness.advise.points import LOSSES, MANY, Named, Question
 from harness.advise.runs import BY_RUN, run_pair
-from harness.measures import standard_deviation
+from harness.measures import Bools, Floats, Ints, standard_deviation
 from harness.runtime.talk import progress
 from harness.seeding import rng
 from harness.significance.ranks import holm
@@ -56,7 +53,7 @@ class Field:
     freedom: float | Floats = np.inf
 
     @property
-    def asked(self) -> NDArray[np.bool_]:
+    def asked(self) -> Bools:
         """Which pairs are compared: all, or those with the baseline."""
         every = np.ones(len(self.first), dtype=bool)
         return every if self.question.baseline is None else self.second == len(self.systems) - 1
@@ -222,9 +219,7 @@ def count_pairs(outcomes: Outcomes, systems: Sequence[str], first: Ints, second:
     return np.stack(halves, axis=1).astype(np.int64)
 
 
-def find_better(
-    z: Floats, variance: Floats, alpha: float, generator: np.random.Generator
-) -> NDArray[np.bool_]:
+def find_better(z: Floats, variance: Floats, alpha: float, generator: np.random.Generator) -> Bools:
     """Return which systems (rows) are better than which others (columns), none wrongly with 1 - alpha.
 
     `z`, (n, n), says how far a row's system is ahead of a column's, standard normal where they are equally
@@ -250,7 +245,7 @@ def find_better(
         better |= new
 
 
-def _largest(draws: Floats, i: Ints, j: Ints, error: Floats, done: NDArray[np.bool_], alpha: float) -> float:
+def _largest(draws: Floats, i: Ints, j: Ints, error: Floats, done: Bools, alpha: float) -> float:
     """Return the 1 - alpha quantile of the largest of the differences over their errors that are not done."""
     largest = []
     for part in np.array_split(draws, -(-len(draws) * max(len(i), 1) // _AT_ONCE)):

@@ -4,8 +4,6 @@ Two one-sided tests, each at level alpha (Schuirmann 1987). Sizes are measured w
 margin, on the null of the pair tilted there, power where it is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
@@ -24,12 +22,12 @@ from harness.advise.files.runs import Runs
 from harness.advise.files.scores import Scores
 from harness.advise.many import adjust
 from harness.advise.needed import N_SETS, deviations, needed_between, search_items
-from harness.advise.points import LOSSES, Floats, Ints, Named, Pair, Plan, Point, Question, StageRun, plan_at
+from harness.advise.points import LOSSES, Named, Pair, Plan, Point, Question, StageRun, plan_at
 from harness.advise.rates import SIZES, size_table
 from harness.advise.recommend import recommend, say_use
 from harness.advise.report import known
 from harness.errors import require
-from harness.measures import check_measure
+from harness.measures import Floats, Ints, check_measure
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.wald import score_margin, wald_margin

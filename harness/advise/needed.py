@@ -1,7 +1,5 @@
 """How many items a test needs to see a difference that the user names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -9,7 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from harness.advise.points import Floats, Pair, Point, Question, StageRun
+from harness.advise.points import Pair, Point, Question, StageRun
+from harness.measures import Floats
 from harness.nulls.path import NoAlternative
 from harness.runtime.store import Arrays
 

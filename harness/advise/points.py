@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from harness.advise.files.predictions import name_pairs
 from harness.errors import refusal
 from harness.evaluation.rejections import Test
-from harness.measures import check_measure
+from harness.measures import Floats, Ints, check_measure
 from harness.nulls.path import NoAlternative
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
@@ -24,8 +23,6 @@ from harness.significance.result import TestResult
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 StageRun = Callable[..., Run]
 Named = tuple[str, str, str]  # A, B, and the name of the pair
 

@@ -1,19 +1,16 @@
 """From counted rejections to sizes with their range, power curves and the smallest difference seen."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
 from harness.advise.needed import central, counting_noise, ends_around
-from harness.advise.points import Floats
 from harness.evaluation.rates import verdict
 from harness.intervals import clopper_pearson
+from harness.measures import Floats, Ints
 
 SURE = 0.95  # that an end of a range, its own noise folded in, lies beyond its quantile; for normal data
 SIZES = (
@@ -62,7 +59,7 @@ def size_table(measured: pd.DataFrame, alpha: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(SIZES))
 
 
-def range_of_sizes(n_rejected: NDArray[np.int64], n_sets: int) -> Range:
+def range_of_sizes(n_rejected: Ints, n_sets: int) -> Range:
     """Return the median and the central 80 % of sizes over populations, without the noise of counting.
 
     Measured rates vary more than the sizes do, by the binomial variance of each. They are drawn towards their

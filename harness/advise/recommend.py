@@ -1,17 +1,14 @@
 """Which test to use: of those whose size holds here, the most powerful; of equals, the plainest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from harness.evaluation.rates import verdict
+from harness.evaluation.rates import HIGHEST, LOWEST, verdict
 from harness.writing.prose import paragraph, paragraphs
 
-LOWEST, TOLERANCE = 0.8, 1.2  # times alpha: the band of `evaluation.rates.verdict`
 EQUAL_POWER = 0.01  # powers this close are called equal: few readers would change their test for a hundredth
 LITTLE_POWER = 0.1
 
@@ -70,7 +67,7 @@ def recommend(sizes: pd.DataFrame, power: pd.DataFrame, order: Sequence[str], al
     worse = [name for name, one in known.items() if one["maybe_liberal"]]
     told = paragraphs(
         "advise", "reason", use=say_use(test, own, alpha), condemned=is_surely_liberal(own, alpha),
-        among=among, equals=equals, holding=holding, low=LOWEST * alpha, high=TOLERANCE * alpha, worse=worse,
+        among=among, equals=equals, holding=holding, low=LOWEST * alpha, high=HIGHEST * alpha, worse=worse,
         hardly=power["power"].notna().any() and max(one["power"] for one in known.values()) < LITTLE_POWER,
     )  # fmt: skip
     return Recommendation(
@@ -87,12 +84,12 @@ def _judged(row: Mapping[Any, Any], means: Mapping[Any, float], alpha: float) ->
 
 
 def _within(size: float, alpha: float) -> bool:
-    return bool(size <= TOLERANCE * alpha + 1e-12)
+    return bool(size <= HIGHEST * alpha + 1e-12)
 
 
 def is_surely_liberal(own: Mapping[Any, Any], alpha: float) -> bool:
     """Tell whether the size exceeds 1.2 alpha even at the low end of its Monte Carlo interval."""
-    return bool(own["mc_low"] > TOLERANCE * alpha)
+    return bool(own["mc_low"] > HIGHEST * alpha)
 
 
 def say_use(test: str, own: Mapping[Any, Any], alpha: float, purpose: str = "") -> str:

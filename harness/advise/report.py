@@ -1,7 +1,5 @@
 """``summary.md`` of the advice, and its findings in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,9 @@ from harness.advise.files import Said
 from harness.advise.files.predictions import name_pairs
 from harness.advise.many import Field
 from harness.advise.points import LOSSES, MANY, MOST_SETS, Question, plan_at
-from harness.advise.recommend import EQUAL_POWER, digits_for
-from harness.advise.recommend import TOLERANCE as LIMIT
+from harness.advise.recommend import EQUAL_POWER, digits_for, is_surely_liberal
 from harness.advise.runs import BOOTSTRAP, NAIVE
+from harness.results.names import pick
 from harness.writing.prose import paragraph, paragraphs, sentence, two_figures
 from harness.writing.report import Report, Section, bullets, table, warnings_section
 
@@ -64,14 +62,8 @@ def name_measure(measure: str) -> str:
     return " ".join([*average, shown.get(name, name)])
 
 
-def _select(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    for name, value in wanted.items():
-        frame = frame[frame[name] == value]
-    return frame
-
-
 def _rows(frame: pd.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
-    return _select(frame, **wanted).to_dict("records")  # type: ignore[return-value]
+    return pick(frame, **wanted).to_dict("records")  # type: ignore[return-value]
 
 
 ANSWERS = ("Use ", "Every test ", "No test measured here", "No test has any power")
@@ -102,7 +94,7 @@ def findings(
         pair, place = row["pair"], {"pair": row["pair"], "n_documents": n_items}
         (own,) = _rows(tables["verdicts"], pair=pair, recommended=True)
         (seen,) = _rows(tables["detectable"], **place, test=row["test"], power_wanted=0.8) or [NOT_SEEN]
-        needed, naive = known(_select(tables["needed"], pair=pair)), _rows(tables["sizes"], **place)
+        needed, naive = known(pick(tables["needed"], pair=pair)), _rows(tables["sizes"], **place)
         worst = _rows(tables["worst_case"], pair=pair)
         better, unsure = _at_other_numbers(tables, row, alpha, unit)
         lead, *more = (line for line in row["reason"].split(". ") if line.startswith(ANSWERS))
@@ -133,7 +125,7 @@ def known(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _of_runs(tables: Tables, pair: str) -> dict[str, Any]:
     """Return how often tests reject that take the runs as fixed, what varies, and what more would buy."""
     sizes = {row["test"]: row for row in _rows(tables["sizes"], pair=pair)}
-    parts = _select(tables["components"], pair=pair).set_index("source")["share"]
+    parts = pick(tables["components"], pair=pair).set_index("source")["share"]
     kinds = parts.index.str.startswith("runs"), parts.index == "items", parts.index.str.contains(" x ")
     shares = tuple(100 * parts[kind].sum() for kind in kinds)
     designs = _rows(tables["designs"], pair=pair, power_wanted=0.8)
@@ -158,7 +150,7 @@ def _at_other_numbers(tables: Tables, own: Row, alpha: float, unit: str) -> tupl
 
 def _clearly_better(tables: Tables, new: Row, old: str, alpha: float) -> bool:
     place = {"pair": new["pair"], "n_documents": new["n_documents"]}
-    if _rows(tables["sizes"], **place, test=old)[0]["mc_low"] > LIMIT * alpha:
+    if is_surely_liberal(_rows(tables["sizes"], **place, test=old)[0], alpha):
         return True
     means, variances = [], []
     for name in (old, new["test"]):

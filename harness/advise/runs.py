@@ -20,9 +20,10 @@ from harness.advise.documents.runs import (
     pigeonhole,
     split_sides,
 )
-from harness.advise.documents.tests import ROUNDING, Floats, Ints
+from harness.advise.documents.tests import ROUNDING
 from harness.advise.files.runs import Runs
 from harness.advise.points import AT_ONCE, COUNTED, MOST_SETS, Named, Pair, Point, Question, find_pairs
+from harness.measures import Floats, Ints
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult

@@ -25,7 +25,7 @@ from harness.advise.worst import tabulate_worst
 from harness.evaluation.rates import write_table
 from harness.results.selection import check_no_choice
 from harness.runtime.parallel import Workers, make_run
-from harness.runtime.provenance import Clock, check_finished, read_provenance
+from harness.runtime.provenance import Clock
 from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store, read_regular
 from harness.runtime.talk import Say, say
@@ -158,12 +158,8 @@ def judge_file(
     return adjust(table, table["recommended"], n_asked)
 
 
-def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
-    """Draw the figures of finished advice again, from its tables; None where `folder` holds none."""
-    facts = read_provenance(folder)
-    if facts is None or "predictions" not in facts:
-        return None
-    check_finished(folder, facts)
+def redraw(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
+    """Draw the figures of finished advice again, from its tables."""
     check_no_choice(figure, "advice")
     return _draw(folder, facts["shown"], figure, out)
 

@@ -1,7 +1,5 @@
 """The worst case near a file: the largest size of a test over the equal populations that the file allows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,11 +11,11 @@ from scipy.special import chdtri, kl_div, ndtri
 from scipy.stats import qmc
 
 from harness.advise.cells import DISCORDANT, PRIOR, CellPair
-from harness.advise.points import Floats, Ints, Pair, Plan, Question, StageRun, plan_at
+from harness.advise.points import Pair, Plan, Question, StageRun, plan_at
 from harness.evaluation.rates import verdict
 from harness.evaluation.rejections import decide
 from harness.intervals import clopper_pearson
-from harness.measures import difference
+from harness.measures import Floats, Ints, difference
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.dirichlet import GROUPS as IN_RATIOS

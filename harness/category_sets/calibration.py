@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from harness.category_sets.ratios import Floats, find_patterns, measure, standard_error
+from harness.category_sets.ratios import find_patterns, measure, standard_error
 from harness.category_sets.variants import (
     SetPopulation,
     Variant,
@@ -18,6 +17,7 @@ from harness.category_sets.variants import (
     replicate,
 )
 from harness.intervals import clopper_pearson
+from harness.measures import Floats, Ints
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -70,7 +70,7 @@ def calibrate(
             summary = summarise(d, sd, low, high, d_true, float(spread[variant.quantity]))
             resampled = draws.n_replicates if variant.method in ("document", "event") else np.nan
             rows.append(_row(name, "disjoint", variant, n_draws, resampled, summary))
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _row(
@@ -82,7 +82,7 @@ def _row(
 
 def calibrate_random(
     codes: NDArray[np.uint8],
-    sets: Mapping[str, NDArray[np.int64]],
+    sets: Mapping[str, Ints],
     averages: Sequence[str],
     costs: Mapping[str, float],
     draws: Draws,
@@ -102,7 +102,7 @@ def calibrate_random(
             d, sd, d_true, sd_true = (part[key][i] for key in ("d", "sd", "d_true", "sd_true"))
             summary = summarise(d, sd, d - Z95 * sd, d + Z95 * sd, float(d_true), float(sd_true))
             rows.append(_row(name, "random", variant, draws.n_draws, np.nan, summary))
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _spread_of_truth(shared: tuple[Any, ...], name: str) -> Arrays:
@@ -145,7 +145,7 @@ def judge(
     return d, sd, d - Z95 * sd, d + Z95 * sd
 
 
-def _judge_random_set(shared: tuple[Any, ...], name: str, members: NDArray[np.int64]) -> Arrays:
+def _judge_random_set(shared: tuple[Any, ...], name: str, members: Ints) -> Arrays:
     """Judge all draws of one random set by the delta method."""
     codes, variants, costs, draws = shared
     population = make_population(find_patterns(codes[:, members]), costs)

@@ -6,7 +6,7 @@ from typing import Any
 from pandas import DataFrame
 
 from harness.category_sets.calibration import MEAN_LIMIT, VARIANCE_LIMITS
-from harness.category_sets.variants import METHODS, Variant, records, variants_of
+from harness.category_sets.variants import METHODS, Variant, variants_of
 from harness.drawing import style
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
@@ -33,13 +33,9 @@ def histogram_figure(
     for variant in variants_of(rows):
         bars = variant.rows(histograms)
         by = METHODS[variant.method].removeprefix("bootstrap ")
+        where, heading = variant._asdict(), f"{variant.noun}, {by}"
         cells = [
-            Cell(
-                f"{name}: {variant.noun}, {by}",
-                variant._asdict() | {"set": name},
-                x=_axis(bars, name, variant),
-            )
-            for name in sets
+            Cell(f"{name}: {heading}", where | {"set": name}, x=_axis(bars, name, variant)) for name in sets
         ]
         made.append(Row(cells, (), 1.75 * max(float(bars["share"].max()), 1e-9)))
 
@@ -110,14 +106,11 @@ def bias_figure(table: DataFrame, setting: Sequence[str], look: Look) -> tuple[l
         "category_sets", "bias_caption", n_draws=int(named.iloc[0].n_draws), setting=setting,
         n_replicates=named["n_replicates"].max(), n_random=table["set"].nunique() - named["set"].nunique(),
     )  # fmt: skip
-    cells = [
-        Cell(
-            "", {}, x=Axis(column, f"{column} of z_te − z_true", scale="linear", ends=_limits(table, column))
-        )
-        for column in ideals
+    axes = [
+        Axis(name, f"{name} of z_te − z_true", scale="linear", ends=_limits(table, name)) for name in ideals
     ]
     names = [variant.words() for variant in variants]
-    rows = [named_row(cells, names)]
+    rows = [named_row([Cell("", {}, x=axis) for axis in axes], names)]
     return Grid(
         table, Axis("", ""), rows, "", draw, _bias_handles(table), names=names, line=2.4, caption=caption
     ).figure(look)
@@ -138,9 +131,9 @@ def _draw_line(axes: Any, rows: DataFrame, space: Space, line: int) -> None:
     """Draw the sets of one variant; values beyond the frame are written at its edge, set by set."""
     column, ends = space.x.column, space.x.limits()
     beyond: dict[float, list[str]] = {}
-    for row in records(rows[rows["kind"] == "disjoint"]):
+    for row in rows[rows["kind"] == "disjoint"].itertuples():
         value, low, high = (float(getattr(row, f"{column}{end}")) for end in ("", "_low", "_high"))
-        color, marker, place = SETS[row.set]
+        color, marker, place = SETS[str(row.set)]
         face = "white" if row.verdict == "apart" else color
         y, shown = line + place, min(max(value, ends[0]), ends[1])
         look = {"color": color, "marker": marker, "markerfacecolor": face}

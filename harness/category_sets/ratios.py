@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from harness.measures import Floats, Ints, ratio
+
 _CODES_AT_ONCE = 12  # 36 bits beside up to 2**27 documents in one 64-bit number
 
 # what a document adds above and below in each cell e1..e8, for A and for B
@@ -28,9 +29,9 @@ class Patterns(NamedTuple):
     """
 
     codes: NDArray[np.uint8]
-    frequencies: NDArray[np.int64]
+    frequencies: Ints
 
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> Ints:
         """Return the pooled cells of each pattern, shape (n_patterns, 8)."""
         return pooled_cells(self.codes)
 
@@ -57,7 +58,7 @@ def find_patterns(codes: ArrayLike) -> Patterns:
     return Patterns(rows[first].astype(np.uint8), frequencies.astype(np.int64))
 
 
-def pooled_cells(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+def pooled_cells(codes: NDArray[np.uint8]) -> Ints:
     """Return in how many categories each pattern falls into each cell, shape (n_patterns, 8)."""
     return np.stack([(codes == cell).sum(axis=1) for cell in range(8)], axis=1)
 
@@ -112,7 +113,7 @@ def dcf_ratios(codes: NDArray[np.uint8], costs: Mapping[str, float]) -> Ratios:
 def measure(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
     """Return A minus B for documents drawn `frequencies` times each; equal measures give 0 exactly."""
     counts = frequencies.astype(float)  # whole numbers below 2**53: products and sums are exact
-    total = (ratios.weights * _divide(counts @ ratios.tops, counts @ ratios.bottoms)).sum(axis=-1)
+    total = (ratios.weights * ratio(counts @ ratios.tops, counts @ ratios.bottoms)).sum(axis=-1)
     return np.where(np.abs(total) < _ROUNDING, 0.0, total)
 
 
@@ -133,11 +134,6 @@ def standard_error(ratios: Ratios, frequencies: NDArray[np.integer]) -> Floats:
     counts = frequencies.astype(float)
     n_documents = counts.sum(axis=-1)
     tops, bottoms = counts @ ratios.tops, counts @ ratios.bottoms
-    slopes = _divide(ratios.weights * n_documents[..., None], bottoms)
-    influence = slopes @ ratios.tops.T - (slopes * _divide(tops, bottoms)) @ ratios.bottoms.T
+    slopes = ratio(ratios.weights * n_documents[..., None], bottoms)
+    influence = slopes @ ratios.tops.T - (slopes * ratio(tops, bottoms)) @ ratios.bottoms.T
     return np.asarray(np.sqrt((counts * influence**2).sum(axis=-1)) / n_documents)
-
-
-def _divide(top: Floats, bottom: Floats) -> Floats:
-    """Divide; 0/0 is 0."""
-    return np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=bottom > 0)

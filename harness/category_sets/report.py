@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from pandas import DataFrame
 
 from harness.category_sets import expected
 from harness.category_sets.figures import bias_figure, histogram_figure
 from harness.category_sets.table3 import PUBLISHED
-from harness.category_sets.variants import KEY, METHODS, NAMES, Variant, records, variants_of
+from harness.category_sets.variants import KEY, METHODS, NAMES, Variant, variants_of
 from harness.drawing.save import Build, draw
 from harness.drawing.style import Look
 from harness.results.captions import SIGN, corpus_sentences
 from harness.results.names import read_table
-from harness.runtime.provenance import read_provenance
 from harness.writing import report
 from harness.writing.prose import paragraph, paragraphs, sentence
 from harness.writing.report import Report, Section, bullets
@@ -45,9 +43,9 @@ def read_tables(out: Path) -> Tables:
     return Tables(*read)
 
 
-def draw_figures(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path]:
+def draw_figures(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
     """Draw both figures of a finished run to `out` and write their captions."""
-    tables, setting = read_tables(folder), _setting(read_provenance(folder) or {})
+    tables, setting = read_tables(folder), _setting(facts)
     builds: dict[str, Build] = {}
     if len(tables.histograms):
         builds["figure1"] = partial(histogram_figure, tables.table3, tables.histograms, setting)
@@ -92,8 +90,8 @@ def table_findings(table: DataFrame) -> list[str]:
     as_z, differences = expected.as_z, rows["z_difference"]
     old = [as_z(te, PRINTED_REPLICATES) - as_z(true, PRINTED_SUBSETS) for te, true in PUBLISHED.values()]
     return paragraphs(
-        ROOM, "table_findings", words=Variant.of(first).words(), rows=records(rows), published=PUBLISHED,
-        spread=spread, chi2=expected.chi_squared(differences.tolist(), spread),
+        ROOM, "table_findings", words=Variant.of(first).words(), rows=list(rows.itertuples()),
+        published=PUBLISHED, spread=spread, chi2=expected.chi_squared(differences.tolist(), spread),
         old_chi2=expected.chi_squared(old), selection=expected.selection_effect(),
         signed=(np.where(rows["z_te"] < 0, -1, 1) * differences).mean(), unsigned=differences.mean(),
     )  # fmt: skip
@@ -101,7 +99,7 @@ def table_findings(table: DataFrame) -> list[str]:
 
 def verdict_sentences(table: DataFrame) -> list[str]:
     """Return one sentence for each set and variant of the calibration, and one for the random sets."""
-    rows = [(row, Variant.of(row).words()) for row in records(table[table["kind"] == "disjoint"])]
+    rows = [(row, Variant.of(row).words()) for row in table[table["kind"] == "disjoint"].itertuples()]
     return paragraphs(ROOM, "verdicts", rows=rows) + _random(table)
 
 
@@ -134,11 +132,11 @@ def _table3_shown(table: DataFrame) -> DataFrame:
         heading: ["" if value != value else form.format(value) for value in told[name]]
         for name, (heading, form) in shown.items()
     }
-    return pd.DataFrame({**_first_columns(table), **columns})
+    return DataFrame({**_first_columns(table), **columns})
 
 
 def _first_columns(table: DataFrame) -> dict[str, list[str]]:
-    variants = [Variant.of(row) for row in records(table)]
+    variants = [Variant.of(row) for row in table.itertuples()]
     return {
         "set": list(table["set"]),
         "measure": [variant.noun for variant in variants],
@@ -151,7 +149,7 @@ def _bias_shown(table: DataFrame) -> DataFrame:
     told = table.assign(percent=100 * table["coverage"], settled=settled)
     rows: list[Any] = told.to_dict("records")
     columns = {heading: [form.format(**row) for row in rows] for heading, form in NAMES["bias"].items()}
-    return pd.DataFrame({**_first_columns(table), **columns})
+    return DataFrame({**_first_columns(table), **columns})
 
 
 def _setting(facts: Mapping[str, Any]) -> list[str]:

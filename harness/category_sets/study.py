@@ -17,7 +17,7 @@ from harness.category_sets.report import draw_figures, write_summary
 from harness.category_sets.variants import calibration_variants, make_population, table_variants
 from harness.errors import refusal
 from harness.evaluation.rates import write_table
-from harness.measures import check_measure
+from harness.measures import Ints, check_measure
 from harness.outcomes import Population, cell_codes, count_outcomes, write_outcomes
 from harness.results.selection import check_no_choice
 from harness.run import training
@@ -30,7 +30,7 @@ from harness.writing.prose import paragraphs
 
 NAMES = ("X", "Y", "Z")
 
-Sets = dict[str, NDArray[np.int64]]
+Sets = dict[str, Ints]
 Codes = NDArray[np.uint8]
 """The cells of documents, shape (n_documents, n_categories); see :func:`harness.outcomes.cell_codes`."""
 
@@ -59,7 +59,7 @@ def run_category_sets(job: Job) -> None:
         for stem, table in resample(job, true, test, sets, run.clock).items():
             write_table(table, out / f"{stem}.csv")
         with run.clock.stage("figures and summary"):
-            drawn = draw_figures(out, job.figure, out / "figures")
+            drawn = draw_figures(out, run.facts, job.figure, out / "figures")
             found = write_summary(out, run.facts)
         run.tell(drawn, found)
 
@@ -175,9 +175,7 @@ def decide_both(job: Job, source: Source, pair: tuple[str, str, str], run: RunFo
     return codes[:n_true], codes[n_true:]
 
 
-def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
-    """Draw the figures of a finished run again, from its tables; None where `folder` holds none."""
-    if not (folder / "table3.csv").is_file():
-        return None
+def redraw(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
+    """Draw the figures of a finished run again, from its tables."""
     check_no_choice(figure, "category sets")
-    return draw_figures(folder, figure, out)
+    return draw_figures(folder, facts, figure, out)

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-from pandas import DataFrame
+from pandas import DataFrame, concat
 from scipy import special
 
 from harness.category_sets.expected import as_z, bootstrap_overlap, subset_overlap
 from harness.category_sets.ratios import measure
 from harness.category_sets.variants import DCF_VARIANCES, SetPopulation, Variant, dcf_statistic, replicate
+from harness.measures import Floats
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 from harness.seeding import rng
@@ -60,7 +59,7 @@ def tabulate(
         for variant in variants
         for name, pair in populations.items()
     ]
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _row(
@@ -96,7 +95,7 @@ def _row(
     }  # fmt: skip
 
 
-def _spread(differences: NDArray[np.float64], source: str) -> dict[str, float]:
+def _spread(differences: Floats, source: str) -> dict[str, float]:
     """Return standard deviation, 95 % percentile interval and share of ties."""
     known = len(differences) > 1
     low, high = np.quantile(differences, [0.025, 0.975])
@@ -124,7 +123,7 @@ def tabulate_histograms(
             edges = np.histogram_bin_edges(np.concatenate(list(both.values())), n_bins)
             for source, differences in both.items():
                 shares = np.histogram(differences, edges)[0] / len(differences)
-                table = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "share": shares})
+                table = DataFrame({"low": edges[:-1], "high": edges[1:], "share": shares})
                 tables.append(table.assign(set=name, **variant._asdict(), source=source))
     order = ["set", "measure", "average", "method", "source", "low", "high", "share"]
-    return pd.concat(tables, ignore_index=True)[order] if tables else pd.DataFrame(columns=order)
+    return concat(tables, ignore_index=True)[order] if tables else DataFrame(columns=order)

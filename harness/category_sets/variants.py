@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from harness.category_sets.ratios import F1_OF_CELLS, Floats, Patterns, Ratios, dcf_ratios, f1_ratios, measure
+from harness.category_sets.ratios import F1_OF_CELLS, Patterns, Ratios, dcf_ratios, f1_ratios, measure
+from harness.measures import Floats, Ints
 from harness.significance.dcf import dcf
 
 _AT_ONCE = 4_000_000  # numbers held at a time; the draws do not depend on it
@@ -77,11 +77,6 @@ def calibration_variants(averages: Sequence[str], resampling: Sequence[str]) -> 
     return [*table_variants(averages, resampling), *delta, Variant("dcf", "micro", "delta")]
 
 
-def records(table: pd.DataFrame) -> list[Any]:
-    """Return a table's rows, to be read by the names of their columns."""
-    return list(table.itertuples())
-
-
 class SetPopulation(NamedTuple):
     """A category set's documents, with all that is measured on them.
 
@@ -89,12 +84,12 @@ class SetPopulation(NamedTuple):
     frequencies, under ``"f1 micro"``, ``"f1 macro"``, ``"dcf micro"``.
     """
 
-    frequencies: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    frequencies: Ints
+    cells: Ints
     ratios: dict[str, Ratios]
     n_categories: int
 
-    def keep(self, drawn: NDArray[np.int64]) -> "SetPopulation":
+    def keep(self, drawn: Ints) -> "SetPopulation":
         """Return a draw as a population; patterns that were not drawn are dropped."""
         kept = drawn > 0
         ratios = {
@@ -118,8 +113,8 @@ def dcf_statistic(test: SetPopulation, costs: Mapping[str, float], variant: Vari
 
 
 def draw_documents(
-    frequencies: NDArray[np.int64], n_documents: int, n_draws: int, *, rng: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
+    frequencies: Ints, n_documents: int, n_draws: int, *, rng: np.random.Generator
+) -> Iterator[Ints]:
     """Yield draws of whole documents with replacement, in batches of shape (n, n_patterns)."""
     shares = frequencies / frequencies.sum()
     at_once = max(1, _AT_ONCE // len(shares))
@@ -127,9 +122,7 @@ def draw_documents(
         yield rng.multinomial(n_documents, shares, size=min(at_once, n_draws - start))
 
 
-def draw_events(
-    cells: NDArray[np.int64], n_events: int, n_draws: int, *, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def draw_events(cells: Ints, n_events: int, n_draws: int, *, rng: np.random.Generator) -> Ints:
     """Return draws of single decisions (documents in categories), as if independent, in one array."""
     return rng.multinomial(n_events, cells / cells.sum(), size=n_draws)
 

@@ -256,15 +256,18 @@ def _output_folder() -> Path:
 def _figures(cfg: Any) -> None:
     from harness.cli.arguments import figure_arguments
     from harness.run import study
-    from harness.runtime.provenance import read_provenance
+    from harness.runtime.provenance import check_finished, read_provenance
     from harness.writing.page import refresh_page
 
     folder, out, figure, workers = figure_arguments(cfg)
     facts = read_provenance(folder) or {}
     module = next((name for key, name in REDRAW.items() if key in facts), None)
     try:
-        drawn = None if module is None else importlib.import_module(module).redraw(folder, figure, out)
-        drawn = study.redraw(folder, figure, out, workers=workers) if drawn is None else drawn
+        if module is None:
+            drawn = study.redraw(folder, figure, out, workers=workers)
+        else:
+            check_finished(folder, facts)
+            drawn = importlib.import_module(module).redraw(folder, facts, figure, out)
         page = refresh_page(folder) if out == folder / "figures" else None
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"

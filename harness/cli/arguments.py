@@ -117,9 +117,7 @@ def collect_arguments(cfg: DictConfig) -> dict[str, Any]:
 
     checked, plain = check("collect", cfg)
     folder, over = Path(checked.source), checked.spread
-    sweep = None
-    if checked.x is not None:
-        sweep = Sweep(checked.x, checked.hue, checked.panel, checked.over)
+    sweep = None if checked.x is None else Sweep(checked.x, checked.hue, checked.panel, checked.over)
     return {
         "folder": folder,
         "table": checked.table,
@@ -140,8 +138,7 @@ def cache_arguments(cfg: DictConfig) -> dict[str, Any]:
 
 def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     """Return the keyword arguments of :func:`harness.advise.study.advise`, the predictions read."""
-    from harness.advise.files import fingerprint, read_outcomes
-    from harness.advise.files.predictions import Outcomes
+    from harness.advise.files import fingerprint, is_plain, read_outcomes
     from harness.advise.files.runs import Runs
     from harness.advise.margin import check_margin
     from harness.advise.points import Plan, Question
@@ -153,7 +150,7 @@ def advise_arguments(cfg: DictConfig, say: Say = say) -> dict[str, Any]:
     say(f"reading {path}")
     outcomes, measure = read_outcomes(path, checked.given())
     tests = [test for test in all_tests if test.measure == measure]
-    if not tests and isinstance(outcomes, Outcomes) and outcomes.clusters is None:
+    if not tests and is_plain(outcomes):
         raise UserError(f"test: none of those chosen is of measure={measure}; at least one is needed")
     if checked.margin is not None:
         check_margin(checked.margin, measure, _costs(tests), outcomes, UserError)
@@ -190,10 +187,11 @@ def compare_arguments(cfg: DictConfig, overrides: Sequence[str] = ()) -> dict[st
     if checked.study == "learners":
         options = _learners(cfg, checked, overrides)
     else:
-        from harness.compare.learner_tests import Experiment
+        from harness.compare.learner_tests import TESTS, Experiment
 
+        for name in checked.tests:
+            check_choice("tests", name, TESTS, UserError)
         experiment = Experiment(checked.tests, checked.alphas, checked.n_trials, checked.seed)
-        experiment.check()
         options = {"experiment": experiment, **getattr(checked, checked.study).given()}
     if checked.study == "training_sets":
         options["load_corpus"] = functools.partial(build, cfg, "corpus")

@@ -98,7 +98,7 @@ def build_models(cfg: DictConfig) -> dict[str, Any]:
     """Return the chosen models by name; any classifier of scikit-learn's kind is one, tuned over `grid`."""
     from harness.models.estimators import Classifier, check_estimator
 
-    made = {}
+    made, tune = {}, cfg.tune
     for name, member in chosen(cfg, "model").items():
         where, plain = f"model.{name}", to_plain(member)
         grid = plain.pop("grid", None) if isinstance(plain, dict) else None
@@ -108,9 +108,7 @@ def build_models(cfg: DictConfig) -> dict[str, Any]:
             estimator = make(where, node, convert="all")
             check_estimator(where, estimator)
             try:
-                made[name] = Classifier(
-                    plain, estimator, grid, cfg.tune.enabled, criterion=cfg.tune.criterion
-                )
+                made[name] = Classifier(plain, estimator, grid, tune.enabled, criterion=tune.criterion)
             except (ValueError, AttributeError) as error:
                 raise UserError(f"{where}.{error}") from error
         elif grid is not None:

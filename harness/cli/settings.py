@@ -547,10 +547,8 @@ def _check_plain(key: str, node: object) -> None:
 def _sentence(command: str, model: type[Command], error: ValidationError) -> str:
     """Return the first thing that pydantic found, as one sentence."""
     first = error.errors(include_url=False)[0]
-    key, about = (
-        ".".join(str(part) for part in first["loc"] if not isinstance(part, int)),
-        first.get("ctx", {}),
-    )
+    key = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
+    about = first.get("ctx", {})
     if first["type"] == "unknown":
         listed = f"{', '.join(about['known'])} are allowed"
         others = listed if key else f"`harness {command} --cfg job` prints those there are"

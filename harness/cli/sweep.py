@@ -128,7 +128,7 @@ class Sweep(Sweeper):
         """Yield each job when it is composed and its folder is named."""
         swept = {override.get_key_element() for override in parsed if override.is_sweep_override()}
         numbers: dict[Path, int] = {}
-        for number, overrides in enumerate(combine(parsed), start=1):
+        for number, overrides in enumerate(itertools.product(*choices_of(parsed).values()), start=1):
             own = [text for text in overrides if text.partition("=")[0] in swept]
             label, name = " ".join(own), job_files.folder_name(overrides, own)
             full = (*overrides, f"hydra.sweep.subdir='{name}'")
@@ -236,11 +236,6 @@ def choices_of(parsed: Sequence[Override]) -> dict[str, list[str]]:
         values = override.sweep_string_iterator() if swept else [override.get_value_element_as_str()]
         choices[key] = [f"{key}={value}" for value in values]
     return choices
-
-
-def combine(parsed: Sequence[Override]) -> Iterator[tuple[str, ...]]:
-    """Yield the overrides of every job: each value of a sweep with each of the others."""
-    yield from itertools.product(*choices_of(parsed).values())
 
 
 def work_on_job(task: Callable[[Any], None], cfg: DictConfig) -> None:

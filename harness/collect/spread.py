@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, concat
 
 from harness.collect.join import SPREAD, Run, collect, differing_settings, joined_settings, runs_with
 from harness.collect.spread_report import main_findings, make_report, plan_spread_figures
@@ -20,7 +19,7 @@ from harness.results.folder import Results
 from harness.results.names import read_table
 from harness.results.selection import Selection
 from harness.results.truth_scores import interval
-from harness.runtime.provenance import check_finished, check_folder, read_provenance
+from harness.runtime.provenance import check_folder, read_provenance
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.talk import PLACES, Say
 from harness.writing.page import NAME as PAGE
@@ -82,12 +81,8 @@ def write_spread(
     return main_findings(spread)
 
 
-def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
-    """Draw the figures of a spread again, from its table; None where `folder` holds none."""
-    facts = read_provenance(folder)
-    if facts is None or SPREAD not in facts:
-        return None
-    check_finished(folder, facts)
+def redraw(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
+    """Draw the figures of a spread again, from its table."""
     return _draw(out, read_spread(folder), facts, figure)
 
 
@@ -160,10 +155,10 @@ def tabulate_spread(tables: Mapping[str, DataFrame]) -> DataFrame:
     >>> tabulate_spread(tables)[["n_runs", "rate", "rate_low", "rate_high"]].to_numpy().round(3).tolist()
     [[2.0, 0.06, 0.05, 0.07]]
     """
-    joined = pd.concat([_judged(table) for table in tables.values()], ignore_index=True)
+    joined = concat([_judged(table) for table in tables.values()], ignore_index=True)
     groups = joined.groupby(list(POINT), sort=False, dropna=False)
     rate = groups["rate"]
-    found = pd.DataFrame({
+    found = DataFrame({
         "n_runs": rate.count(), "rate": rate.mean(), "rate_sd": rate.std(ddof=1), "rate_low": rate.min(),
         "rate_high": rate.max(), "mc_sd": groups["mc_variance"].mean() ** 0.5,
         "n_categories_low": groups["n_categories"].min(), "n_categories_high": groups["n_categories"].max(),

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, concat
 
 from harness.collect.join import SPREAD
 from harness.drawing.grid import Cell, Grid
@@ -45,7 +44,7 @@ def spread_tables(spread: DataFrame) -> list[Captioned]:
             if lines:
                 where = _where(str(truth), kind)
                 caption = paragraph("collect", "rates_caption", kind=kind, alpha=alpha, where=where)
-                found.append((caption, pd.DataFrame(lines).fillna("")))
+                found.append((caption, DataFrame(lines).fillna("")))
     return found
 
 
@@ -76,7 +75,7 @@ def tabulate_verdicts(spread: DataFrame) -> DataFrame:
                     "sd over runs": point["rate_sd"], "sd of the sets alone": point["mc_sd"],
                     "mean lies, by run": count_words(words),
                 })  # fmt: skip
-    return pd.DataFrame(lines)
+    return DataFrame(lines)
 
 
 def tabulate_conclusions(runs: Mapping[str, Results], over: str) -> DataFrame:
@@ -90,21 +89,21 @@ def tabulate_conclusions(runs: Mapping[str, Results], over: str) -> DataFrame:
         {"the paper": text, "runs": count_words([one.verdict for one in found]), first: found[0].evidence}
         for text, found in told.items()
     ]
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def tabulate_truth_rules(runs: Mapping[str, Results]) -> DataFrame:
     """Return each truth rule's score over the runs: mean, range, and its statements summed."""
     if any(run.rules.empty for run in runs.values()):
-        return pd.DataFrame()
-    joined = pd.concat([total_scores(run.scores) for run in runs.values()], ignore_index=True)
+        return DataFrame()
+    joined = concat([total_scores(run.scores) for run in runs.values()], ignore_index=True)
     rows = []
     for truth, part in joined.groupby("truth", sort=False):
         total = part["total"]
         score = with_bounds(total.mean(), total.min(), total.max(), 2)
         row = {"rule": truth_name(str(truth)), "score": score}
         rows.append(row | {text: _sum_shares(part[name]) for name, text in STATEMENTS.items()})
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _sum_shares(cells: Any) -> str:

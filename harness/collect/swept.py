@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, to_numeric
 
 from harness.drawing.grid import Cell, Grid, Line, Row, batches
 from harness.drawing.layout import Axis
@@ -140,7 +139,7 @@ def sweep_figure(table: DataFrame, sweep: Sweep, look: Look) -> tuple[list[Any],
 def _axis(table: DataFrame, x: str) -> tuple[Axis, DataFrame]:
     """Return the axis of a setting, and the table with numbers there: words stand at 0, 1, ..."""
     label = {"n_documents": "set size N"}.get(x, x)
-    numbers = pd.to_numeric(table[x], errors="coerce")
+    numbers = to_numeric(table[x], errors="coerce")
     if numbers.notna().all():
         values = sorted({float(value) for value in numbers})
         far = values[0] > 0 and values[-1] >= LOG_FROM * values[0]
@@ -162,9 +161,7 @@ def _rows(table: DataFrame, sweep: Sweep) -> list[Row]:
     made = []
     for values in _values(table, parting):
         where = dict(zip(parting, values, strict=True))
-        part = table
-        for name, value in where.items():
-            part = part[part[name] == value] if value == value else part[part[name].isna()]
+        part = names.pick(table, **where)
         kind, alpha = str(part["kind"].iloc[0]), float(part["alpha"].iloc[0])
         own = [cell._replace(where={**cell.where, **where}) for cell in cells]
         for heading, lines in _curves(part, table, sweep.hue or "test"):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError, check_choice, require
+from harness.measures import Floats, Ints
 from harness.tables import labels as words
 from harness.tables.files import Part, open_table
 
@@ -25,8 +26,8 @@ class Dataset(NamedTuple):
     """
 
     name: str
-    x: NDArray[np.float64]
-    y: NDArray[np.int64]
+    x: Floats
+    y: Ints
     classes: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -77,7 +78,7 @@ def read_csv(path: str, target: str, missing: Sequence[object] = ()) -> Dataset:
     return Dataset(Path(path).name, np.concatenate(blocks), y, classes, tuple(table.notes))
 
 
-def _classes(where: str, labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _classes(where: str, labels: NDArray[Any]) -> tuple[Ints, tuple[str, ...]]:
     """Return the place of each sample's class among the classes, and these."""
     sizes = Counter(labels.tolist())
     words.check_labels(where, sizes)
@@ -98,7 +99,7 @@ def _check_missing(path: str, columns: Mapping[str, words.Column], first_row: in
         )
 
 
-def _plain_numbers(part: Part, features: Sequence[str]) -> list[NDArray[np.float64]] | None:
+def _plain_numbers(part: Part, features: Sequence[str]) -> list[Floats] | None:
     """Return columns as floats, quickly; None where something is missing, no number or not finite."""
     try:
         found = [np.array(part[name].values, dtype=str).astype(float) for name in features]
@@ -107,7 +108,7 @@ def _plain_numbers(part: Part, features: Sequence[str]) -> list[NDArray[np.float
     return found if all(np.isfinite(column).all() for column in found) else None
 
 
-def _numbers(path: str, name: str, column: words.Column, first_row: int) -> NDArray[np.float64]:
+def _numbers(path: str, name: str, column: words.Column, first_row: int) -> Floats:
     """Return a column as finite floats."""
     values = np.array([float(label) if words.is_number(label) else np.nan for label in column.labels])
     bad = ~np.isfinite(values)

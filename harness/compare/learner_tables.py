@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from pandas import DataFrame
+from pandas import DataFrame, Series, concat
 
 from harness.compare.learner_tests import HOLD_OUT, N_HALVINGS, TESTS, Differences
 from harness.compare.trials import ERROR, Trials
@@ -48,7 +47,7 @@ def join_data_sets(tables: Mapping[str, DataFrame], n_data_sets: int) -> DataFra
     if n_data_sets == 1:
         return next(iter(tables.values()))
     named = [table.assign(data=name) for name, table in tables.items()]
-    joined = pd.concat([table for table in named if len(table)] or named[:1], ignore_index=True)
+    joined = concat([table for table in named if len(table)] or named[:1], ignore_index=True)
     return joined[["data", *joined.columns.drop("data")]]
 
 
@@ -72,20 +71,20 @@ def tabulate_trials(trials: Mapping[str, Trials]) -> DataFrame:
     for name, found in trials.items():
         n = len(found.hold_out)
         failed = np.bincount(np.array([place for place, _, _ in found.failures], dtype=int), minlength=n)
-        errors = pd.Series((found.right == 0).sum(axis=1), dtype="Int64")
-        frame = pd.DataFrame({
+        errors = Series((found.right == 0).sum(axis=1), dtype="Int64")
+        frame = DataFrame({
             "estimator": name, "seed": np.arange(n), "hold_out_errors": errors.mask(found.right[:, 0] < 0),
             "hold_out": found.hold_out, "five_by_two": found.halves.mean(axis=(1, 2)),
         })  # fmt: skip
-        halves = pd.DataFrame(found.halves.reshape(n, -1), columns=FOLDS)
-        frames.append(pd.concat([frame, halves], axis=1).assign(n_failed=failed))
-    return pd.concat(frames, ignore_index=True)
+        halves = DataFrame(found.halves.reshape(n, -1), columns=FOLDS)
+        frames.append(concat([frame, halves], axis=1).assign(n_failed=failed))
+    return concat(frames, ignore_index=True)
 
 
 def tabulate_failures(trials: Mapping[str, Trials]) -> DataFrame:
     """Return a row for each fit that failed: estimator, seed, where and why."""
     rows = [(name, *failure) for name, found in trials.items() for failure in found.failures]
-    return pd.DataFrame(rows, columns=["estimator", "seed", "where", "reason"])
+    return DataFrame(rows, columns=["estimator", "seed", "where", "reason"])
 
 
 def count_right(a: NDArray[np.int8], b: NDArray[np.int8]) -> Ints:
@@ -111,7 +110,7 @@ def tabulate_verdicts(trials: Mapping[str, Trials]) -> DataFrame:
         for a, b in itertools.combinations(trials, 2)
         for test in TESTED
     ]
-    table = pd.concat(frames).rename_axis("seed").reset_index()
+    table = concat(frames).rename_axis("seed").reset_index()
     groups = table.groupby(["seed", "test"], sort=False)["pvalue"]
     table["pvalue_holm"] = groups.transform(lambda pvalues: holm(pvalues.to_numpy()))
     return table[["seed", "a", "b", "test", *CELLS, *JUDGED, "pvalue_holm", "degenerate"]]
@@ -133,7 +132,7 @@ def _judge(a: Trials, b: Trials, test: str) -> DataFrame:
         if on_hold_out:
             columns |= dict(zip(CELLS, counts[:, :4].T, strict=True))
     whole = [*CELLS, "degenerate"]
-    frame = pd.DataFrame(columns, index=known).reindex(index=range(len(valid)), columns=[*JUDGED, *whole])
+    frame = DataFrame(columns, index=known).reindex(index=range(len(valid)), columns=[*JUDGED, *whole])
     return frame.astype(dict.fromkeys(JUDGED, float) | dict.fromkeys(whole, "Int64"))
 
 
@@ -150,7 +149,7 @@ def tabulate_scores(table: DataFrame, lower_is_better: bool) -> DataFrame:
             "mean": known.mean(), "low": low, "high": high, "sd": known.std(), **quantiles,
             "worst": known.max() if lower_is_better else known.min(), "worst_seed": worst,
         })  # fmt: skip
-    return pd.DataFrame(rows).astype({"worst_seed": "Int64"})
+    return DataFrame(rows).astype({"worst_seed": "Int64"})
 
 
 def _estimate(function: Callable[[Floats], Estimate], values: Floats) -> tuple[float, float, float]:
@@ -180,7 +179,7 @@ def tabulate_rejections(verdicts: DataFrame, alpha: float) -> DataFrame:
             "difference": known["difference"].mean(), "difference_low": lowest, "difference_high": highest,
             "cohens_d": effect, "cohens_d_low": effect_low, "cohens_d_high": effect_high,
         })  # fmt: skip
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def tabulate_seconds(trials: Mapping[str, Trials]) -> DataFrame:
@@ -190,7 +189,7 @@ def tabulate_seconds(trials: Mapping[str, Trials]) -> DataFrame:
         for name, found in trials.items()
     ]
     columns = ["estimator", "hold-out, median", "5x2cv, median", "5x2cv, 95 % of the seeds within"]
-    return pd.DataFrame(rows, columns=columns)
+    return DataFrame(rows, columns=columns)
 
 
 def table_of_scores(scores: DataFrame) -> DataFrame:
@@ -206,7 +205,7 @@ def table_of_scores(scores: DataFrame) -> DataFrame:
         row["seeds"] = int(part["n_seeds"].iloc[0])
         row["seeds without a score"] = int(part["n_missing"].max())
         rows.append(row)
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def table_of_verdicts(rejections: DataFrame) -> DataFrame:
@@ -224,4 +223,4 @@ def table_of_verdicts(rejections: DataFrame) -> DataFrame:
         }
         for row in rejections.to_dict("records")
     ]  # fmt: skip
-    return pd.DataFrame(rows)
+    return DataFrame(rows)

@@ -18,7 +18,7 @@ from harness.compare.figure_algorithms import MEAN, critical_difference_figure, 
 from harness.compare.learner_tables import DESIGNS, TESTED, join_data_sets, of_data_set
 from harness.compare.learner_tests import TESTS
 from harness.compare.rank_tables import rank_estimators, score_words
-from harness.compare.report_parts import Figures, Part, pick, read_table, sections
+from harness.compare.report_parts import Figures, Part, read_table, sections
 from harness.compare.seeds import display_table, seeds_notes, seeds_table
 from harness.compare.trials import ERROR, Scoring, Trials, run_trials, run_variance
 from harness.compare.variance_sources import split_variance
@@ -26,6 +26,8 @@ from harness.compare.wine_tables import ERROR_RATES, is_wine_report
 from harness.drawing.grid import Cell, Grid, Row, Space, named_row
 from harness.drawing.layout import Axis
 from harness.drawing.style import Look, draw_level, handle, level_handles, mark, style_of
+from harness.evaluation.rates import fewest_discordances
+from harness.results.names import pick
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.runtime.store import write_atomically
@@ -37,6 +39,7 @@ from harness.writing.table_text import to_csv
 RANKS = "tables/ranks.csv"
 PUBLISHED: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": "#d0103a", "markersize": 6}
 SHOWN_FAILURES = 20
+MOST_DISCORDANT = 2000
 
 
 def run_study(
@@ -156,14 +159,8 @@ def findings(rejections: DataFrame, verdicts: DataFrame, alpha: float) -> list[s
     judged = pick(rejections, test="five_by_two_f").to_dict("records")
     cells = pick(verdicts, test="mcnemar").dropna(subset="pvalue")
     told = {"m": (cells["only_a_wrong"] + cells["only_b_wrong"]).astype(int), "judged": judged}
-    return paragraphs("compare", "learners_found", few=fewest_discordant(alpha, "corrected"), **told)
-
-
-def fewest_discordant(alpha: float, variant: str) -> int:
-    """Return how many discordant samples, all on one side, McNemar's test needs to reject."""
-    counts = np.zeros((2000, 8), dtype=np.int64)
-    counts[:, 1], counts[:, 0] = np.arange(2000), 1
-    return int(np.argmax(mcnemar(counts, variant).pvalue <= alpha))
+    few = fewest_discordances(partial(mcnemar, variant="corrected"), alpha, MOST_DISCORDANT)
+    return paragraphs("compare", "learners_found", few=few, **told)
 
 
 def _seeds(trials: DataFrame, facts: Mapping[str, Any]) -> Part:

@@ -4,7 +4,6 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from pandas import DataFrame
 from scipy.special import ndtr
 
@@ -82,7 +81,7 @@ def rank_tables(
     overall = friedman(values, higher_is_better=higher_is_better, degenerate=degenerate)
     after = nemenyi(values, alpha, higher_is_better=higher_is_better, degenerate=degenerate)
     n, k = values.shape
-    ranks = pd.DataFrame({
+    ranks = DataFrame({
         "algorithm": names, "average_rank": overall.average_ranks, "mean_score": values.mean(axis=0),
         "n_datasets": n, "n_algorithms": k, "alpha": alpha,
         "critical_difference": float(after.critical_difference), "friedman_pvalue": overall.pvalue_f,
@@ -96,7 +95,7 @@ def rank_tables(
     pvalue = 2 * ndtr(-np.abs(z))
     if degenerate == "reject":
         pvalue = np.where((values[:, i] == values[:, j]).all(axis=0), 0.0, pvalue)
-    pairs = pd.DataFrame({
+    pairs = DataFrame({
         "algorithm_a": np.array(names)[i], "algorithm_b": np.array(names)[j], "rank_difference": gap, "z": z,
         "pvalue": pvalue, "pvalue_holm": holm(pvalue), "pvalue_nemenyi": after.pvalues[i, j],
     })  # fmt: skip
@@ -112,7 +111,7 @@ def friedman_table(result: Friedman) -> DataFrame:
         ("chi-square, corrected for ties", result.chi_square_ties, result.pvalue_ties),
         ("F (Iman-Davenport)", result.f, result.pvalue_f),
     ]
-    return pd.DataFrame(rows, columns=["form", "statistic", "pvalue"])
+    return DataFrame(rows, columns=["form", "statistic", "pvalue"])
 
 
 def score_words(scorer: str) -> str:

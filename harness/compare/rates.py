@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 
@@ -84,7 +83,7 @@ def meets(row: Mapping[str, Any]) -> str:
 def tabulate(made: Sequence[Mapping[str, Any]]) -> DataFrame:
     """Return rows as a table with every column, references judged."""
     judged = [{**row, "reference_met": meets(row)} for row in made]
-    return pd.DataFrame(judged, columns=list(COLUMNS)).astype({"n_trials": "Int64"})
+    return DataFrame(judged, columns=list(COLUMNS)).astype({"n_trials": "Int64"})
 
 
 def main_alpha(table: DataFrame) -> float:

@@ -40,13 +40,6 @@ def records(rows: DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
 
 
-def pick(table: DataFrame, **equal: Any) -> DataFrame:
-    """Return the rows in which every named column has the given value."""
-    for name, value in equal.items():
-        table = table[table[name] == value]
-    return table
-
-
 def sections(
     found: Sequence[str], about: Sequence[str], warnings: Sequence[str], tables: Iterable[Captioned]
 ) -> list[Section]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from pandas import DataFrame
 
 from harness.errors import check_share, require
@@ -129,7 +128,7 @@ def seeds_table(
         if name != baseline:
             row |= _against({name: part, baseline: parts[baseline]}, pairing, confidence, degenerate, splits)
         rows.append(row)
-    table = pd.DataFrame(rows)
+    table = DataFrame(rows)
     other = (table["algorithm"] != baseline).to_numpy()
     table.loc[other, "pvalue_holm"] = holm(table.loc[other, "pvalue"].to_numpy(float))
     gap = table["difference"] if higher_is_better else -table["difference"]
@@ -152,14 +151,14 @@ def best_seeds(scores: Any, *, higher_is_better: bool = True) -> DataFrame:
 
 
 def _as_frame(scores: Any) -> DataFrame:
-    if isinstance(scores, pd.DataFrame):
+    if isinstance(scores, DataFrame):
         return scores
     allowed = f"scores: {type(scores).__name__} is not allowed; a DataFrame or a mapping is"
     require(isinstance(scores, Mapping), allowed)
     lengths = {str(name): len(values) for name, values in scores.items()}
     equal = len(set(lengths.values())) == 1
     require(equal, f"scores: lengths differ ({lengths}); write a failed seed as NaN")
-    return pd.DataFrame({str(name): list(values) for name, values in scores.items()})
+    return DataFrame({str(name): list(values) for name, values in scores.items()})
 
 
 def _summary(name: str, part: Any, higher_is_better: bool, confidence: float) -> dict[str, Any]:
@@ -269,7 +268,7 @@ def display_table(table: DataFrame) -> DataFrame:
             "p": _probability(one["pvalue"]), "p (Holm)": _probability(one["pvalue_holm"]),
             "Cohen's d": _with_interval(one, "cohens_d", 2), "verdict": one["verdict"],
         })  # fmt: skip
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _with_interval(row: Mapping[Any, Any], name: str, digits: int) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy.stats import binom, hypergeom
@@ -14,10 +13,11 @@ from scipy.stats import binom, hypergeom
 from harness.compare import learner_tests as lt
 from harness.compare import rates
 from harness.compare.learner_tests import HOLD_OUT, TESTS, Differences, Experiment
-from harness.compare.report_parts import PUBLISHED, Figures, pick, read_table, records, sections
+from harness.compare.report_parts import PUBLISHED, Figures, read_table, records, sections
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.measures import Floats, Ints
+from harness.results.names import pick
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
@@ -277,7 +277,7 @@ def sizes_table(table: DataFrame, n_examples: int, alpha: float) -> DataFrame:
         }
         for row in records(pick(table, kind="size", alpha=alpha, n_examples=n_examples))
     ]  # fmt: skip
-    return pd.DataFrame(shown)
+    return DataFrame(shown)
 
 
 def findings(table: DataFrame, n_examples: int) -> list[str]:
@@ -317,14 +317,8 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     sizes = pick(level, kind="size", n_examples=n)
     heads = {"exact": f"{n} examples, two exact halves", "random": "halves drawn at random"}
     titles = {f"{kind} halves": heads[kind] for kind in setting["halves"]}
-    made: Figures = {
-        "type_i_errors": partial(
-            rates.reference_figure,
-            sizes,
-            titles,
-            say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred),
-        )  # fmt: skip
-    }
+    caption = say("simulated_sizes", setting=setting, source=source, trials=trials, reference=referred)
+    made: Figures = {"type_i_errors": partial(rates.reference_figure, sizes, titles, caption)}
     at_n = pick(level, n_examples=n, setting=first)
     if (at_n["kind"] == "power").any():
         at_n = at_n.assign(excess=0.0 - at_n["difference"])

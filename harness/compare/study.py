@@ -11,7 +11,6 @@ from harness.drawing.save import draw
 from harness.drawing.style import Look
 from harness.results.selection import check_no_choice
 from harness.runtime.parallel import Workers, make_run
-from harness.runtime.provenance import check_finished, read_provenance
 from harness.runtime.run_folder import open_run
 from harness.runtime.store import Store
 from harness.runtime.talk import Say, say
@@ -54,21 +53,12 @@ def compare(
         )
         run.note(**facts)
         with run.clock.stage("figures and summary"):
-            drawn = draw_figures(out, run.facts, figure, out / "figures")
+            drawn = redraw(out, run.facts, figure, out / "figures")
             write_report(out, replace(report, sections=[*report.sections, figures_section(out)]), run.facts)
         run.tell(drawn, report.sections[0].blocks[0].lines)
 
 
-def redraw(folder: Path, figure: Mapping[str, Any], out: Path) -> list[Path] | None:
-    """Draw the figures of a finished comparison again, from its tables; None where `folder` holds none."""
-    facts = read_provenance(folder)
-    if facts is None or facts.get("study") not in STUDIES:
-        return None
-    check_finished(folder, facts)
-    check_no_choice(figure, "a comparison")
-    return draw_figures(folder, facts, figure, out)
-
-
-def draw_figures(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
+def redraw(folder: Path, facts: Mapping[str, Any], figure: Mapping[str, Any], out: Path) -> list[Path]:
     """Draw the figures of a study from the tables in its folder to `out`, and write their captions."""
+    check_no_choice(figure, "a comparison")
     return draw(out, STUDIES[facts["study"]].figures(folder, facts), Look.of(figure))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy import sparse
@@ -14,12 +13,13 @@ from scipy import sparse
 from harness.compare import learner_tests as lt
 from harness.compare import rates
 from harness.compare.learner_tests import TESTS, Differences, Experiment
-from harness.compare.report_parts import Figures, pick, read_table, records, sections
+from harness.compare.report_parts import Figures, read_table, records, sections
 from harness.corpora.corpus import Corpus
 from harness.errors import UserError
 from harness.evaluation.rates import write_table
 from harness.features import AsStored, Dictionary, TfIdf
 from harness.measures import Bools, Floats, Ints
+from harness.results.names import pick
 from harness.runtime.parallel import Run
 from harness.runtime.run_folder import RunFolder
 from harness.seeding import rng
@@ -306,7 +306,7 @@ def measure(
                 truth = known[TESTS[row["test"]].trains_on]
                 columns = ("difference", "difference_se")
                 made.append(row | {name: truth[name] if power else 0.0 for name in columns})
-    return rates.tabulate(made), pd.DataFrame(truths)
+    return rates.tabulate(made), DataFrame(truths)
 
 
 def _truth_rows(point: Point, truth: Any) -> dict[str, dict[str, Any]]:
@@ -407,14 +407,11 @@ def figures(out: Path, facts: Mapping[str, Any]) -> Figures:
     about, *_, conditional = paragraphs("compare", "training_sets_about", facts=facts, setting=setting)
     trials = f"{int(level['n_trials'].min()):,} data sets a point. {rates.BARS}"
     closing = [trials, about, conditional, *map(sentence, (*facts["corpus"]["notes"], *facts["warnings"]))]
-    return {
-        "type_i_errors" if kind == "size" else kind: partial(
-            rates.curve_figure,
-            pick(level, kind=kind),
-            kind,
-            "n_examples",
-            " ".join([paragraph("compare", head, alpha=alpha, floored=rates.FLOORED), *closing]),
-        )  # fmt: skip
-        for kind, head in (("size", "training_sets_size"), ("power", "training_sets_power"))
-        if kind in set(level["kind"])
-    }
+    made: Figures = {}
+    stems = {"size": ("type_i_errors", "training_sets_size"), "power": ("power", "training_sets_power")}
+    for kind, (stem, head) in stems.items():
+        own = pick(level, kind=kind)
+        if len(own):
+            caption = " ".join([paragraph("compare", head, alpha=alpha, floored=rates.FLOORED), *closing])
+            made[stem] = partial(rates.curve_figure, own, kind, "n_examples", caption)
+    return made

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from pandas import DataFrame
 
@@ -227,7 +226,7 @@ def run_variance(
         for cell, unit in zip(shown, make_run(name)(train_once, units, names, **how), strict=True):
             rows.append((name, *cell, float(unit["score"]), str(unit["failure"]), int(unit["n_warnings"])))
     columns = ["estimator", "split", "initialisation", "hyperparameters", "score", "reason", "n_warnings"]
-    return pd.DataFrame(rows, columns=columns)
+    return DataFrame(rows, columns=columns)
 
 
 def train_once(

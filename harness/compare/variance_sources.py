@@ -2,20 +2,18 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-from pandas import DataFrame
+from pandas import DataFrame, concat
 from scipy.special import chdtri
 
 from harness.compare.learner_tables import by_key
 from harness.compare.report_parts import Part
 from harness.compare.seeds import check_scores
 from harness.errors import check_share, require
-from harness.measures import Floats
+from harness.measures import Bools, Floats
 from harness.models.estimators import open_random_states
 from harness.seeding import rng
 from harness.writing.prose import paragraph, paragraphs
@@ -60,7 +58,7 @@ def variance_by_source(scores: DataFrame, *, joint: str = JOINT, confidence: flo
         ends = [squares / chdtri(df, share) if spread else np.nan for share in (tail, 1 - tail)]
         rows.append([source, len(part), df, part["score"].mean(), squares / df if spread else 0.0, *ends])
     names = ["source", "n_scores", "df", "mean", "variance", "variance_low", "variance_high"]
-    table = pd.DataFrame(rows, columns=names)
+    table = DataFrame(rows, columns=names)
     return _with_shares(table, (table["source"] == joint).to_numpy())
 
 
@@ -107,7 +105,9 @@ def variance_components(
     tail = _tail(confidence)
     if n_draws < 100:
         raise ValueError(f"n_draws: {n_draws!r} is not allowed; at least 100 is")
-    squares = {part: _sum_of_squares(cells, part) for part in _parts(cells.ndim)}
+    axes = range(cells.ndim)
+    sets = itertools.chain.from_iterable(itertools.combinations(axes, size + 1) for size in axes)
+    squares = {part: _sum_of_squares(cells, part) for part in sets}
     dfs = {part: int(np.prod([cells.shape[axis] - 1 for axis in part])) for part in squares}
     spread = 1e-20 * cells.size * float((cells**2).max())
     squares = {part: value if value > spread else 0.0 for part, value in squares.items()}
@@ -124,7 +124,7 @@ def variance_components(
             "mean_square": float(means[part]), "variance": max(float(variance), 0.0),
             "variance_low": low, "variance_high": high, "negative": bool(variance < 0),
         })  # fmt: skip
-    return _with_shares(pd.DataFrame(rows), np.zeros(len(rows), dtype=bool))
+    return _with_shares(DataFrame(rows), np.zeros(len(rows), dtype=bool))
 
 
 def variance_notes(table: DataFrame) -> list[str]:
@@ -132,12 +132,6 @@ def variance_notes(table: DataFrame) -> list[str]:
     crossed = "negative" in table
     below = list(table["source"][table["negative"]]) if crossed else []
     return paragraphs("compare", "variance_notes", crossed=crossed, below=below)
-
-
-def _parts(n: int) -> Iterator[tuple[int, ...]]:
-    """Return the sets of axes that are not empty, small ones first."""
-    for size in range(1, n + 1):
-        yield from itertools.combinations(range(n), size)
 
 
 def _sum_of_squares(cells: Floats, part: tuple[int, ...]) -> float:
@@ -172,7 +166,7 @@ def _crossed(scores: DataFrame, sources: list[str]) -> Floats:
     return cells
 
 
-def _with_shares(table: DataFrame, joint: NDArray[np.bool_]) -> DataFrame:
+def _with_shares(table: DataFrame, joint: Bools) -> DataFrame:
     """Add standard deviations and shares."""
     for end in ("", "_low", "_high"):
         table[f"sd{end}"] = np.sqrt(table[f"variance{end}"])
@@ -211,7 +205,7 @@ def split_variance(scores: DataFrame, estimators: Mapping[str, Any], score: str)
         return Part({}, csvs, (), warnings)
     shown: list[Captioned] = []
     for stem, frames in made.items():
-        table = pd.concat(frames, ignore_index=True)
+        table = concat(frames, ignore_index=True)
         table = csvs[f"tables/{stem}"] = table[[*key, *table.columns.drop([*key])]]
         shown.append((" ".join(_caption(table, score, scores)), _shown(table)))
     return Part({"variance": shown}, csvs, findings, warnings)
@@ -241,7 +235,7 @@ def _one_at_a_time(part: DataFrame, sources: list[str]) -> DataFrame:
         others = [name for name in sources if name != source]
         setting = part[others].astype(str).agg(" ".join, axis=1)
         frames.append(part[["score"]].assign(source=source, seed=part[source], setting=setting))
-    return pd.concat(frames, ignore_index=True)
+    return concat(frames, ignore_index=True)
 
 
 def _finding(name: str, table: DataFrame, part: DataFrame, estimator: Any) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pandas import DataFrame
 
 from harness.compare.learner_tables import DESIGNS
-from harness.compare.report_parts import PUBLISHED, pick
+from harness.compare.report_parts import PUBLISHED
+from harness.results.names import pick
 from harness.writing.prose import paragraphs
 from harness.writing.report import Section, bullets
 

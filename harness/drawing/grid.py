@@ -8,6 +8,7 @@ from pandas import DataFrame
 
 from harness.drawing.layout import LINE_HEIGHT, MARGIN, Axis, Legend, Page, text_width, wrap
 from harness.drawing.style import GREY, Look, Style, draw_level, figure_style, handle, told
+from harness.results.names import pick
 
 Item = TypeVar("Item")
 LEFT, GAP, RIGHT = 5.2, 1.3, 0.9  # of the font size: before, between and after the panels of a row
@@ -206,7 +207,7 @@ class _Layout:
         if strip and grid.under is not None:
             below = page.axes(left, top + self.high + 0.6 * em, self.wide, (STRIP - 0.6) * em)
             space.x.put(below, self.wide, self.look.small, labels=labels)
-            grid.under(below, matching(grid.table, cell.where), row, space)
+            grid.under(below, pick(grid.table, **cell.where), row, space)
             axes = below
         if labels:
             axes.set_xlabel(told(space.x.label), labelpad=0.2 * self.look.font_size)
@@ -225,7 +226,7 @@ class _Layout:
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         if row.level is not None:
             draw_level(axes, row.level)
-        grid.draw(axes, matching(grid.table, cell.where), row, space)
+        grid.draw(axes, pick(grid.table, **cell.where), row, space)
         if not any(str(artist.get_gid()).partition(":")[0] in DATA for artist in axes.get_children()):
             _say(axes, grid.empty)
 
@@ -243,14 +244,6 @@ def _say(axes: Any, words: str) -> None:
 
 def _handles(lines: Sequence[Line]) -> list[Any]:
     return [handle(line.style, line.label) for line in lines]
-
-
-def matching(table: DataFrame, where: Mapping[str, Any]) -> DataFrame:
-    """Return the rows where every named column has the given value."""
-    keep = table.index == table.index
-    for name, value in where.items():
-        keep &= table[name].isna() if value != value else table[name] == value
-    return table[keep]
 
 
 def named_row(cells: Sequence[Cell], names: Sequence[str]) -> Row:

@@ -1,7 +1,5 @@
 """Pages measured in inches, text that is wrapped before it is drawn, and axes of x that label what fits."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -57,6 +55,17 @@ def wrap(text: str, width: float, size: float, bold: bool = False) -> list[str]:
     return lines
 
 
+class Legend:
+    """Handles in as many columns as a width of `width` inches has room for."""
+
+    def __init__(self, handles: Sequence[Any], width: float, look: Look) -> None:
+        self.handles = list(handles)
+        labels = [str(handle.get_label()) for handle in handles]
+        self.n_columns = columns_that_fit(labels, width, look.small)
+        rows = -(-len(labels) // self.n_columns)
+        self.height = rows * 1.38 * look.small / 72  # a line and `labelspacing`
+
+
 class Page:
     """A figure of a fixed width whose parts are placed in inches from its top left corner."""
 
@@ -89,17 +98,6 @@ class Page:
                 borderpad=0, bbox_to_anchor=(left / self.width, 1 - top / self.height), handlelength=2.6,
                 handletextpad=0.6, columnspacing=SPACE, labelspacing=0.35,
             )  # fmt: skip
-
-
-class Legend:
-    """Handles in as many columns as a width of `width` inches has room for."""
-
-    def __init__(self, handles: Sequence[Any], width: float, look: Look) -> None:
-        self.handles = list(handles)
-        labels = [str(handle.get_label()) for handle in handles]
-        self.n_columns = columns_that_fit(labels, width, look.small)
-        rows = -(-len(labels) // self.n_columns)
-        self.height = rows * 1.38 * look.small / 72  # a line and `labelspacing`
 
 
 def columns_that_fit(labels: Sequence[str], width: float, size: float) -> int:

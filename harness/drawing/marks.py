@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from harness.drawing.grid import Line, Row, Space, matching
+from harness.drawing.grid import Line, Row, Space
 from harness.drawing.layout import round_top
 from harness.drawing.style import patch, told
-from harness.results.names import FEW_CATEGORIES, measure_name
+from harness.results.names import FEW_CATEGORIES, measure_name, pick
 
 DODGE = 0.005  # of the axis, between two curves: bars of the same x do not cover each other
 COUNTED = {"f1": ("0.25", "0.8"), "error": ("#5b7db1", "#cfdcee")}
@@ -19,7 +19,7 @@ OTHERS = ("0.25", "0.8")
 def draw_curves(axes: Any, rows: DataFrame, row: Row, space: Space) -> None:
     """Draw every curve of a panel."""
     for place, line in enumerate(row.lines):
-        points = matching(rows, line.where).sort_values(space.x.column, kind="stable")
+        points = pick(rows, **line.where).sort_values(space.x.column, kind="stable")
         step = DODGE * (place - (len(row.lines) - 1) / 2)
         draw_curve(axes, points, line, _moved(points[space.x.column], step, space))
 

@@ -1,7 +1,5 @@
 """Draw figures, page by page, and say what each shows: ``captions.md`` and ``captions.tex``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

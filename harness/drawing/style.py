@@ -1,7 +1,5 @@
 """How figures look: sizes and fonts, one style for a test everywhere, the same bytes every time."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import tomllib
@@ -10,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from harness.errors import UserError, harmless, instead
 from harness.results.names import MEASURE_WORDS
@@ -55,7 +53,7 @@ class Look:
             _check_font(self.font)
 
     @classmethod
-    def of(cls, figure: Mapping[str, Any]) -> Look:
+    def of(cls, figure: Mapping[str, Any]) -> Self:
         """Return the look that the node ``figure`` asks for."""
         names = {field.name for field in fields(cls)}
         return cls(**{key: value for key, value in figure.items() if key in names})

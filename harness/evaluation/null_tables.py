@@ -14,6 +14,7 @@ from harness import nulls
 from harness.evaluation.null_sets import Grid, levels, shown_alpha
 from harness.evaluation.rates import (
     COLUMNS,
+    HIGHEST,
     POINT,
     category_rates,
     category_rows,
@@ -24,7 +25,7 @@ from harness.evaluation.rates import (
 from harness.evaluation.rejections import COUNTED
 from harness.evaluation.sets import Plan
 from harness.intervals import clopper_pearson
-from harness.measures import costs_text
+from harness.measures import Floats, Ints, costs_text
 from harness.outcomes import error_correlation
 from harness.runtime.store import Arrays
 from harness.significance.ranks import holm
@@ -40,8 +41,8 @@ ERROR = 0.05
 def rate_table(
     plan: Plan,
     units: Sequence[Arrays],
-    shares: NDArray[np.float64],
-    n_each: NDArray[np.int64],
+    shares: Floats,
+    n_each: Ints,
     fewest: Mapping[tuple[str, float, int], int],
     grid: Grid,
 ) -> pd.DataFrame:
@@ -119,11 +120,11 @@ def _distribution(point: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     told |= {"worst": rate[worst], "worst_category": live["category"][worst]}
     told["worst_low"] = float(clopper_pearson(k[worst], n_sets, 1 - ERROR / n_live)[0])
     told |= {f"n_{word}": found[word] for word in ("holds", "liberal", "conservative", "undecided")}
-    chance = 2 * stats.binom.sf(k - 1, n_sets, min(1, 1.2 * alpha))
+    chance = 2 * stats.binom.sf(k - 1, n_sets, min(1, HIGHEST * alpha))
     return told | {"n_liberal_holm": int((holm(np.minimum(1, chance)) <= ERROR).sum())}
 
 
-def path_table(plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], grid: Grid) -> pd.DataFrame:
+def path_table(plan: Plan, units: Sequence[Arrays], n_each: Ints, grid: Grid) -> pd.DataFrame:
     """Return a plan's rows of power on the path, columns :data:`PATH`: means over the categories on it.
 
     `n_left_out` are those where the path does not reach `h`, or that have no null. `mc_low` and `mc_high`
@@ -154,7 +155,7 @@ def path_table(plan: Plan, units: Sequence[Arrays], n_each: NDArray[np.int64], g
 
 
 def null_table(
-    plan: Plan, shares: NDArray[np.float64], reasons: Mapping[tuple[str, str], Mapping[str, str]], grid: Grid
+    plan: Plan, shares: Floats, reasons: Mapping[tuple[str, str], Mapping[str, str]], grid: Grid
 ) -> pd.DataFrame:
     """Return a plan's null populations, columns :data:`NULLS`, one row for each truth, question and category.
 

@@ -1,7 +1,5 @@
 """From rejections and truths to the tables of size and power, with error bars; dead categories."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from scipy import stats
 from harness.evaluation.rejections import Test
 from harness.evaluation.sets import Plan
 from harness.intervals import clopper_pearson
+from harness.measures import Bools, Floats, Ints
 from harness.runtime.store import write_atomically
 from harness.seeding import rng
 from harness.writing.table_text import to_csv
@@ -121,9 +120,7 @@ def points(by_category: pd.DataFrame) -> tuple[NDArray[Any], NDArray[Any]]:
     return point, np.unique(point, return_index=True)[1]
 
 
-def _means(
-    by_category: pd.DataFrame, group: NDArray[np.int64], n_sets: NDArray[np.int64], seed: int
-) -> dict[str, NDArray[Any]]:
+def _means(by_category: pd.DataFrame, group: Ints, n_sets: Ints, seed: int) -> dict[str, NDArray[Any]]:
     """Return the columns of the table for groups 0, 1, ...; sums are of whole numbers, thus exact."""
     n_rejected, n_wrong, n_degenerate, n_convention = (
         by_category[name].to_numpy(dtype=np.int64)
@@ -133,7 +130,7 @@ def _means(
     counted = n_rejected - np.where(is_power[group], n_wrong, 0)
     dead = by_category["dead"].to_numpy(dtype=bool)
 
-    def total(values: NDArray[Any]) -> NDArray[np.int64]:
+    def total(values: NDArray[Any]) -> Ints:
         return np.bincount(group, weights=values, minlength=len(n_sets)).astype(np.int64)
 
     n, k, n_dead = total(np.ones(len(group))), total(counted), total(dead)
@@ -158,18 +155,12 @@ def _means(
     }
 
 
-def _ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+def _ratio(part: Ints, whole: Ints) -> Floats:
     """Return part / whole, NaN where there is no whole."""
     return np.where(whole > 0, part / np.where(whole > 0, whole, 1), np.nan)
 
 
-def _category_band(
-    counted: NDArray[np.int64],
-    group: NDArray[np.int64],
-    n: NDArray[np.int64],
-    n_sets: NDArray[np.int64],
-    seed: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _category_band(counted: Ints, group: Ints, n: Ints, n_sets: Ints, seed: int) -> tuple[Floats, Floats]:
     """Return the percentile bootstrap interval of each group's mean rate over its categories."""
     ordered = counted[np.argsort(group, kind="stable")].astype(float)
     start = np.concatenate([[0], np.cumsum(n)[:-1]])
@@ -185,6 +176,10 @@ def _category_band(
             totals = ordered[start[some][:, None] + np.arange(size)] @ times.T
             band[:, some] = np.quantile(totals, [0.025, 0.975], axis=1) / (size * n_sets[some])
     return band[0], band[1]
+
+
+LOWEST, HIGHEST = 0.8, 1.2
+"""Times alpha: between these the size of a test holds."""
 
 
 def verdict(low: float, high: float, alpha: float) -> str:
@@ -203,18 +198,15 @@ def verdict(low: float, high: float, alpha: float) -> str:
     'undecided'
     """
     slack = 1e-12  # so that .04 counts as .8 times .05, which is a little more in binary
-    if low > 1.2 * alpha + slack:
+    least, most = LOWEST * alpha - slack, HIGHEST * alpha + slack
+    if low > most:
         return "liberal"
-    if high < 0.8 * alpha - slack:
+    if high < least:
         return "conservative"
-    if low >= 0.8 * alpha - slack and high <= 1.2 * alpha + slack:
-        return "holds"
-    return "undecided"
+    return "holds" if low >= least and high <= most else "undecided"
 
 
-def fewest_discordances(
-    pvalue_function: Callable[[NDArray[np.int64]], Any], alpha: float, n_documents: int
-) -> int:
+def fewest_discordances(pvalue_function: Callable[[Ints], Any], alpha: float, n_documents: int) -> int:
     """Return the fewest documents that only A gets wrong with which a test can reject.
 
     All discordances on one side is the strongest evidence that their number allows. The other
@@ -247,7 +239,7 @@ def fewest_discordances(
     return n_documents + 1
 
 
-def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: float) -> NDArray[np.bool_]:
+def dead_categories(counts: ArrayLike, n_documents: int, fewest: int, alpha: float) -> Bools:
     """Return the categories in which hardly any evaluation set can be rejected.
 
     With the least :func:`fewest_discordances` of all tests of a measure, so that these are compared on the

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.balance import Balance
 from harness.errors import UserError, check_share, require
-from harness.measures import as_cells
+from harness.measures import Floats, Ints, as_cells
 from harness.outcomes import Population
 
 LARGEST_FRACTION = 0.05  # of a population, drawn without replacement: above it tests become conservative
@@ -24,7 +24,7 @@ def draw_sets(
     *,
     replacement: bool = True,
     stratified: bool = False,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Draw evaluation sets of `n_documents` from one population.
 
     Stratified, the positives and the negatives are drawn apart, N // 2 positives: the balanced sets of one
@@ -59,7 +59,7 @@ def draw_sets(
     return np.hstack([_draw(part, n, n_sets, rng, replacement) for part, n in classes])
 
 
-def reweight(counts: ArrayLike, prevalence: float) -> NDArray[np.float64]:
+def reweight(counts: ArrayLike, prevalence: float) -> Floats:
     """Return shares in which the positives have the wanted prevalence.
 
     The positive and the negative cells are rescaled, each by one factor: the classifiers' rates among
@@ -118,7 +118,7 @@ def check_sizes(sizes: Iterable[int], n_population: int, *, replacement: bool) -
 
 def _draw(
     cells: NDArray[Any], n_documents: int, n_sets: int, rng: np.random.Generator, replacement: bool
-) -> NDArray[np.int64]:
+) -> Ints:
     """Draw from the cells of a population or of one class of it."""
     drawn = np.zeros((n_sets, len(cells)), dtype=np.int64)
     # numpy gives the last cell whatever is left over, even at share 0: show it the filled cells only

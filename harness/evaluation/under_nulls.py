@@ -14,12 +14,12 @@ from harness.evaluation.null_tables import distribution_table, null_table, path_
 from harness.evaluation.rejections import Question, Setting, Test, ask
 from harness.evaluation.sets import Plan
 from harness.evaluation.under_rules import fewest_to_reject
-from harness.measures import costs_text
+from harness.measures import Floats, Ints, costs_text
 from harness.nulls import exact_zero, reach
 from harness.runtime.parallel import Run
 from harness.runtime.store import digest
 
-MakeNull = Callable[..., tuple[NDArray[np.float64], Mapping[str, str]]]
+MakeNull = Callable[..., tuple[Floats, Mapping[str, str]]]
 
 
 class NullStudy(NamedTuple):
@@ -43,7 +43,7 @@ class NullStudy(NamedTuple):
 
 
 class _Populations(NamedTuple):
-    """What the sets of one plan are drawn from.
+    """What the sets of one plan are drawn from, to measure what `grid` says.
 
     Attributes
     ----------
@@ -55,10 +55,12 @@ class _Populations(NamedTuple):
         Likewise on the path.
     """
 
-    shares: NDArray[np.float64]
+    plan: Plan
+    grid: Grid
+    shares: Floats
     reasons: dict[tuple[str, str], Mapping[str, str]]
-    n_each: NDArray[np.int64]
-    n_on_path: NDArray[np.int64]
+    n_each: Ints
+    n_on_path: Ints
 
 
 @dataclass(frozen=True)
@@ -98,16 +100,15 @@ def evaluate_nulls(plans: Sequence[Plan], setting: Setting, wanted: NullSettings
     Stratified plans are left out, with a warning: a null has a prevalence of its own.
     """
     tests, alphas = setting.tests, setting.alphas
-    kept = [plan for plan in plans if not plan.stratified]
     natural, rescaled = _grids(setting, wanted)
-    grids = [natural if plan.prevalence is None else rescaled for plan in kept]
     made = [
-        _make_populations(plan, wanted.nulls, grid, wanted.n_pooled)
-        for plan, grid in zip(kept, grids, strict=True)
+        _make_populations(plan, natural if plan.prevalence is None else rescaled, wanted)
+        for plan in plans
+        if not plan.stratified
     ]
     told = [grid._asdict() for grid in (natural, rescaled)]
     inputs = [{key: one[key] for key in one if key not in ("questions", "tests")} for one in told]
-    units, names = _units(kept, made, grids)
+    units, names = _units(made)
     found = setting.make_run("nulls", *inputs, dict(setting.describe))(
         count_unit, units, names, threads=False, description="testing sets under exact nulls"
     )
@@ -117,17 +118,17 @@ def evaluate_nulls(plans: Sequence[Plan], setting: Setting, wanted: NullSettings
     ]
     fewest = fewest_to_reject(judged, sorted({*setting.sizes, *rescaled.sizes}))
     study, start = NullStudy([], [], [], [], _left_out(plans, wanted.nulls)), 0
-    for plan, populations, grid in zip(kept, made, grids, strict=True):
+    for plan, grid, shares, reasons, n_each, n_on_path in made:
         part = found[start : start + len(plan.categories)]
         start += len(plan.categories)
-        rates = rate_table(plan, part, populations.shares, populations.n_each, fewest, grid)
+        rates = rate_table(plan, part, shares, n_each, fewest, grid)
         study.by_category.append(rates)
         study.distributions.append(distribution_table(rates))
-        study.path.append(path_table(plan, part, populations.n_on_path, grid))
-        study.nulls.append(null_table(plan, populations.shares, populations.reasons, grid))
+        study.path.append(path_table(plan, part, n_on_path, grid))
+        study.nulls.append(null_table(plan, shares, reasons, grid))
     again = setting.make_run("nulls again", *inputs, dict(setting.describe))
-    _measure_again(kept, made, grids, study.distributions, again)
-    study.warnings.extend(_missing(kept, made, grids))
+    _measure_again(made, study.distributions, again)
+    study.warnings.extend(_missing(made))
     return study
 
 
@@ -159,9 +160,10 @@ def _grids(setting: Setting, wanted: NullSettings) -> tuple[Grid, Grid]:
     return natural, Grid(*asked, fewer, list(sizes), [], [], setting.n_sets, {})
 
 
-def _make_populations(plan: Plan, nulls: Mapping[str, MakeNull], grid: Grid, n_pooled: int) -> _Populations:
+def _make_populations(plan: Plan, grid: Grid, wanted: NullSettings) -> _Populations:
     """Make the nulls of a plan; find the categories with a power and those that the path leads to."""
-    sources, questions, tests, n_sets = grid.sources, grid.questions, grid.tests, grid.n_sets
+    sources, questions, tests = grid.sources, grid.questions, grid.tests
+    n_sets, n_pooled = grid.n_sets, wanted.n_pooled
     shares = np.full((len(sources), len(questions), len(plan.categories), 8), np.nan)
     n_each = np.full((len(sources), len(tests)), n_sets, dtype=np.int64)
     n_on_path = np.full((len(tests), len(grid.path_sizes), len(grid.h)), n_sets, dtype=np.int64)
@@ -175,20 +177,20 @@ def _make_populations(plan: Plan, nulls: Mapping[str, MakeNull], grid: Grid, n_p
                 same = exact_zero(plan.cells, question.difference, measure=question.measure)
                 shares[s, q] = np.where((discordant & ~same)[:, None], real, np.nan)
             else:
-                shares[s, q], reasons[truth, question.name] = nulls[truth](
+                shares[s, q], reasons[truth, question.name] = wanted.nulls[truth](
                     plan.categories, plan.cells, question.measure, **question.costs
                 )
             pooled = _sets_each(n_pooled, int((~np.isnan(shares[s, q, :, 0])).sum()), n_sets)
             own = grid.own if kind == "size" else {}
             n_each[s, few] = [own.get(tests[place].name, pooled) for place in few]
             if truth == WITH_POWER and kind == "size":
-                n_reached = _reached(shares[s, q], real, question, grid.path_sizes, grid.h)
+                n_reached = _reached(shares[s, q], real, question, grid)
                 n_on_path[few] = [[_sets_each(n_pooled, n, n_sets) for n in row] for row in n_reached]
         for i, n_documents in enumerate(grid.path_sizes if grid.h else ()):
             if n_documents in grid.sizes:  # the path's first point is one of the null's own
                 own_sets = n_each[sources.index(Source(WITH_POWER, "size"))]
                 n_on_path[:, i, np.array(grid.h) == 0] = own_sets[:, None]
-    return _Populations(shares, reasons, n_each, n_on_path)
+    return _Populations(plan, grid, shares, reasons, n_each, n_on_path)
 
 
 def _sets_each(n_pooled: int, n_categories: int, n_sets: int) -> int:
@@ -196,32 +198,22 @@ def _sets_each(n_pooled: int, n_categories: int, n_sets: int) -> int:
     return min(n_sets, math.ceil(n_pooled / max(1, n_categories)))
 
 
-def _reached(
-    null: NDArray[np.float64],
-    real: NDArray[np.float64],
-    question: Question,
-    path_sizes: Sequence[int],
-    h: Sequence[float],
-) -> list[list[int]]:
+def _reached(null: Floats, real: Floats, question: Question, grid: Grid) -> list[list[int]]:
     """Return to how many categories the path leads, for each size and distance."""
     made = ~np.isnan(null[:, 0])
-    if not any(h):  # at distance 0 lies the null itself
-        return [[int(made.sum())] * len(h) for _ in path_sizes]
-    reaches = [reach(null[made], real[made], n, question.measure, **question.costs) for n in path_sizes]
-    return [[int((farthest >= distance).sum()) for distance in h] for farthest in reaches]
+    if not any(grid.h):  # at distance 0 lies the null itself
+        return [[int(made.sum())] * len(grid.h) for _ in grid.path_sizes]
+    reaches = [reach(null[made], real[made], n, question.measure, **question.costs) for n in grid.path_sizes]
+    return [[int((farthest >= distance).sum()) for distance in grid.h] for farthest in reaches]
 
 
-def _units(
-    plans: Sequence[Plan], made: Sequence[_Populations], grids: Sequence[Grid]
-) -> tuple[list[tuple[Any, ...]], list[str]]:
+def _units(made: Sequence[_Populations]) -> tuple[list[tuple[Any, ...]], list[str]]:
     units, names = [], []
-    for plan, populations, grid in zip(plans, made, grids, strict=True):
-        numbers = (populations.n_each, populations.n_on_path)
+    for plan, grid, shares, _, *numbers in made:
         for i, category in enumerate(plan.categories):
             identity = (plan.pair, plan.balance, plan.prevalence, category)
-            shares = populations.shares[:, :, i]
-            units.append((plan.cells[i], shares, *numbers, identity, grid))
-            names.append(_name(identity, plan.cells[i].tolist(), shares, *numbers))
+            units.append((plan.cells[i], shares[:, :, i], *numbers, identity, grid))
+            names.append(_name(identity, plan.cells[i].tolist(), shares[:, :, i], *numbers))
     return units, names
 
 
@@ -230,25 +222,19 @@ def _name(identity: Sequence[object], given: list[Any], *arrays: NDArray[Any]) -
     return "/".join(map(str, (*identity, digest(given, *plain))))
 
 
-def _measure_again(
-    plans: Sequence[Plan],
-    made: Sequence[_Populations],
-    grids: Sequence[Grid],
-    tables: Sequence[pd.DataFrame],
-    run: Run,
-) -> None:
+def _measure_again(made: Sequence[_Populations], tables: Sequence[pd.DataFrame], run: Run) -> None:
     """Fill in `worst_again` of the tables: the size of each point's worst category on sets drawn anew.
 
     Tests and levels that have the same worst category at one null and N share its new sets.
     """
     units, names, rows = [], [], []
-    for plan, populations, table, grid in zip(plans, made, tables, grids, strict=True):
+    for (plan, grid, shares, _, n_each, _), table in zip(made, tables, strict=True):
         for category, wanted in _worst(table, grid).items():
             identity = (plan.pair, plan.balance, plan.prevalence, category)
-            shares = populations.shares[:, :, plan.categories.index(category)]
+            own = shares[:, :, plan.categories.index(category)]
             points = [(*point, sorted({place for place, _ in at})) for point, at in wanted.items()]
-            units.append((shares, points, populations.n_each, identity, grid))
-            names.append(_name(identity, points, shares, populations.n_each))
+            units.append((own, points, n_each, identity, grid))
+            names.append(_name(identity, points, own, n_each))
             rows.append((table, wanted, grid.alphas))
     found = run(count_again, units, names, threads=False, description="measuring the worst categories again")
     for (table, wanted, alphas), unit in zip(rows, found, strict=True):
@@ -283,14 +269,14 @@ def _left_out(plans: Sequence[Plan], nulls: Mapping[str, MakeNull]) -> list[str]
     ]
 
 
-def _missing(plans: Sequence[Plan], made: Sequence[_Populations], grids: Sequence[Grid]) -> list[str]:
+def _missing(made: Sequence[_Populations]) -> list[str]:
     """Return a warning for each null that some categories of a plan lack, one for all its prevalences."""
     found: dict[tuple[str, str, str], list[str]] = {}
-    for plan, populations, grid in zip(plans, made, grids, strict=True):
+    for plan, grid, shares, *_ in made:
         measures = [question.measure for question in grid.questions]
         for s, (truth, kind) in enumerate(grid.sources):
             for q, question in enumerate(grid.questions if kind == "size" else ()):
-                lacking = np.isnan(populations.shares[s, q, :, 0])
+                lacking = np.isnan(shares[s, q, :, 0])
                 if not lacking.any():
                     continue
                 names = [name for name, none in zip(plan.categories, lacking, strict=True) if none]

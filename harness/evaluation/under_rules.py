@@ -14,11 +14,12 @@ from harness.errors import UserError
 from harness.evaluation.rates import category_rates, category_rows, dead_categories, fewest_discordances
 from harness.evaluation.rejections import Question, Setting, Test, Unit, ask, count_rejections
 from harness.evaluation.sets import Plan
+from harness.measures import Bools, Floats, Ints
 from harness.runtime.parallel import run_here
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
-Rule = Callable[..., NDArray[np.bool_]]
+Rule = Callable[..., Bools]
 Key = tuple[str, str, float | None]
 
 TRIALS = 5
@@ -187,13 +188,13 @@ def fewest_to_reject(
     return found
 
 
-def _tried(test: Test, n_documents: int) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+def _tried(test: Test, n_documents: int) -> Callable[[Ints], Floats]:
     """Return the test's p-values as a function of counts, which remembers them from level to level."""
     generator = rng(0, "fewest", test.name, n_documents)
     options, n_trials = ({"rng": generator}, TRIALS) if test.random else ({}, 1)
-    known: dict[bytes, NDArray[np.float64]] = {}
+    known: dict[bytes, Floats] = {}
 
-    def pvalue(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def pvalue(counts: Ints) -> Floats:
         if (key := counts.tobytes()) not in known:
             tried = test.pvalue(np.repeat(counts, n_trials, axis=0), **options).pvalue
             known[key] = np.median(tried.reshape(-1, n_trials), axis=1)

@@ -9,6 +9,9 @@ from harness.errors import check_choice, check_whole, require
 from harness.seeding import rng
 
 CRITERIA = ("f1", "error")
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def check_tuning(criterion: str, n_folds: int) -> None:
@@ -29,7 +32,7 @@ def check_grid(name: str, values: Sequence[float]) -> tuple[float, ...]:
     return grid
 
 
-def partition(n_documents: int, n_folds: int, seed: int) -> NDArray[np.int64]:
+def partition(n_documents: int, n_folds: int, seed: int) -> Ints:
     """Return the fold of each document: one random partition, shared by all categories.
 
     Sharing it lets all categories of a fold use one Gram matrix, and models with equally many folds share
@@ -42,7 +45,7 @@ def partition(n_documents: int, n_folds: int, seed: int) -> NDArray[np.int64]:
     return fold
 
 
-def usable_folds(y: ArrayLike, fold: NDArray[np.int64], n_folds: int) -> NDArray[np.bool_]:
+def usable_folds(y: ArrayLike, fold: Ints, n_folds: int) -> Bools:
     """Tell which folds can tune which category, shape (n_folds, n_categories).
 
     A fold is used where its training part and its test part each hold a positive document. Without the
@@ -55,9 +58,7 @@ def usable_folds(y: ArrayLike, fold: NDArray[np.int64], n_folds: int) -> NDArray
     return np.asarray((in_test > 0) & (in_test < y.sum(axis=0)))
 
 
-def draw_folds(
-    y: NDArray[np.bool_], n_folds: int, seed: int, tune: bool
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def draw_folds(y: Bools, n_folds: int, seed: int, tune: bool) -> tuple[Ints, Bools]:
     """Return the fold of each document and which folds tune which category: none without `tune`."""
     if not tune:
         return np.zeros(len(y), dtype=np.int64), np.zeros((0, y.shape[1]), dtype=bool)
@@ -65,14 +66,14 @@ def draw_folds(
     return fold, usable_folds(y, fold, n_folds)
 
 
-def count_cells(y: ArrayLike, decisions: ArrayLike) -> NDArray[np.int64]:
+def count_cells(y: ArrayLike, decisions: ArrayLike) -> Ints:
     """Count true positives, false positives, false negatives and true negatives, shape (n_categories, 4)."""
     y, decisions = np.asarray(y, dtype=bool), np.asarray(decisions, dtype=bool)
     cells = [y & decisions, ~y & decisions, y & ~decisions, ~y & ~decisions]
     return np.stack([cell.sum(axis=0) for cell in cells], axis=-1).astype(np.int64)
 
 
-def score(cells: NDArray[np.int64], criterion: str) -> NDArray[np.float64]:
+def score(cells: Ints, criterion: str) -> Floats:
     """Return F1 (0/0 is 0) or the error rate of cells pooled over the folds; NaN where there is no document.
 
     Pooling means one F1 from summed cells, not the mean of the folds' F1s, which is biased where a fold
@@ -86,7 +87,7 @@ def score(cells: NDArray[np.int64], criterion: str) -> NDArray[np.float64]:
     return np.where(n_documents > 0, above / np.maximum(below, 1), np.nan)
 
 
-def choose(scores: NDArray[np.float64], criterion: str) -> NDArray[np.int64]:
+def choose(scores: Floats, criterion: str) -> Ints:
     """Return the index of the best score along the first axis, the first (the smaller parameter) of equals.
 
     F1 is maximised, the error minimised; NaN (not tuned) is never better than a number.
@@ -96,8 +97,8 @@ def choose(scores: NDArray[np.float64], criterion: str) -> NDArray[np.int64]:
 
 
 def choose_values(
-    cells: NDArray[np.int64], grid: Sequence[float], default: float, n_used: NDArray[np.int64], criterion: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    cells: Ints, grid: Sequence[float], default: float, n_used: Ints, criterion: str
+) -> tuple[Floats, Floats]:
     """Return each category's best value (the default where no fold was used) and its criterion.
 
     `cells` are pooled over the folds, shape (len(grid), n_categories, 4).

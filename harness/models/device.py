@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from harness.errors import UserError, check_choice
+from harness.models.cross_validation import Floats
 from harness.models.gaussian_kernel import Prepared, squared_norms
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -58,9 +59,7 @@ def rows_times(x: sparse.csr_array, matrix: Any) -> Any:
     return torch.nn.functional.embedding_bag(terms, matrix, starts, mode="sum", per_sample_weights=weights)
 
 
-def linear_values(
-    coef: NDArray[np.float64], intercept: NDArray[np.float64], x: sparse.csr_array, device: str
-) -> NDArray[np.float32]:
+def linear_values(coef: Floats, intercept: Floats, x: sparse.csr_array, device: str) -> NDArray[np.float32]:
     """Return ``x @ coef + intercept`` in single precision, shape (n_documents, n_categories)."""
     import torch
 

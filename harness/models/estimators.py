@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from harness.errors import UserError, check_choice, require
 from harness.models import cross_validation as cv
+from harness.models.cross_validation import Bools
 from harness.models.fitted import Fitted, over_categories
 from harness.runtime.parallel import Run, run_here
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 
-Bools = NDArray[np.bool_]
 Setting = Mapping[str, Any]
 
 
@@ -87,9 +87,6 @@ class Classifier:
             several = isinstance(values, list | tuple) and len(values)
             require(several, f"grid.{name}: {values!r} is not allowed; a list of values is")
 
-    def _made(self) -> Any:
-        return self.__dict__["made"]
-
     def _settings(self) -> list[Setting]:
         """Return every setting of the grid, the estimator's own, which is none, last."""
         made = itertools.product(*self.grid.values()) if self.grid else ()
@@ -99,7 +96,8 @@ class Classifier:
         self, x: sparse.csr_array, y: ArrayLike, *, seed: int, run: Run = run_here, device: str = "cpu"
     ) -> Fitted:
         """Choose a setting for each column of `y`, shape (n_documents, n_categories)."""
-        y, x, settings, own = np.asarray(y, dtype=bool), sparse.csr_array(x), self._settings(), self._made()
+        y, x, settings = np.asarray(y, dtype=bool), sparse.csr_array(x), self._settings()
+        own = self.__dict__["made"]
         fold, usable = cv.draw_folds(y, self.n_folds, seed, self.tune and len(settings) > 1)
         cells = np.zeros((len(settings) - 1, y.shape[1], 4), dtype=np.int64)
         name = type(own).__name__
@@ -116,10 +114,8 @@ class Classifier:
         n_used = usable.sum(axis=0)
         choice, cv_score = np.full(y.shape[1], len(settings) - 1), np.full(y.shape[1], np.nan)
         if len(settings) > 1:
-            scores = cv.score(cells, self.criterion)
-            best = cv.choose(scores, self.criterion)
-            choice = np.where(n_used > 0, best, choice)
-            cv_score = np.where(n_used > 0, np.take_along_axis(scores, best[None], axis=0)[0], np.nan)
+            places, last = range(len(settings) - 1), len(settings) - 1
+            choice, cv_score = cv.choose_values(cells, places, last, n_used, self.criterion)
         known = own.get_params(deep=True)
         tuned = {
             key: np.array([settings[place].get(key, known[key]) for place in choice]) for key in self.grid
@@ -134,7 +130,7 @@ class Classifier:
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
     ) -> Bools:
         """Train with each category's setting, and decide for every document."""
-        a, own = fitted.arrays, self._made()
+        a, own = fitted.arrays, self.__dict__["made"]
         known = sparse.csr_array((a["data"], a["indices"], a["indptr"]), shape=tuple(a["shape"].tolist()))
         settings, seed, y = self._settings(), int(a["seed"]), a["y"]
         chosen = [settings[place] for place in a["choice"]]

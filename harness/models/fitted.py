@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.models.cross_validation import chunks
+from harness.models.cross_validation import Bools, Floats, Ints, chunks
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
 
@@ -30,15 +30,15 @@ class Fitted(NamedTuple):
 
     arrays: dict[str, NDArray[Any]]
     tuned: dict[str, NDArray[Any]]
-    cv_score: NDArray[np.float64]
-    n_folds: NDArray[np.int64]
+    cv_score: Floats
+    n_folds: Ints
 
 
 def over_categories(
     run: Run,
     function: Callable[..., Arrays],
     shared: Callable[[], Any],
-    categories: NDArray[np.int64],
+    categories: Ints,
     name: str,
     description: str,
 ) -> Iterator[tuple[list[int], Arrays]]:
@@ -57,7 +57,7 @@ def decide_in_batches(
     size: int,
     shared: Callable[[], Any],
     description: str,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Return decisions of `shape` (n_documents, n_categories), a unit for each `size` documents.
 
     ``function(shared(), start, stop)`` returns the decisions on these documents under that name.
@@ -68,12 +68,7 @@ def decide_in_batches(
     return np.concatenate([np.empty((0, shape[1]), dtype=bool), *(part["decisions"] for part in parts)])
 
 
-def settle(
-    decisions: NDArray[np.bool_],
-    near: NDArray[np.bool_],
-    exact: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
-    at_once: int = 2**20,
-) -> NDArray[np.bool_]:
+def settle(decisions: Bools, near: Bools, exact: Callable[[Ints], Bools], at_once: int = 2**20) -> Bools:
     """Return decisions from single precision, those `near` the threshold replaced by ``exact(rows)``."""
     rows = np.flatnonzero(near.any(axis=1))
     for start, stop in chunks(len(rows), at_once):

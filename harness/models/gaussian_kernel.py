@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from harness.models.cross_validation import Bools, Floats, Ints
 from harness.models.fitted import settle
 
-Floats = NDArray[np.float64]
 ROWS_AT_ONCE = 256
 DENSE_TERMS = 256
 """So many of the most frequent terms are multiplied densely: their columns are full enough to pay for it."""
@@ -48,7 +48,7 @@ def gram_in_place(products: Floats, norms_rows: Floats, norms_columns: Floats, g
     return products
 
 
-def take_block(products: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
+def take_block(products: NDArray[Any], rows: Ints, columns: Ints) -> Floats:
     """Return ``products[rows][:, columns]`` as float64 without a second matrix of that size."""
     block = np.empty((len(rows), len(columns)))
     for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -60,12 +60,12 @@ def take_block(products: NDArray[Any], rows: NDArray[np.int64], columns: NDArray
 class Prepared(NamedTuple):
     """The kernel machines of all categories, laid out for prediction; see :func:`prepare`."""
 
-    order: NDArray[np.int64]
+    order: Ints
     gammas: tuple[tuple[float, int, int], ...]
     dual: Floats
     intercept: Floats
     close: Floats
-    frequent: NDArray[np.int64]
+    frequent: Ints
     dense: NDArray[np.float32]
     rest: sparse.csr_array
     exact: sparse.csr_array
@@ -106,9 +106,7 @@ def prepare(arrays: dict[str, NDArray[Any]]) -> Prepared:
     )
 
 
-def decide(
-    prepared: Prepared, x: sparse.csr_array, values: NDArray[np.float32] | None = None
-) -> NDArray[np.bool_]:
+def decide(prepared: Prepared, x: sparse.csr_array, values: NDArray[np.float32] | None = None) -> Bools:
     """Decide a batch of documents, shape (n_documents, n_categories), categories in their own order.
 
     Values near 0 are computed again in double precision, on the processor. A decision value of exactly 0
@@ -160,7 +158,7 @@ def _single_precision(prepared: Prepared, x: sparse.csr_array) -> NDArray[np.flo
     return values
 
 
-def _without(x: sparse.csr_array, terms: NDArray[np.int64]) -> sparse.csr_array:
+def _without(x: sparse.csr_array, terms: Ints) -> sparse.csr_array:
     """Return `x` without the entries of some terms (their columns stay, empty)."""
     left_out = np.zeros(x.shape[1], dtype=bool)
     left_out[terms] = True

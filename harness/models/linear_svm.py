@@ -12,6 +12,7 @@ from scipy import sparse
 from harness.errors import require
 from harness.models import cross_validation as cv
 from harness.models import svm
+from harness.models.cross_validation import Bools, Floats
 from harness.models.device import linear_values, resolve_device
 from harness.models.fitted import Fitted, decide_in_batches, settle
 from harness.runtime.parallel import Run, run_here
@@ -73,7 +74,7 @@ class LinearSVM:
         x = sparse.csr_matrix(x, dtype=np.float64)  # liblinear would make this copy at every fit
         fold, usable = cv.draw_folds(y, self.n_folds, seed, self.tune)
 
-        def hold_out(k: int, c: NDArray[np.float64] | None = None) -> svm.Fold:
+        def hold_out(k: int, c: Floats | None = None) -> svm.Fold:
             held = fold == k
             others = svm.Task(_solve, x[~held], y[~held], np.empty(0) if c is None else c)
             return svm.Fold(others, x[held], y[held], np.greater, self.C_grid)
@@ -88,7 +89,9 @@ class LinearSVM:
         tuned = {"C": c}
         if self.threshold == "tuned":
             said = "threshold", "linear SVM: tuning thresholds"
-            values = svm.values_over_folds(run, partial(hold_out, c=c), usable, fold, *said)
+            values = np.full(y.shape, np.nan)  # where no fold is usable
+            for k, piece, part in svm.over_folds(run, svm.value_some, partial(hold_out, c=c), usable, *said):
+                values[np.ix_(fold == k, piece)] = part["values"]
             found = [
                 cv.choose_threshold(some[held], true[held], self.criterion)
                 for some, true, held in zip(values.T, y.T, ~np.isnan(values.T), strict=True)
@@ -99,7 +102,7 @@ class LinearSVM:
 
     def predict(
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
-    ) -> NDArray[np.bool_]:
+    ) -> Bools:
         """Decide every category for every document: True where the decision value is above 0.
 
         On a GPU, values near 0 in single precision are computed again in double, on the processor.
@@ -110,7 +113,7 @@ class LinearSVM:
         return decide_in_batches(run, _decide, shape, DOCUMENTS_PER_UNIT, lambda: shared, said)
 
 
-def _solve(x: sparse.csr_matrix, y: NDArray[np.bool_], c: float) -> tuple[NDArray[np.float64], float]:
+def _solve(x: sparse.csr_matrix, y: Bools, c: float) -> tuple[Floats, float]:
     from sklearn.svm import LinearSVC
 
     machine = LinearSVC(C=c, dual=False).fit(x, y)

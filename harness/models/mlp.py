@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from harness.errors import check_share, check_whole
 from harness.models import cross_validation as cv
 from harness.models import mlp_network as network
+from harness.models.cross_validation import Bools, Floats, Ints
 from harness.models.device import resolve_device
 from harness.models.fitted import Fitted, decide_in_batches
 from harness.runtime.parallel import Run, run_here
@@ -102,7 +103,7 @@ class MLP(network.Settings):
 
     def predict(
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
-    ) -> NDArray[np.bool_]:
+    ) -> Bools:
         """Decide every category for every document.
 
         Outputs are computed in single precision; those within 1e-3 of the threshold are computed again
@@ -120,7 +121,7 @@ class _Task(NamedTuple):
 
     model: MLP
     x: sparse.csr_array
-    y: NDArray[np.bool_]
+    y: Bools
     seed: int
     device: str
 
@@ -129,7 +130,7 @@ class _Task(NamedTuple):
         return self._replace(model=replace(self.model, **settings))
 
 
-def _columns(x: sparse.csr_array, terms: NDArray[np.int64]) -> sparse.csr_array:
+def _columns(x: sparse.csr_array, terms: Ints) -> sparse.csr_array:
     """Return the columns `terms` of `x` in single precision; no copy of the structure where it is all."""
     x = sparse.csr_array(x, dtype=np.float32)
     return x if len(terms) == x.shape[1] else sparse.csr_array(x[:, terms])
@@ -143,7 +144,7 @@ def _use_one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _train(task: _Task, documents: NDArray[np.int64], name: str, held_share: float) -> network.Trained:
+def _train(task: _Task, documents: Ints, name: str, held_share: float) -> network.Trained:
     """Train on `documents` less a share that stops early; `name` gives the draws their generators."""
     n_held, n_hidden = min(round(held_share * len(documents)), len(documents) - 1), task.model.n_hidden
     order = rng(task.seed, "mlp", name, "held").permutation(documents)
@@ -159,11 +160,11 @@ def _train(task: _Task, documents: NDArray[np.int64], name: str, held_share: flo
     )
 
 
-def _tune(task: _Task, n_folds: int, run: Run) -> tuple[int, float, NDArray[np.float64]]:
+def _tune(task: _Task, n_folds: int, run: Run) -> tuple[int, float, Floats]:
     """Return width and learning rate, chosen one after the other, and each category's criterion there."""
     model = task.model
     fold = cv.partition(len(task.y), n_folds, task.seed)
-    cells: dict[tuple[int, float], NDArray[np.int64]] = {}
+    cells: dict[tuple[int, float], Ints] = {}
 
     def best(configurations: list[tuple[int, float]]) -> tuple[int, float]:
         """Return the best configuration, the first of equals; what was counted before is not again."""
@@ -181,9 +182,7 @@ def _tune(task: _Task, n_folds: int, run: Run) -> tuple[int, float, NDArray[np.f
     return *chosen, cv.score(cells[chosen], model.criterion)
 
 
-def _tune_fold(
-    shared: tuple[_Task, NDArray[np.int64]], n_hidden: int, learning_rate: float, k: int
-) -> Arrays:
+def _tune_fold(shared: tuple[_Task, Ints], n_hidden: int, learning_rate: float, k: int) -> Arrays:
     """Count the cells, (n_categories, 4), of fold `k` under a network trained on the others."""
     _use_one_thread()
     task, fold = shared
@@ -208,7 +207,7 @@ def _fit_final(task: _Task, n_hidden: int, learning_rate: float) -> Arrays:
     return {**trained.weights._asdict(), "n_epochs": np.array(trained.n_epochs)}
 
 
-def _decide(weights: network.Weights, x: sparse.csr_array, device: str) -> NDArray[np.bool_]:
+def _decide(weights: network.Weights, x: sparse.csr_array, device: str) -> Bools:
     """Return the decisions on one batch of documents."""
     values = network.decision_values(weights, x, device)
     decisions = values > 0
@@ -219,7 +218,7 @@ def _decide(weights: network.Weights, x: sparse.csr_array, device: str) -> NDArr
 
 
 def _predict_batch(
-    shared: tuple[network.Weights, NDArray[np.int64], sparse.csr_array, str], start: int, stop: int
+    shared: tuple[network.Weights, Ints, sparse.csr_array, str], start: int, stop: int
 ) -> Arrays:
     """Decide for the documents from `start` to `stop`."""
     _use_one_thread()

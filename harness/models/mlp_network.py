@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from harness.models.cross_validation import chunks, count_cells, score
+from harness.models.cross_validation import Bools, Floats, Ints, chunks, count_cells, score
 from harness.models.device import rows_times
 
 DOCUMENTS_PER_BATCH = 4096
@@ -43,7 +43,7 @@ class Examples(NamedTuple):
     """Documents (csr, float32, n_documents x n_terms) and their labels (bool, n_documents x n_outputs)."""
 
     x: sparse.csr_array
-    y: NDArray[np.bool_]
+    y: Bools
 
 
 class Trained(NamedTuple):
@@ -54,7 +54,7 @@ class Trained(NamedTuple):
 
     weights: Weights
     n_epochs: int
-    scores: NDArray[np.float64]
+    scores: Floats
 
 
 class LazyAdam:
@@ -164,7 +164,7 @@ def gradient(parameters: list[Any], examples: Examples) -> tuple[list[Any], Any]
     return list(torch.autograd.grad(loss(part, Examples(small, examples.y)), part)), terms
 
 
-def _present_terms(x: sparse.csr_array) -> tuple[NDArray[np.int64], sparse.csr_array]:
+def _present_terms(x: sparse.csr_array) -> tuple[Ints, sparse.csr_array]:
     """Return the terms that occur, ascending, and `x` on these columns only."""
     terms, position = np.unique(x.indices, return_inverse=True)
     small = sparse.csr_array((x.data, position.ravel(), x.indptr), shape=(x.shape[0], len(terms)))
@@ -179,13 +179,11 @@ def decision_values(weights: Weights, x: sparse.csr_array, device: str = "cpu") 
         return np.asarray(outputs(as_parameters(weights, device), x).cpu().numpy())
 
 
-def exact_decision_values(
-    weights: Weights, x: sparse.csr_array, output: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def exact_decision_values(weights: Weights, x: sparse.csr_array, output: Ints) -> Floats:
     """Return one output per document, in double precision; no sum here runs over more than one document."""
     terms, small = _present_terms(x.astype(np.float64))
     hidden = np.tanh(small @ weights.hidden_weights[terms].astype(np.float64) + weights.hidden_bias)
-    values: NDArray[np.float64] = (hidden * weights.output_weights[output]).sum(axis=1)
+    values: Floats = (hidden * weights.output_weights[output]).sum(axis=1)
     return values + weights.output_bias[output]
 
 

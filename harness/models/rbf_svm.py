@@ -12,13 +12,13 @@ from scipy import sparse
 from harness.models import cross_validation as cv
 from harness.models import gaussian_kernel as kernels
 from harness.models import svm
+from harness.models.cross_validation import Bools, Floats, Ints
 from harness.models.device import kernel_values, resolve_device
 from harness.models.fitted import Fitted, decide_in_batches
 from harness.runtime.parallel import Run, run_here
 from harness.runtime.store import Arrays
 
 DOCUMENTS_PER_UNIT = 2048
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class RBFSVM:
         }
         return Fitted(arrays, {"C": c, "gamma": gamma}, cv_score, n_used)
 
-    def _tune(self, tuning: "_Tuning", n_used: NDArray[np.int64], run: Run) -> tuple[Floats, Floats, Floats]:
+    def _tune(self, tuning: "_Tuning", n_used: Ints, run: Run) -> tuple[Floats, Floats, Floats]:
         """Return C, gamma and their cross-validated score, per category."""
         tuned = n_used > 0
         at_c = np.array([tuning.count(g, (float(self.C),), tuned, run)[0] for g in self.gamma_grid])
@@ -107,7 +107,7 @@ class RBFSVM:
 
     def predict(
         self, fitted: Fitted, x: sparse.csr_array, *, run: Run = run_here, device: str = "cpu"
-    ) -> NDArray[np.bool_]:
+    ) -> Bools:
         """Decide every category for every document, as ``SVC(kernel="rbf").predict`` would."""
         arrays, device = fitted.arrays, resolve_device(device)
         shape, said = (x.shape[0], len(arrays["gamma"])), "RBF SVM: prediction"
@@ -121,9 +121,9 @@ class _Tuning:
     """Documents, labels and folds, and the inner products from which the folds' Gram matrices are made."""
 
     x: sparse.csr_array
-    y: NDArray[np.bool_]
-    fold: NDArray[np.int64]
-    usable: NDArray[np.bool_]
+    y: Bools
+    fold: Ints
+    usable: Bools
 
     @cached_property
     def products(self) -> NDArray[Any]:
@@ -146,16 +146,14 @@ class _Tuning:
         task = svm.Task(solve, of_train, self.y[train], np.empty(0))
         return svm.Fold(task, of_test, self.y[test], np.greater_equal, grid)
 
-    def count(
-        self, gamma: float, grid: tuple[float, ...], wanted: NDArray[np.bool_], run: Run
-    ) -> NDArray[np.int64]:
+    def count(self, gamma: float, grid: tuple[float, ...], wanted: Bools, run: Run) -> Ints:
         """Return cells pooled over the folds, (len(grid), n_categories, 4); 0 for categories not wanted."""
         said = f"tune gamma {gamma!r} C {'+'.join(map(repr, grid))}", f"RBF SVM: tuning gamma {gamma:g}"
         make_fold = partial(self.make_fold, gamma, grid)
         return svm.count_over_folds(run, make_fold, self.usable & wanted, len(grid), *said)
 
 
-def _solve(gram: Floats, y: NDArray[np.bool_], c: float, **options: Any) -> tuple[Floats, float]:
+def _solve(gram: Floats, y: Bools, c: float, **options: Any) -> tuple[Floats, float]:
     from sklearn.svm import SVC
 
     machine = SVC(C=c, kernel="precomputed", cache_size=100, **options).fit(gram, y)

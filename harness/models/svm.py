@@ -5,14 +5,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.models.cross_validation import count_cells
+from harness.models.cross_validation import Bools, Floats, Ints, count_cells
 from harness.models.fitted import over_categories
 from harness.runtime.parallel import Run
 from harness.runtime.store import Arrays
-
-Floats = NDArray[np.float64]
 
 
 class Task(NamedTuple):
@@ -21,9 +18,9 @@ class Task(NamedTuple):
     ``solve(x, labels, C)`` trains one machine and returns its weights and its intercept.
     """
 
-    solve: Callable[[Any, NDArray[np.bool_], float], tuple[Floats, float]]
+    solve: Callable[[Any, Bools, float], tuple[Floats, float]]
     x: Any
-    y: NDArray[np.bool_]
+    y: Bools
     c: Floats
 
 
@@ -32,8 +29,8 @@ class Fold(NamedTuple):
 
     task: Task
     test: Any
-    y_test: NDArray[np.bool_]
-    positive: Callable[[Floats, float], NDArray[np.bool_]]
+    y_test: Bools
+    positive: Callable[[Floats, float], Bools]
     grid: Sequence[float]
 
 
@@ -49,7 +46,7 @@ def load_solvers() -> None:
 def train(
     run: Run,
     make_task: Callable[[], Task],
-    categories: NDArray[np.int64],
+    categories: Ints,
     name: str,
     description: str,
     made: tuple[Floats, Floats],
@@ -59,11 +56,11 @@ def train(
         made[0][:, piece], made[1][piece] = part["weights"], part["intercept"]
 
 
-def _over_folds(
+def over_folds(
     run: Run,
     function: Callable[[Fold, list[int]], Arrays],
     make_fold: Callable[[int], Fold],
-    usable: NDArray[np.bool_],
+    usable: Bools,
     name: str,
     description: str,
 ) -> Iterator[tuple[int, list[int], Arrays]]:
@@ -75,40 +72,17 @@ def _over_folds(
 
 
 def count_over_folds(
-    run: Run,
-    make_fold: Callable[[int], Fold],
-    usable: NDArray[np.bool_],
-    n_values: int,
-    name: str,
-    description: str,
-) -> NDArray[np.int64]:
+    run: Run, make_fold: Callable[[int], Fold], usable: Bools, n_values: int, name: str, description: str
+) -> Ints:
     """Return cells pooled over the folds that are `usable`, shape (n_values, n_categories, 4)."""
     cells = np.zeros((n_values, usable.shape[1], 4), dtype=np.int64)
     if n_values:
-        for _, piece, part in _over_folds(run, _count_some, make_fold, usable, name, description):
+        for _, piece, part in over_folds(run, _count_some, make_fold, usable, name, description):
             cells[:, piece] += part["cells"]
     return cells
 
 
-def values_over_folds(
-    run: Run,
-    make_fold: Callable[[int], Fold],
-    usable: NDArray[np.bool_],
-    fold: NDArray[np.int64],
-    name: str,
-    description: str,
-) -> Floats:
-    """Return held-out decision values (n_documents, n_categories), NaN where the fold is not usable.
-
-    `fold` is that of each document; every category has the C of its task.
-    """
-    values = np.full((len(fold), usable.shape[1]), np.nan)
-    for k, piece, part in _over_folds(run, _value_some, make_fold, usable, name, description):
-        values[np.ix_(fold == k, piece)] = part["values"]
-    return values
-
-
-def _value_some(fold: Fold, categories: list[int]) -> Arrays:
+def value_some(fold: Fold, categories: list[int]) -> Arrays:
     """Return the decision values of a fold's documents for some categories."""
     made = _train_some(fold.task, categories)
     return {"values": fold.test @ made["weights"] + made["intercept"]}

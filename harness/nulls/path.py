@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from harness.errors import require
-from harness.measures import Floats, difference, standard_deviation
+from harness.measures import Floats, difference, ratio, standard_deviation
 from harness.nulls.projection import as_shares
 
 _LARGEST_FACTOR = 100.0
@@ -136,6 +136,5 @@ def _first_at(p0: Floats, p: Floats, h: float, n_documents: int, measure: str, *
 
 def _signed(shares: ArrayLike, n_documents: int, measure: str, **costs: float) -> Any:
     require(n_documents >= 1, f"n_documents: {n_documents} is not allowed; whole numbers >= 1 are")
-    sd = np.asarray(standard_deviation(shares, measure, **costs))
-    d = np.asarray(difference(measure, **costs)(shares))
-    return np.divide(d * np.sqrt(n_documents), sd, out=np.zeros(sd.shape), where=sd > 0)[()]
+    d = difference(measure, **costs)(shares)
+    return ratio(d * np.sqrt(n_documents), standard_deviation(shares, measure, **costs))

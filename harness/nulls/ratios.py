@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harness.measures import Floats
+from harness.measures import Bools, Floats, ratio
 
 _NEWTON_STEPS = 100
 _ROUGHLY = 50, 1e-10  # steps and balance when a grid of common values is looked over
@@ -67,7 +67,7 @@ def _settled(q: Floats, tops: Floats, bottoms: Floats) -> Floats:
         psi = tops[0] / t[:, :1] - bottoms[0] / b[:, :1] - tops[1] / t[:, 1:] + bottoms[1] / b[:, 1:]
         gap = np.log(t[:, 0] * b[:, 1]) - np.log(t[:, 1] * b[:, 0])
         variance = (q * psi**2).sum(axis=1)
-        step = np.divide(gap, variance, out=np.zeros_like(gap), where=variance > 0)
+        step = ratio(gap, variance)
         q *= np.exp(np.clip(-step[:, None] * psi, -1, 1))
         q /= q.sum(axis=1, keepdims=True)
     return q
@@ -150,7 +150,7 @@ def _profile(
 
 def _tilts(
     weights: Floats, g: Floats, start: Floats, n_steps: int = _NEWTON_STEPS, balanced: float = _BALANCED
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Minimise ``sum w exp(l g)`` over l (m, 2) by Newton steps; False where there is no minimum."""
     tilts, left = start.copy(), np.full(len(weights), np.inf)
     todo = np.arange(len(weights))

@@ -45,11 +45,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import check_share, require
-from harness.measures import as_cells
+from harness.measures import Bools, Floats, Ints, as_cells
 
 Cells = NDArray[Any]
-Difference = Callable[[Cells], NDArray[np.float64]]
-Truth = NDArray[np.bool_]
+Difference = Callable[[Cells], Floats]
+Truth = Bools
 
 _ROUNDING = 1e-14  # some ten times what a difference of two scores in [0, 1] loses to rounding
 
@@ -112,9 +112,7 @@ def half_document(counts: ArrayLike, difference: Difference, *, n_documents: int
     return np.abs(_differences(difference, _population(counts))) < 1 / (2 * n_documents)
 
 
-def sampling_interval(
-    counts: ArrayLike, difference: Difference, *, draws: NDArray[np.int64], alpha: float
-) -> Truth:
+def sampling_interval(counts: ArrayLike, difference: Difference, *, draws: Ints, alpha: float) -> Truth:
     """R3: H0 holds where 0 lies within the central 1 - alpha of the differences on sets of size N.
 
     With d_N the difference on an evaluation set: min(P(d_N <= 0), P(d_N >= 0)) > alpha/2. A few times 2/alpha
@@ -139,9 +137,7 @@ def sampling_interval(
     return np.asarray(smaller > alpha / 2)
 
 
-def scaled_sd(
-    counts: ArrayLike, difference: Difference, *, draws: NDArray[np.int64], c: float = 0.5
-) -> Truth:
+def scaled_sd(counts: ArrayLike, difference: Difference, *, draws: Ints, c: float = 0.5) -> Truth:
     """R3c: H0 holds where |d| <= c sd(d_N), d_N the difference on sets of size N (2 draws at least).
 
     The default .5 bounds the inflation that :func:`sampling_interval` describes: a calibrated z test
@@ -217,7 +213,7 @@ def _population(counts: ArrayLike) -> Cells:
     return cells
 
 
-def _draws(draws: NDArray[np.int64], cells: Cells) -> Cells:
+def _draws(draws: Ints, cells: Cells) -> Cells:
     """Return the draws after checking that they fit the population and are of one size."""
     draws = np.asarray(draws)
     fits = draws.ndim == 3 and draws.shape[::2] == cells.shape and draws.shape[1] > 0
@@ -231,14 +227,14 @@ def _draws(draws: NDArray[np.int64], cells: Cells) -> Cells:
     return draws
 
 
-def _differences(difference: Difference, cells: Cells) -> NDArray[np.float64]:
+def _differences(difference: Difference, cells: Cells) -> Floats:
     """Return the measure's differences, refusing NaN: a comparison with it would silently be False."""
     values = np.asarray(difference(cells), dtype=float)
     _check_shape(values, cells, "difference: it")
     return values
 
 
-def _check_shape(values: NDArray[np.float64], cells: Cells, what: str) -> None:
+def _check_shape(values: Floats, cells: Cells, what: str) -> None:
     require(
         values.shape == cells.shape[:-1] and not np.isnan(values).any(),
         f"{what} gave shape {values.shape} or NaN for cells of shape {cells.shape}; "

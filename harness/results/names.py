@@ -105,15 +105,9 @@ def pair_name(pair: str) -> str:
     )
 
 
-def balances_run(table: DataFrame) -> list[str]:
-    """Return the balances in the table, in the order of their first rows, the reweighted one left out."""
-    return [str(name) for name in table["balance"].unique() if name != REWEIGHTED]
-
-
 def balanced_scheme(table: DataFrame) -> str:
     """Return the scheme that stands for the paper's "balanced": meta, meta_or, stratified, or none."""
-    run = balances_run(table)
-    return next((name for name in BALANCED if name in run), "")
+    return next((name for name in BALANCED if (table["balance"] == name).any()), "")
 
 
 def papers_panels(table: DataFrame) -> list[Panel]:
@@ -244,6 +238,14 @@ def reference_size(table: DataFrame, wanted: int = 1000) -> int:
     return min(sizes, key=lambda n: max(n / wanted, wanted / n))
 
 
+def pick(table: DataFrame, /, **equal: Any) -> DataFrame:
+    """Return the rows where every named column has the given value, or is missing where that is NaN."""
+    keep = table.index == table.index
+    for name, value in equal.items():
+        keep &= table[name].isna() if value != value else table[name] == value
+    return table[keep]
+
+
 def select(table: DataFrame, **equal: Any) -> DataFrame:
     """Return the rows where every named column has the given value, in order of N.
 
@@ -254,10 +256,7 @@ def select(table: DataFrame, **equal: Any) -> DataFrame:
     >>> select(table, test="a")["n_documents"].tolist()
     [100, 200]
     """
-    keep = table["n_documents"].notna()
-    for name, value in equal.items():
-        keep &= table[name] == value
-    return table[keep].sort_values("n_documents", kind="stable")
+    return pick(table, **equal).sort_values("n_documents", kind="stable")
 
 
 def by_curve(rows: DataFrame) -> dict[tuple[str, str, str], DataFrame]:

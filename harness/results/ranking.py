@@ -3,8 +3,7 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, Index
 
 from harness.results import names
 from harness.results.category_verdicts import DISTRIBUTION, category_verdict, distribution_words, why_unknown
@@ -42,12 +41,12 @@ def rank_tests(size_power: DataFrame) -> DataFrame:
     table = names.nulls_alone(size_power).reindex(columns=list(dict.fromkeys([*size_power, *DISTRIBUTION])))
     exact = table[table["truth"] == "exact_null"]
     if not (exact["kind"] == "size").any():
-        return pd.DataFrame(columns=list(RANKING))
+        return DataFrame(columns=list(RANKING))
     alpha = names.primary_alpha(size_power)
     found = _points(exact, "size", alpha)
     found = found.rename(columns={"rate": "size", "low": "size_low", "high": "size_high"})
     power = _points(exact, "power", alpha)[[*KEY, "rate", "low", "high", "n_categories"]]
-    power.columns = pd.Index([*KEY, "power", "power_low", "power_high", "power_n_categories"])
+    power.columns = Index([*KEY, "power", "power_low", "power_high", "power_n_categories"])
     joint = _points(table[table["truth"] == "joint_null"], "size", alpha).rename(columns={"rate": "size"})
     joint = joint[[*KEY, *JOINT]].rename(columns={name: f"joint_{name}" for name in JOINT})
     for beside in (power, joint, _adjusted(exact, alpha)):
@@ -99,7 +98,7 @@ def _adjusted(exact: DataFrame, alpha: float) -> DataFrame:
         (*key, *size_adjusted(part["alpha"], part["rate"], part["rate_power"], alpha))
         for key, part in levels.groupby(KEY, dropna=False, sort=False)
     ]
-    return pd.DataFrame(rows, columns=[*KEY, "alpha_adjusted", "power_adjusted"]).astype(exact[KEY].dtypes)
+    return DataFrame(rows, columns=[*KEY, "alpha_adjusted", "power_adjusted"]).astype(exact[KEY].dtypes)
 
 
 def size_adjusted(levels: Any, sizes: Any, powers: Any, alpha: float) -> tuple[float, float]:

@@ -16,7 +16,6 @@ All are read at alpha = .05, the level of the paper's figures.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pandas as pd
 from pandas import DataFrame
 
 from harness.results import names
@@ -57,7 +56,7 @@ def score_truth_rules(size_power: DataFrame) -> DataFrame:
                 for letter in letters:
                     rows = names.select_panel(table, panels[letter], truth=truth, kind=kind)
                     scores += [(truth, statement, letter, *seen) for seen in list(score(rows)) or [NOT_RUN]]
-    return pd.DataFrame(scores, columns=["truth", "statement", "panel", *SEEN])
+    return DataFrame(scores, columns=["truth", "statement", "panel", *SEEN])
 
 
 def _score_single(rows: DataFrame) -> Iterator[tuple[Any, ...]]:
@@ -134,7 +133,7 @@ def total_scores(scores: DataFrame) -> DataFrame:
         row["total"] = sum(shares) / len(shares) if shares else float("nan")
         row["n_told"] = len(shares)
         rows.append(row)
-    return pd.DataFrame(rows, columns=["truth", *STATEMENTS, "total", "n_told"])
+    return DataFrame(rows, columns=["truth", *STATEMENTS, "total", "n_told"])
 
 
 def statement_verdict(scores: DataFrame, truth: str, statement: str) -> str:

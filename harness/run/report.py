@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pandas as pd
 from pandas import DataFrame
 
 from harness.evaluation.null_tables import LEAST_SETS
@@ -128,7 +127,7 @@ def _sizes(results: Results) -> Section:
         "run", "sizes_caption", n_documents=n_documents, alpha=names.primary_alpha(rates),
         rule=truth_name(rule), where=power_where(truth), by_category=by_category, least_sets=LEAST_SETS,
     )  # fmt: skip
-    return Section(heading, [table(pd.DataFrame(rows), caption)])
+    return Section(heading, [table(DataFrame(rows), caption)])
 
 
 def _models(results: Results, models: DataFrame) -> Section:
@@ -154,7 +153,7 @@ def _categories(results: Results) -> Section:
 
 
 def _conclusions(results: Results) -> Section:
-    found = pd.DataFrame(papers_conclusions(results), columns=["the paper", "verdict", "numbers here"])
+    found = DataFrame(papers_conclusions(results), columns=["the paper", "verdict", "numbers here"])
     return Section("The paper's conclusions", [table(found, paragraph("run", "conclusions_caption"))])
 
 
@@ -194,7 +193,7 @@ def _rates(table: DataFrame, kind: str, truth: str) -> list[Captioned]:
                 "run", "rates_caption", kind=kind, alpha=alpha, rule=truth_name(truth), panel=panel.title,
                 notes=[] if found else truth_sentences(truth)[1:],
             )  # fmt: skip
-            found.append((caption, pd.DataFrame(lines)))
+            found.append((caption, DataFrame(lines)))
     return found
 
 
@@ -230,7 +229,7 @@ def ranking_parts(ranked: DataFrame) -> list[Captioned]:
             "run", "ranking_caption", first=not parts, alpha=part["alpha"].iloc[0], least_sets=LEAST_SETS,
             panel=panel, n_documents=n, use=use,
         )  # fmt: skip
-        parts.append((caption, pd.DataFrame(rows)))
+        parts.append((caption, DataFrame(rows)))
     return parts
 
 
@@ -261,7 +260,7 @@ def alpha_true_by_rule(size_power: DataFrame) -> DataFrame:
             for size in sorted({int(n.min()), names.reference_size(table), int(n.max())}):
                 row = {"truth": truth_name(truth), "panel": panel.title, "N": size}
                 rows.append(row | _cells(part[part["rate"].notna()], curves, size, _mean))
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def _mean(point: Any) -> str:

@@ -126,31 +126,20 @@ def make_run(workers: Workers, store: Store, stage: str, *inputs: object) -> Run
             with threadpool_limits(1):
                 first = () if shared is None else (shared(),)
                 jobs = [(i, tuple(units[i])) for i in missing]
-                for i, result in _spread(workers, function, first, jobs, threads, description):
+                here = workers.address is None and min(workers.count(), len(jobs)) == 1
+                if workers.backend == "dask" and not here:
+                    done = completed_on_dask(workers.client, function, first, jobs, threads)
+                    done = progress(done, len(jobs), description)
+                else:
+                    whole = [(i, first + arguments) for i, arguments in jobs]
+                    done = completed(workers, function, whole, threads, description)
+                for i, result in done:
                     store.save(stage, keys[i], result)
                     results[i] = result
                     say(f"{said}: {names[i]}, {len(results)} of {len(units)}", UNITS)
         return [results[i] for i in range(len(units))]
 
     return run
-
-
-def _spread(
-    workers: Workers,
-    function: Callable[..., Any],
-    first: tuple[Any, ...],
-    jobs: Sequence[tuple[Any, tuple[Any, ...]]],
-    threads: bool,
-    description: str,
-) -> Iterator[tuple[Any, Any]]:
-    """Yield (name, result) as jobs complete, on any backend; `first` are their first arguments."""
-    here = workers.address is None and min(workers.count(), len(jobs)) == 1
-    if workers.backend == "dask" and not here:
-        done = completed_on_dask(workers.client, function, first, jobs, threads)
-        yield from progress(done, len(jobs), description)
-    else:
-        all_given = [(i, first + arguments) for i, arguments in jobs]
-        yield from completed(workers, function, all_given, threads, description)
 
 
 def completed(

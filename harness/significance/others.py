@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from harness.measures import A, B, Floats, Ints, Y, difference
+from harness.measures import A, B, Floats, Ints, Y, difference, ratio
 from harness.significance.equal_counts import distinct_rows
 from harness.significance.replicates import check_replicates
 from harness.significance.result import TestResult, as_counts, check_choice, settle_degenerate
@@ -129,8 +129,7 @@ def _package(name: str) -> Any:
 def _f1(truth: Ints, decided: Ints, axis: int = -1) -> Floats:
     """Return F1, 0 where it is 0/0."""
     top, bottom = 2 * (truth * decided).sum(axis=axis), (truth + decided).sum(axis=axis)
-    score: Floats = np.divide(top, bottom, out=np.zeros(np.shape(bottom)), where=bottom > 0)
-    return score
+    return ratio(top, bottom)
 
 
 # --- without replicates: functions of a set's items -------------------------------------------------

@@ -1,7 +1,5 @@
 """Tables in CSV, TSV, JSON Lines, JSON arrays and Parquet, read some rows at a time as columns of text."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import io

@@ -1,7 +1,5 @@
 """Labels as files and arrays hold them: which are missing, which are the same, which the truth lacks."""
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

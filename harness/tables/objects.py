@@ -1,7 +1,5 @@
 """The objects of a JSON file, one held at a time: a line each (JSON Lines), or the items of one array."""
 
-from __future__ import annotations
-
 import codecs
 import functools
 import json

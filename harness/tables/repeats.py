@@ -1,7 +1,5 @@
 """Rows that stand in a table more often than chance allows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,19 +9,19 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from harness.advise.cells import LARGEST_RANDOMIZATION, CellPair
 from harness.advise.documents import Rows, document_pairs
 from harness.advise.documents.battery import names_of
 from harness.advise.documents.tests import MICRO
-from harness.advise.files import Said, units
+from harness.advise.files import Said, is_plain, units
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.runs import Runs
 from harness.advise.points import Pair, Plan, Question, judge_pair
 from harness.advise.runs import TESTS, RunPair, run_pairs, tabulate_components
 from harness.errors import check_share, require, value_errors
-from harness.measures import check_measure
+from harness.measures import Ints, check_measure
 from harness.two_systems.labels import Given, read_given
 from harness.writing.prose import paragraphs
 
@@ -91,7 +91,7 @@ class Comparison(Printed):
 
     names: tuple[str, str]
     measure: str
-    counts: NDArray[np.int64] | None
+    counts: Ints | None
     score_a: float
     score_b: float
     difference: float
@@ -252,7 +252,7 @@ def compare_predictions(
 def make_pair(outcomes: Said, question: Question, test: str | Sequence[str] | None) -> Pair:
     """Return the two systems with the tests that are named, or all, without a population of cells."""
     measure, costs, n_items = question.measure, question.costs, outcomes.n_total
-    if isinstance(outcomes, Outcomes) and outcomes.clusters is None:
+    if is_plain(outcomes):
         tests = find_tests(measure, test, n_items, question.n_replicates, **costs)
         counts, name = outcomes.cells(*outcomes.systems), "-".join(outcomes.systems)
         return CellPair.of(name, counts, measure, tests, costs)

@@ -13,14 +13,14 @@ from harness.advise.cells import CellPair
 from harness.advise.files import units
 from harness.advise.margin import HINT, check_margin, measure_margin, say_margin
 from harness.advise.needed import deviations
-from harness.advise.points import Floats, Plan, Question, measure_pair
+from harness.advise.points import Plan, Question, measure_pair
 from harness.advise.rates import detectable, power_table, size_table
 from harness.advise.recommend import choose_tests
 from harness.advise.report import say_worst
 from harness.advise.study import POWERS
 from harness.advise.worst import tabulate_worst
 from harness.errors import check_share, value_errors
-from harness.measures import check_measure
+from harness.measures import Floats, check_measure
 from harness.runtime.parallel import Workers, make_run
 from harness.runtime.store import Store
 from harness.two_systems import Comparison, Printed, check_names, check_whole, judge, make_pair

@@ -22,7 +22,7 @@ from harness.advise.files.predictions import (
 from harness.advise.files.runs import Runs, check_runs
 from harness.advise.files.scores import Scores
 from harness.errors import UserError, require
-from harness.measures import DIFFERENCES, check_measure
+from harness.measures import DIFFERENCES, Ints, check_measure
 from harness.tables.labels import Column, Values, read_labels, same_as_truth
 from harness.tables.repeats import tell_repeated
 
@@ -193,6 +193,6 @@ def _labels(name: str, values: ArrayLike) -> Column:
     return Column(places, column.labels)
 
 
-def _rows(column: Column, rows: NDArray[np.int64], same: Any) -> NDArray[Any]:
+def _rows(column: Column, rows: Ints, same: Any) -> NDArray[Any]:
     labels = np.array([same.get(label, label) for label in column.labels], dtype=object)
     return labels[column.places[rows]]

@@ -1,7 +1,5 @@
 """How to cite a run: the software, and the publications whose studies and methods it rests on."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from pandas import DataFrame
 
 from harness.errors import harmless
@@ -90,7 +89,7 @@ def _versions(facts: Mapping[str, Any]) -> DataFrame | None:
     versions = dict(facts.get("versions") or {})
     more = [name for name in ("platform", "git_commit") if facts.get(name)]
     versions |= {name.replace("_", " "): facts[name] for name in more}
-    return pd.DataFrame(versions.items(), columns=["software", "version"]) if versions else None
+    return DataFrame(versions.items(), columns=["software", "version"]) if versions else None
 
 
 def _beside(out: Path) -> Iterator[list[str]]:
@@ -157,9 +156,8 @@ def _image(stem: str, data: bytes | None, caption: str) -> dict[str, Any]:
         title = title[:LONGEST_TITLE].rpartition(" ")[0].rstrip(",;:") + " ..."
     if page:
         title = f"{page[0].strip(' (.)')}. {title}"
-    size = [
-        int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)
-    ]  # of a PNG's header
+    # as a PNG's header has it
+    size = [int.from_bytes((data or b"")[place : place + 4], "big") for place in (16, 20)]
     return {
         "stem": stem, "title": f"{stem}: {title}" if title else stem,
         "source": base64.b64encode(data).decode() if data else "", "width": size[0], "height": size[1],

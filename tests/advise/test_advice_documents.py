@@ -160,7 +160,7 @@ def test_the_null_is_a_tilt_along_its_own_influence(measure, average, costs, see
     own = pair_of(draw(300, 4, seed=seed), measure, average, costs)
     p = own.counts / own.counts.sum()
     q = own.null
-    design = np.stack([own.kinds.terms().influence(q), np.ones(len(q))], axis=1)
+    design = np.stack([own.kinds.terms.influence(q), np.ones(len(q))], axis=1)
     exponent = np.log(q / p)
     rest = exponent - design @ np.linalg.lstsq(design, exponent, rcond=None)[0]
     assert np.abs(rest).max() < 1e-6
@@ -304,8 +304,8 @@ def test_sparse_sums_change_no_verdict(name, monkeypatch):
         sets = np.random.default_rng(0).multinomial(60, own.null, size=40)
         found.append((own, run_test(name, sets, own.kinds, 199, np.random.default_rng(1))))
     (sparse, one), (dense, two) = found
-    assert issparse(sparse.kinds.terms().columns)
-    assert isinstance(dense.kinds.terms().columns, np.ndarray)
+    assert issparse(sparse.kinds.terms.columns)
+    assert isinstance(dense.kinds.terms.columns, np.ndarray)
     np.testing.assert_allclose(sparse.null, dense.null, rtol=1e-6)
     np.testing.assert_allclose(one.statistic, two.statistic, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(one.pvalue, two.pvalue, rtol=1e-9)

@@ -90,7 +90,7 @@ def test_exchanges_of_clusters_are_enumerated(tmp_path):
 
     def ratio(own):
         every = Kinds(own[:, None], "f1")
-        d, total = deviations(np.ones((1, len(own)), dtype=np.int64), every.terms())
+        d, total = deviations(np.ones((1, len(own)), dtype=np.int64), every.terms)
         return abs(d[0]) / np.sqrt(total[0])
 
     swapped = cells[:, [0, 2, 1, 3, 4, 6, 5, 7]]

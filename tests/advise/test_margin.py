@@ -137,7 +137,7 @@ def test_a_set_is_tilted_to_the_margin_near_itself(measure):
     kinds = Kinds(np.eye(8, dtype=int)[:, None], measure)
     _, variance, _ = by_cell(CELLS[None], kinds, margin)
     for signed, own in zip((-margin, margin), np.sqrt(variance[:, 0] / 300), strict=True):
-        shares, found = tilted(300 * p[None], kinds.terms(), signed)
+        shares, found = tilted(300 * p[None], kinds.terms, signed)
         assert found.all()
         assert pair.difference(shares)[0] == pytest.approx(signed, rel=1e-3)
         conditions = [

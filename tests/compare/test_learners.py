@@ -1,5 +1,6 @@
 import importlib.util
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -36,9 +37,9 @@ from harness.compare.learner_tables import (
     tabulate_rejections,
     tabulate_verdicts,
 )
-from harness.compare.learners import fewest_discordant
 from harness.compare.trials import Scoring, attempt, halves, hold_out, run_trial, run_trials, trial_splits
 from harness.errors import UserError
+from harness.evaluation.rates import fewest_discordances
 from harness.models.estimators import fresh
 from harness.runtime.parallel import run_here
 from harness.significance.cross_validation import five_by_two_t
@@ -184,7 +185,8 @@ def test_what_the_wine_report_cannot_have_found():
     one = np.where(np.arange(36) == 0, 0, none)
     for variant in ("corrected", "exact", "uncorrected", "midp"):
         assert mcnemar(count_right(one, none), variant).pvalue > 0.3
-    assert fewest_discordant(0.05, "corrected") == fewest_discordant(0.05, "exact") == 6
+    for variant in ("corrected", "exact"):
+        assert fewest_discordances(partial(mcnemar, variant=variant), 0.05, 36) == 6
     assert round(1 / 36, 3) == wine_tables.ERROR_RATES["xgboost"][0]
 
 

@@ -122,7 +122,7 @@ def test_the_figures_of_other_commands_have_no_such_fault_either(preset, name, t
     figure = dict(configured("run", "out=unused", f"figure={preset}").figure)
     if (name, preset) == ("nips2005-draws", NARROW):
         figure["panels"] = ["c", "d"]  # two columns are as many as there is room for
-    importlib.import_module(module).redraw(RESULTS / name, figure, tmp_path)
+    importlib.import_module(module).redraw(RESULTS / name, facts, figure, tmp_path)
     assert seen
     assert found == []
 

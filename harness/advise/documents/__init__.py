@@ -3,12 +3,10 @@
 A cluster is a document with several items.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +38,13 @@ from harness.advise.points import (
     tilt_to,
 )
 from harness.errors import refusal
+from harness.measures import Bools, Floats, Ints
 from harness.nulls.projection import RATIOS
 from harness.nulls.ratios import equal_ratios
 from harness.runtime.store import Arrays
 from harness.seeding import rng
 from harness.significance.result import TestResult
 from harness.writing.prose import paragraphs
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FILE_REPLICATES = 9_999
 MOST_ITEMS_DRAWN = 5_000
@@ -93,7 +89,7 @@ class DocumentPair(Pair):
 
     def deviation(self, shares: Floats) -> float:
         """Return that of the influence of a document."""
-        psi = self.kinds.terms().influence(shares)
+        psi = self.kinds.terms.influence(shares)
         return float(np.sqrt(shares @ psi**2))
 
     def project(self, weights: Floats) -> Floats:
@@ -102,7 +98,7 @@ class DocumentPair(Pair):
 
     def tilt(self, null: Floats, wanted: float) -> Floats:
         """Return the tilt along the documents' influence."""
-        terms = self.kinds.terms()
+        terms = self.kinds.terms
         psi = np.where(null > 0, terms.influence(null), 0.0)
         return tilt_to(null, psi, terms.difference, wanted, self.kinds.measure)
 
@@ -151,13 +147,13 @@ class DocumentPair(Pair):
 class Rows(NamedTuple):
     """Truth and decisions, (n_rows, n_categories), or scores; how often each row occurs, and its cluster."""
 
-    truth: NDArray[np.bool_]
+    truth: Bools
     said: Mapping[str, NDArray[Any]]
     n_items: NDArray[Any]
     clusters: Ints | None
 
     @classmethod
-    def of(cls, found: OneRun) -> Rows:
+    def of(cls, found: OneRun) -> Self:
         """Return what was read as rows."""
         if isinstance(found, Scores):
             return cls(np.zeros((0, 1), dtype=bool), found.scores, np.ones(found.n_total), found.clusters)
@@ -248,7 +244,7 @@ def document_pairs(
             return question.alike(a, b)
         kinds, frequencies = rows.kinds(a, b, question)
         _check_room(question.name, kinds)
-        sums = kinds.terms().sums
+        sums = kinds.terms.sums
         if (sums[..., :2] == sums[..., 2:]).all():
             return question.alike(a, b)
         return _with_null(name, kinds, frequencies, replicates)
@@ -317,7 +313,7 @@ def project_documents(weights: Floats | Ints, kinds: Kinds) -> Floats:
     exp(t x_i)`` (Csiszar 1975, Annals of Probability 3, 146-158, theorem 3.1).
     """
     shares = weights / weights.sum(axis=1, keepdims=True)
-    sums = kinds.terms().sums
+    sums = kinds.terms.sums
     single = sums.shape[1] == 1
     if single and kinds.measure in RATIOS:
         tops, bottoms = (side @ kinds.cells[:, 0].T.astype(float) for side in RATIOS[kinds.measure])

@@ -7,13 +7,13 @@ import numpy as np
 from harness.advise.documents.clusters import randomization_by_cluster, wald_by_cluster, wald_by_cluster_cr2
 from harness.advise.documents.scores import paired_t, wilcoxon
 from harness.advise.documents.tests import (
-    Ints,
     Kinds,
     bootstrap_by_document,
     pooled_test,
     randomization_by_document,
     wald_by_document,
 )
+from harness.measures import Ints
 from harness.significance.result import TestResult
 
 # of counts alone, plainest first

@@ -8,8 +8,6 @@ import numpy as np
 
 from harness.advise.documents.tests import (
     ROUNDING,
-    Floats,
-    Ints,
     Kinds,
     Terms,
     chunk_size,
@@ -19,6 +17,7 @@ from harness.advise.documents.tests import (
     t_test,
     undecided,
 )
+from harness.measures import Floats, Ints, ratio
 from harness.significance.result import TestResult, settle_degenerate
 
 _ALL = 1 - 1e-9  # a cluster with so large a part of a denominator leaves nothing to compare it with
@@ -36,9 +35,9 @@ def wald_by_cluster(counts: Ints, kinds: Kinds) -> TestResult:
 
 def robust(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
     """Return G d, G^2 se^2 and the degrees of freedom of :func:`wald_by_cluster`."""
-    terms, n = kinds.terms(), counts.sum(axis=-1)
+    terms, n = kinds.terms, counts.sum(axis=-1)
     d, total = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
-    factor = np.divide(n, n - 1, out=np.zeros(n.shape), where=n > 1)
+    factor = ratio(n, n - 1)
     return d * n, total * factor, np.maximum(n - 1.0, 1.0)
 
 
@@ -56,7 +55,7 @@ def wald_by_cluster_cr2(counts: Ints, kinds: Kinds) -> TestResult:
 
 def robust_cr2(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, Floats]:
     """Return G d, G^2 se^2 and the degrees of freedom of :func:`wald_by_cluster_cr2`."""
-    terms = kinds.terms()
+    terms = kinds.terms
     d, total, freedom = in_parts(counts, chunk_size(terms), lambda sets: _adjusted(sets, terms))
     return d * counts.sum(axis=-1), total, freedom
 
@@ -66,10 +65,10 @@ def _adjusted(counts: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
     d, plain = deviations(counts, terms)
     own, totals, part = counts.astype(float), terms.totals(counts.astype(float)), terms.sums[..., 1::2]
     bottoms = totals[..., 1::2]
-    each = np.divide(terms.weights[:, None], bottoms, out=np.zeros(bottoms.shape), where=bottoms > 0)
+    each = ratio(terms.weights[:, None], bottoms)
     h = each.reshape(len(own), -1) @ part.reshape(len(part), -1).T
     sums = (own * h).sum(axis=1, keepdims=True)
-    h = np.where(own > 0, np.divide(h, sums, out=np.zeros(h.shape), where=sums > 0), 0.0)
+    h = np.where(own > 0, ratio(h, sums), 0.0)
     rest = np.where(h < _ALL, 1 - h, np.inf)
     psi = terms.slopes(totals, own.sum(axis=-1)) @ terms.columns.T
     total = np.where((plain > 0) & (h < _ALL).all(axis=1), (own * psi**2 / rest).sum(axis=1), 0.0)
@@ -88,20 +87,20 @@ def randomization_by_cluster(
     exchange (Janssen 1997, Statistics & Probability Letters 36, 9-21). ``p = (1 + k) / (R + 1)``, k the
     number of R exchanges with a ratio at least as far from 0 as that of the set.
     """
-    both, n_kinds = kinds.with_exchanged().terms(), len(kinds.cells)
+    both, n_kinds = kinds.with_exchanged().terms, len(kinds.cells)
 
-    def ratio(sets: Ints) -> Floats:
+    def far(sets: Ints) -> Floats:
         d, total = deviations(sets, both)
-        found = np.divide(np.abs(d), np.sqrt(total), out=np.zeros(d.shape), where=total > 0)
+        found = ratio(np.abs(d), np.sqrt(total))
         return np.where((total == 0) & (d != 0), np.inf, found)
 
-    (own,) = in_parts(np.concatenate([counts, 0 * counts], axis=1), chunk_size(both), lambda s: (ratio(s),))
+    (own,) = in_parts(np.concatenate([counts, 0 * counts], axis=1), chunk_size(both), lambda s: (far(s),))
 
     def draw(sets: Ints, times: int) -> tuple[np.ndarray]:
         """Return which exchanges have a ratio as far from 0 as the set itself."""
         heads = rng.binomial(counts[sets], 0.5, size=(times, len(sets), n_kinds))
         drawn = np.concatenate([counts[sets] - heads, heads], axis=-1).reshape(-1, 2 * n_kinds)
-        (found,) = in_parts(drawn, chunk_size(both), lambda s: (ratio(s),))
+        (found,) = in_parts(drawn, chunk_size(both), lambda s: (far(s),))
         return (found.reshape(times, len(sets)) >= own[sets] * (1 - ROUNDING),)
 
     found = staged(len(counts), 2 * n_kinds, draw, n_replicates, stop)

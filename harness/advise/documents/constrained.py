@@ -8,7 +8,8 @@ the difference is the margin; for the error of single items that makes the score
 import numpy as np
 
 from harness.advise.documents.clusters import robust_cr2
-from harness.advise.documents.tests import Floats, Ints, Kinds, Terms, undefined
+from harness.advise.documents.tests import Kinds, Terms, undefined
+from harness.measures import Floats, Ints
 
 PSEUDO_COUNT = 0.25
 """Added to each cell that tells A from B: few such items may all favour one system, and leave no tilt."""
@@ -22,7 +23,7 @@ def by_cell(counts: Ints, kinds: Kinds, margin: float) -> tuple[Floats, Floats, 
     The sets are of the eight cells, shape (n_sets, 8); se is 0 where no tilt leads to the margin, or the
     measure is one ratio and 0/0.
     """
-    terms, n, sides = kinds.terms(), counts.sum(axis=-1), []
+    terms, n, sides = kinds.terms, counts.sum(axis=-1), []
     totals = terms.totals(counts.astype(float))
     for signed in (-margin, margin):
         shares, found = tilted(counts + _TELLS, terms, signed)
@@ -37,7 +38,7 @@ def by_cluster(counts: Ints, kinds: Kinds, margin: float) -> tuple[Floats, Float
     Each se is the larger one of the set's own and of that at the margin, where a tilt leads there: a test
     rejects where both would.
     """
-    terms, n = kinds.terms(), counts.sum(axis=-1, keepdims=True)
+    terms, n = kinds.terms, counts.sum(axis=-1, keepdims=True)
     d, own, freedom = robust_cr2(counts, kinds)
     sides, least = [], freedom
     for signed in (-margin, margin):

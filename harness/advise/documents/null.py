@@ -10,13 +10,11 @@ own tilt, which is the first-order condition (Han 1977, Journal of Optimization 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from harness.advise.documents.tests import Kinds, Terms
+from harness.measures import Floats, ratio
 from harness.nulls.projection import divergence
-
-Floats = NDArray[np.float64]
 
 _LEVELS = 1, 10  # the difference is led to 0 at once, or else by tenths
 _STEPS = 300
@@ -38,15 +36,10 @@ class _Condition(NamedTuple):
     def gap(self, q: Floats) -> float:
         return float(self.terms.difference(q)) - self.level
 
-    def psi(self, q: Floats) -> Floats:
-        return self.terms.influence(q)
-
     def sizes(self, q: Floats) -> Floats:
         """Return the denominators of all ratios, and the measures of A and of B."""
         totals = self.terms.totals(q).reshape(-1, 2, 2)
-        values = np.divide(
-            totals[..., 0], totals[..., 1], out=np.zeros(totals.shape[:2]), where=totals[..., 1] > 0
-        )
+        values = ratio(totals[..., 0], totals[..., 1])
         return np.concatenate([totals[..., 1].ravel(), self.terms.weights @ values])
 
     def keeps(self, q: Floats) -> bool:
@@ -64,7 +57,7 @@ def nearest_null(shares: Floats, kinds: Kinds) -> Floats:
     the shares are ``p_i exp(-t psi_i)``, psi at p, as alternatives are made: the difference is 0 as well, at
     a larger divergence.
     """
-    terms, found = kinds.terms(), np.full(shares.shape, np.nan)
+    terms, found = kinds.terms, np.full(shares.shape, np.nan)
     for row, p in zip(found, shares, strict=True):
         there = p > 0
         nearest = _nearest(_Condition(p[there], Terms.of(terms.sums[there], terms.weights), 0.0))
@@ -91,7 +84,7 @@ def _nearest(condition: _Condition) -> Floats | None:
 
 def _tilt_to_null(condition: _Condition, whole: float) -> Floats | None:
     """Return ``p_i exp(-t psi_i)`` with a difference of 0, psi at p; None if it empties a ratio before."""
-    psi = condition.psi(condition.p)
+    psi = condition.terms.influence(condition.p)
     if not psi.any():
         return None
     last = float(np.sign(whole)) / float(np.ptp(psi))
@@ -114,7 +107,7 @@ def _settle(condition: _Condition, q: Floats, balanced: float, small: float) -> 
     """Step towards the tilt from q until little changes; say whether it did."""
     length, multiplier, step = 1.0, 0.0, None
     for _ in range(_STEPS):
-        gap, psi = condition.gap(q), condition.psi(q)
+        gap, psi = condition.gap(q), condition.terms.influence(q)
         if not psi.min() < 0 < psi.max():
             break
         # the tilt has every mean between the ends, and none beyond half the way is sought at once
@@ -169,7 +162,7 @@ def _balance(condition: _Condition, q: Floats) -> Floats:
     for _ in range(20):
         if abs(condition.gap(q)) <= _BALANCED:
             break
-        q = _moved(condition, q, condition.psi(q), 0.0)
+        q = _moved(condition, q, condition.terms.influence(q), 0.0)
     return q
 
 

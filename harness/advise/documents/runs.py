@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.advise.documents.tests import ROUNDING, Costs, Floats, Ints, staged, t_test
-from harness.measures import GAINS, difference, influence
+from harness.advise.documents.tests import ROUNDING, Costs, staged, t_test
+from harness.measures import GAINS, Bools, Floats, Ints, difference, influence, ratio
 from harness.significance.result import TestResult, settle_degenerate
 
 UPPER = 1.5
@@ -97,9 +97,9 @@ class MeanSquares(NamedTuple):
         items = np.maximum(self.items / n[..., 0] - (self.interaction / n_runs / n).sum(axis=-1), 0.0)
         runs = each.sum(axis=-1)
         total = items + runs
-        share = np.minimum(upper * _part(runs, total), 1.0)
+        share = np.minimum(upper * ratio(runs, total), 1.0)
         # one over the degrees of freedom of the runs' part
-        inverse = (_part(each, runs[..., None]) ** 2 / np.maximum(n_runs - 1, 1)).sum(axis=-1)
+        inverse = (ratio(each, runs[..., None]) ** 2 / np.maximum(n_runs - 1, 1)).sum(axis=-1)
         return total, 1 / (share**2 * inverse + (1 - share) ** 2 / np.maximum(self.n_items - 1, 1))
 
     def components(self) -> tuple[Floats, Floats]:
@@ -107,10 +107,6 @@ class MeanSquares(NamedTuple):
         items = self.items - (self.interaction / np.array(self.sides)).sum(axis=-1)
         runs = np.where(np.array(self.sides) > 1, self.runs - self.interaction / self.n_items[..., None], 0.0)
         return np.maximum(items, 0.0), np.maximum(runs, 0.0)
-
-
-def _part(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
 def mean_squares(values: Floats, counts: Ints | Floats, sides: tuple[int, ...]) -> MeanSquares:
@@ -201,7 +197,7 @@ def pigeonhole(
     """
     n, sides = counts.sum(axis=1), kinds.sides
 
-    def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def draw(sets: Ints, times: int) -> tuple[Bools, Bools]:
         """Return which replicates have a difference of at most, and of at least, 0."""
         drawn = rng.multinomial(n[sets], counts[sets] / n[sets][:, None], size=(times, len(sets)))
         each, d = kinds.measures(drawn) + levels[sets], np.zeros((times, len(sets)))

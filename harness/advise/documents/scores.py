@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from harness.advise.documents.tests import ROUNDING, Floats, Ints, Kinds, t_test
-from harness.significance.result import TestResult, settle_degenerate, two_sided
+from harness.advise.documents.tests import ROUNDING, Kinds, t_test
+from harness.measures import Floats, Ints
+from harness.significance.result import TestResult, z_test
 
 
 class ScoreKinds(Kinds):
@@ -66,5 +67,4 @@ def wilcoxon(counts: Ints, kinds: Kinds) -> TestResult:
     ranks = tied.cumsum(axis=-1) - (tied - 1) / 2
     total = (signed * ranks).sum(axis=-1)
     variance = (tied * ranks**2)[..., sizes > 0].sum(axis=-1)
-    z = total / np.sqrt(np.where(variance > 0, variance, 1.0))
-    return settle_degenerate(two_sided(z), z, variance == 0, "accept")
+    return z_test(total, np.sqrt(variance), "accept")

@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import stdtr
 
-from harness.measures import EXCHANGED, A, B, Y, check_measure
+from harness.measures import EXCHANGED, A, B, Bools, Floats, Ints, Y, check_measure, ratio
 from harness.significance.mcnemar import mcnemar
-from harness.significance.result import TestResult, settle_degenerate, two_sided
+from harness.significance.result import TestResult, settle_degenerate, z_test
 from harness.significance.wald import estimate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # what each cell adds above and below to a ratio of A, and to that of B
 SIDES = {
@@ -85,18 +82,15 @@ class Kinds(_Kinds):
         sides = np.array([SIDES[part] for part in self.parts()]).reshape(-1, 8)
         return np.asarray(self.cells.astype(float) @ sides.T).reshape(len(self.cells), -1, 4)
 
-    def terms(self) -> "Terms":
-        """Return the terms of the difference."""
-        return self._terms
-
     @cached_property
-    def _terms(self) -> "Terms":
+    def terms(self) -> "Terms":
+        """The terms of the difference."""
         return Terms.of(self.sums(), self.weights())
 
     @cached_property
     def exchanges(self) -> tuple[Any, Any]:
         """Half of what an exchange of A and B moves, a row a kind of gap, and which kinds have which gap."""
-        sums = self._terms.sums
+        sums = self.terms.sums
         gaps = ((sums[..., :2] - sums[..., 2:]) / 2).reshape(len(sums), -1)
         # an exchange changes the sign of a gap: those that differ in sign alone are of one kind
         first = np.take_along_axis(gaps, (gaps != 0).argmax(axis=1)[:, None], axis=1)
@@ -105,7 +99,7 @@ class Kinds(_Kinds):
 
     def difference(self, counts: Ints | Floats) -> Floats:
         """Return the measure of A minus that of B, from documents of each kind or shares, (..., n_kinds)."""
-        return self.terms().difference(np.asarray(counts, dtype=float))
+        return self.terms.difference(np.asarray(counts, dtype=float))
 
 
 class Terms(NamedTuple):
@@ -126,7 +120,7 @@ class Terms(NamedTuple):
 
     def difference_of(self, totals: Floats) -> Floats:
         """Return ``sum_j w_j (t_Aj / b_Aj - t_Bj / b_Bj)``; 0/0 counts as 0."""
-        ratios = _ratio(totals[..., 0], totals[..., 1]) - _ratio(totals[..., 2], totals[..., 3])
+        ratios = ratio(totals[..., 0], totals[..., 1]) - ratio(totals[..., 2], totals[..., 3])
         found = (ratios * self.weights).sum(axis=-1)
         return np.where(np.abs(found) < ROUNDING, 0.0, found)
 
@@ -137,8 +131,8 @@ class Terms(NamedTuple):
     def slopes(self, totals: Floats, n: Floats | Ints) -> Floats:
         """Return n times the slope of the difference in each sum of a document, shape (..., 4 n_terms)."""
         scale = np.asarray(n, dtype=float)[..., None] * self.weights
-        inverse = [_ratio(scale, totals[..., side]) for side in (1, 3)]
-        a, b = (_ratio(totals[..., side], totals[..., side + 1]) for side in (0, 2))
+        inverse = [ratio(scale, totals[..., side]) for side in (1, 3)]
+        a, b = (ratio(totals[..., side], totals[..., side + 1]) for side in (0, 2))
         slopes = np.stack([inverse[0], -a * inverse[0], -inverse[1], b * inverse[1]], axis=-1)
         return slopes.reshape(*slopes.shape[:-2], -1)
 
@@ -163,10 +157,6 @@ def _times(rows: Floats, matrix: Any) -> Floats:
     return flat.reshape(*rows.shape[:-1], matrix.shape[1])
 
 
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=bottom > 0)
-
-
 def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     """Wald test of a measure's difference over several categories, with the variance over documents.
 
@@ -177,12 +167,12 @@ def wald_by_document(counts: Ints, kinds: Kinds) -> TestResult:
     or the measure is one ratio and 0/0 for A or B.
     """
     d, variance, _ = by_document(counts, kinds)
-    return _z_test(d, np.sqrt(variance), variance == 0)
+    return z_test(d, np.sqrt(variance), "accept")
 
 
 def by_document(counts: Ints, kinds: Kinds) -> tuple[Floats, Floats, float]:
     """Return N d, N^2 se^2 and infinite degrees of freedom."""
-    terms = kinds.terms()
+    terms = kinds.terms
     d, variance = in_parts(counts, chunk_size(terms), lambda sets: deviations(sets, terms))
     return d * counts.sum(axis=-1), variance, np.inf
 
@@ -192,11 +182,6 @@ def t_test(d: Floats, variance: Floats, freedom: Floats | Ints | float) -> TestR
     constant = variance == 0
     t = np.where(constant, 0.0, d / np.sqrt(np.where(constant, 1.0, variance)))
     return settle_degenerate(2 * stdtr(freedom, -np.abs(t)), t, constant, "accept")
-
-
-def _z_test(d: Floats, deviation: Floats, constant: NDArray[np.bool_]) -> TestResult:
-    z = np.where(constant, 0.0, d / np.where(constant, 1.0, deviation))
-    return settle_degenerate(two_sided(z), z, constant, "accept")
 
 
 def chunk_size(terms: Terms) -> int:
@@ -237,12 +222,12 @@ def bootstrap_by_document(
     ``p = 2 (1 + min(k0, k1)) / (R + 1)``, k0 and k1 the numbers of R replicates with a difference of at most
     and of at least 0. A set whose p-value is sure to lie above `stop` is left at what it has then.
     """
-    sums, groups = _merged(kinds.terms().sums.reshape(len(kinds.cells), -1))
+    sums, groups = _merged(kinds.terms.sums.reshape(len(kinds.cells), -1))
     terms = Terms.of(sums.reshape(len(sums), -1, 4), kinds.weights())
     own = (counts @ groups).astype(np.int64)
     n = counts.sum(axis=1)
 
-    def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def draw(sets: Ints, times: int) -> tuple[Bools, Bools]:
         """Return which replicates have a difference of at most, and of at least, 0."""
         rest = n[sets] - own[sets].sum(axis=1)
         shares = np.concatenate([own[sets], rest[:, None]], axis=1) / n[sets][:, None]
@@ -263,12 +248,12 @@ def randomization_by_document(
     says more than that the measures are equal (Yeh 2000, COLING, 947-953). Exact for it: ``p = (1 + k) / (R +
     1)``, k the number of R draws whose difference is at least as far from 0 as that of the set.
     """
-    terms, (steps, groups) = kinds.terms(), kinds.exchanges
+    terms, (steps, groups) = kinds.terms, kinds.exchanges
     exchanged = (counts @ groups).astype(np.int64)
     totals = terms.totals(counts.astype(float))
     middle, d = (totals[..., :2] + totals[..., 2:]) / 2, terms.difference_of(totals)
 
-    def draw(sets: Ints, times: int) -> tuple[NDArray[np.bool_]]:
+    def draw(sets: Ints, times: int) -> tuple[Bools]:
         """Return which exchanges have a difference as far from 0 as the set itself."""
         heads = rng.binomial(exchanged[sets], 0.5, size=(times, len(sets), steps.shape[0]))
         move = _times((2 * heads - exchanged[sets]).astype(float), steps)
@@ -288,9 +273,9 @@ def _merged(rows: Floats) -> tuple[Floats, Any]:
     return different[used], groups[:, used]
 
 
-def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
+def undecided(counts: Ints, kinds: Kinds) -> Bools:
     """Return the sets without a document on which A and B add different things, or with a measure of 0/0."""
-    terms = kinds.terms()
+    terms = kinds.terms
     differ = (terms.sums[..., :2] != terms.sums[..., 2:]).any(axis=(1, 2))
     alike = ~(counts[..., differ] > 0).any(axis=-1)
     return np.asarray(
@@ -298,7 +283,7 @@ def undecided(counts: Ints, kinds: Kinds) -> NDArray[np.bool_]:
     )
 
 
-def undefined(totals: Floats) -> NDArray[np.bool_]:
+def undefined(totals: Floats) -> Bools:
     """Return where a measure of one ratio is 0/0 for A or B; in a macro average that counts as 0."""
     if totals.shape[-2] > 1:
         return np.zeros(totals.shape[:-2], dtype=bool)
@@ -306,11 +291,7 @@ def undefined(totals: Floats) -> NDArray[np.bool_]:
 
 
 def staged(
-    n_sets: int,
-    width: int,
-    draw: Callable[[Ints, int], Sequence[NDArray[np.bool_]]],
-    n_replicates: int,
-    stop: float,
+    n_sets: int, width: int, draw: Callable[[Ints, int], Sequence[Bools]], n_replicates: int, stop: float
 ) -> Floats:
     """Return p-values by replicates drawn some at a time, until a set's p, which only grows, passes stop.
 
@@ -356,4 +337,4 @@ def pooled_test(counts: Ints, kinds: Kinds) -> TestResult:
     if kinds.measure == "error":
         return mcnemar(cells(counts).sum(axis=-2), "midp")
     d, deviation = in_parts(counts, max(1, _AT_ONCE // (8 * n_groups)), mean)
-    return _z_test(d, deviation, (deviation == 0) | undecided(counts, kinds))
+    return z_test(d, np.where(undecided(counts, kinds), 0.0, deviation), "accept")

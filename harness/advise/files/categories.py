@@ -1,7 +1,5 @@
 """A file of predictions on several categories: of every item and category the truth and the decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +23,7 @@ from harness.advise.files.columns import (
 )
 from harness.advise.files.predictions import Outcomes, Predictions, count_labels
 from harness.errors import instead, refusal
+from harness.measures import Bools, Ints
 from harness.tables.files import Table, open_table
 from harness.tables.labels import BINARY, POSITIVE_NAMES, Column, check_spellings, plain_label, tell_unknown
 
@@ -48,7 +47,7 @@ class Decisions(NamedTuple):
     codes: Codes
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    clusters: NDArray[np.int64] | None = None
+    clusters: Ints | None = None
     form: str = "categories, yes or no in each"
 
     @property
@@ -58,7 +57,7 @@ class Decisions(NamedTuple):
         return with_size(f"{len(self.categories):,} {self.form}{whole}", self.clusters, 1)
 
     @property
-    def n_items(self) -> NDArray[np.int64]:
+    def n_items(self) -> Ints:
         """How often each row of `codes` occurs: once."""
         return np.ones(len(self.codes), dtype=np.int64)
 
@@ -67,11 +66,11 @@ class Decisions(NamedTuple):
         """How many items the file has."""
         return len(self.codes)
 
-    def truth(self) -> NDArray[np.bool_]:
+    def truth(self) -> Bools:
         """Return the truth, shape (n_items, n_categories)."""
         return (self.codes & TRUTH) > 0
 
-    def said(self, system: str) -> NDArray[np.bool_]:
+    def said(self, system: str) -> Bools:
         """Return the decisions of a system, shape (n_items, n_categories)."""
         return (self.codes & (4 << self.systems.index(system))) > 0
 
@@ -150,12 +149,12 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
     items: dict[str, int] = {}
     categories: dict[str, int] = {}
     codes, labels = np.zeros((1024, 8), dtype=np.uint16), set[str]()
-    members, rows = _Members(where), Items(table, reading, unit="row")
+    cluster_of, rows = dict[str, str](), Items(table, reading, unit="row")
     for part in table.parts:
         own, at_category = (rows.column(part, name) for name in (item, category))
         columns = rows.decisions(part, roles)
         for clusters in rows.clusters(part):
-            members.add(own.text(), clusters.text())
+            _note_clusters(where, cluster_of, own.text(), clusters.text())
         rows.n_before += len(own.places)
         row, column = _places(own, items), _places(at_category, categories)
         codes = _grown(where, codes, len(items), len(categories))
@@ -175,29 +174,17 @@ def _read_long(table: Table, reading: Reading) -> Decisions:
         named = {"item": list(items)[lacking[0, 0]], "category": list(categories)[lacking[0, 1]]}
         raise refusal("advise.no_row", where=where, **named)
     notes, systems = (*table.notes, *roles.notes), list(roles.systems)
-    numbers = reading.number(members.clusters(items))
+    told = [np.array([cluster_of[item] for item in items], dtype=object)] if cluster_of else []
+    numbers = reading.number(told)
     return Decisions(table.path.name, list(categories), systems, codes, roles.warnings, notes, numbers)
 
 
-class _Members:
-    """The cluster of each item, from rows that name both."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._known: dict[str, str] = {}
-
-    def add(self, items: NDArray[Any], clusters: NDArray[Any]) -> None:
-        """Take note of rows; refuse an item in two clusters."""
-        for item, cluster in zip(items.tolist(), clusters.tolist(), strict=True):
-            known = self._known.setdefault(item, cluster)
-            if known != cluster:
-                raise refusal(
-                    "advise.two_clusters", where=self._where, item=item, cluster=known, other=cluster
-                )
-
-    def clusters(self, items: Collection[str]) -> list[NDArray[Any]]:
-        """Return the cluster of each item, nothing where none was told."""
-        return [np.array([self._known[item] for item in items], dtype=object)] if self._known else []
+def _note_clusters(where: str, known: dict[str, str], items: NDArray[Any], clusters: NDArray[Any]) -> None:
+    """Take note of the cluster that rows name for their items; refuse an item in two clusters."""
+    for item, cluster in zip(items.tolist(), clusters.tolist(), strict=True):
+        before = known.setdefault(item, cluster)
+        if before != cluster:
+            raise refusal("advise.two_clusters", where=where, item=item, cluster=before, other=cluster)
 
 
 def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, Roles]:
@@ -212,7 +199,7 @@ def _long_columns(table: Table, reading: Reading, category: str) -> tuple[str, R
     return item, roles
 
 
-def _places(names: Column, known: dict[str, int]) -> NDArray[np.int64]:
+def _places(names: Column, known: dict[str, int]) -> Ints:
     places = [known.setdefault(name, len(known)) for name in names.labels]
     return np.array(places, dtype=np.int64)[names.places]
 

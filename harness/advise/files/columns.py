@@ -1,7 +1,5 @@
 """Which columns of a table of predictions hold the truth, which the systems, and what else stands there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import instead, refusal
+from harness.measures import Floats, Ints
 from harness.tables.files import Part, Table
 from harness.tables.labels import Column, as_text, missing_words, read_labels
 from harness.tables.repeats import Repeats
@@ -38,7 +37,7 @@ def check_column(column: str, columns: Sequence[str], used: Sequence[str]) -> No
         raise refusal("advise.cluster_used", column=column)
 
 
-def number_clusters(where: str, names: NDArray[Any], n_items: int) -> NDArray[np.int64]:
+def number_clusters(where: str, names: NDArray[Any], n_items: int) -> Ints:
     """Return the number of each row's cluster; `where` begins the sentence that refuses what are none."""
     different, places = np.unique(names, return_inverse=True)
     if len(different) == 1:
@@ -48,7 +47,7 @@ def number_clusters(where: str, names: NDArray[Any], n_items: int) -> NDArray[np
     return np.asarray(places.ravel(), dtype=np.int64)
 
 
-def with_size(about: str, clusters: NDArray[np.int64] | None, n_items: ArrayLike) -> str:
+def with_size(about: str, clusters: Ints | None, n_items: ArrayLike) -> str:
     """Return what a file holds, in words, with the number of its clusters and how large they are."""
     if clusters is None:
         return about
@@ -74,7 +73,7 @@ class Reading(NamedTuple):
         """Return the column of clusters, which is none of a system's or of an item's name."""
         return [] if self.cluster is None else [self.cluster]
 
-    def number(self, clusters: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
+    def number(self, clusters: Sequence[NDArray[Any]]) -> Ints | None:
         """Return the number of each row's cluster, the rows being in parts; None without any."""
         if not clusters:
             return None
@@ -128,17 +127,20 @@ def find_roles(
     no_system = {truth, reading.cluster, *ITEM_NAMES, *TRUTH_NAMES, *([CATEGORY] if truth is None else [])}
     others = [name for name in columns if name not in no_system]
     chosen = others if reading.systems is None else [str(name) for name in reading.systems]
-    for name in [*([] if truth is None else [truth]), *chosen]:
+    used = chosen if truth is None else [truth, *chosen]
+    for name in used:
         if name not in columns:
             raise refusal("advise.no_column", where=where, name=name, columns=columns[:20])
     check_systems(where, chosen, truth)
     if reading.cluster is not None:
-        check_column(reading.cluster, columns, [*([] if truth is None else [truth]), *chosen])
-    warnings, notes = tell_rest(columns, [*([] if truth is None else [truth]), *chosen], reading.cluster)
+        check_column(reading.cluster, columns, used)
+    rest = [name for name in columns if name not in (reading.cluster, *used, *ID_NAMES)]
+    groups = [name for name in rest if name.lower() in GROUP_NAMES and reading.cluster is None]
+    warnings = paragraphs("advise", "groups", names=groups[:1])
     if truth is None and not scores:
         graded_as = "1 is read as right and 0 as wrong; truth_column=COLUMN names a truth"
-        warnings = (f"the file has no column of a truth: {graded_as}", *warnings)
-    return Roles(truth, tuple(chosen), warnings, notes)
+        warnings = [f"the file has no column of a truth: {graded_as}", *warnings]
+    return Roles(truth, tuple(chosen), tuple(warnings), tuple(paragraphs("advise", "not_read", names=rest)))
 
 
 def _find_truth(
@@ -153,16 +155,6 @@ def _find_truth(
     if not graded or (likely and systems is None):
         raise refusal("advise.no_truth", where=where, usual=TRUTH_NAMES, columns=likely or columns[:20])
     return None
-
-
-def tell_rest(
-    columns: Sequence[str], used: Sequence[str], cluster: str | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return warnings and notes on the columns that are not used."""
-    rest = [name for name in columns if name not in (cluster, *used, *ID_NAMES)]
-    groups = [name for name in rest if name.lower() in GROUP_NAMES and cluster is None]
-    warnings = paragraphs("advise", "groups", names=groups[:1])
-    return tuple(warnings), tuple(paragraphs("advise", "not_read", names=rest))
 
 
 class Items:
@@ -202,15 +194,13 @@ class Items:
                 found[name] = Column(yes.astype(np.int64)[found[name].places], ["0", "1"])
         return found
 
-    def scores(self, part: Part, name: str) -> NDArray[np.float64]:
+    def scores(self, part: Part, name: str) -> Floats:
         """Return a column of finite numbers."""
         needed = "a score is a finite number; systems=[NAME,NAME] names the systems' columns"
         column = self.column(part, name, self._absent)
         return self._numbers(column, name, needed, np.isinf)[column.places]
 
-    def _numbers(
-        self, column: Column, name: str, needed: str, refused: Callable[[float], Any]
-    ) -> NDArray[np.float64]:
+    def _numbers(self, column: Column, name: str, needed: str, refused: Callable[[float], Any]) -> Floats:
         """Return the labels of a column as numbers; refuse text, and numbers that are `refused`."""
         where, found = f"{self._where}: column {name!r}", []
         for label in column.labels:

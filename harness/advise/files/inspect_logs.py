@@ -1,7 +1,5 @@
 """A folder of logs of Inspect (inspect_ai), `.json` or `.eval`: the score of each sample."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

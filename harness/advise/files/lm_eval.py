@@ -1,7 +1,5 @@
 """A folder of per-item logs of lm-evaluation-harness: which items each model got right."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -79,7 +77,8 @@ def _members(folder: Path, group: str, known: Sequence[str]) -> list[str]:
     groups: dict[str, Any] = {}
     for path in sorted(folder.rglob("results*.json")):
         said = _inner(_read_results(path), "group_subtasks") or {}
-        if not isinstance(said, dict) or not all(map(_is_names, said.values())):
+        lists = list(said.values()) if isinstance(said, dict) else [None]
+        if not all(isinstance(own, list) and all(isinstance(name, str) for name in own) for own in lists):
             raise refusal("advise.damaged_groups", where=path)
         groups |= said
     tasks = [group]
@@ -91,10 +90,6 @@ def _members(folder: Path, group: str, known: Sequence[str]) -> list[str]:
         told = {"group": group, "n": len(tasks), "lacking": listed(lacking)}
         raise refusal("advise.group_lacks", where=folder, **told)
     return tasks
-
-
-def _is_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _by_model(folder: Path, task_of: Mapping[Path, str]) -> dict[str, list[Path]]:
@@ -216,17 +211,14 @@ def _choose_metric(path: Path, wanted: str | None, filter_: str | None) -> str:
         raise refusal("advise.empty_log", where=path)
     named = item.get("metrics")
     keys = named if isinstance(named, list) else [key for key in item if key not in NOT_METRICS]
-    known = [str(key) for key in keys if _is_score(item.get(str(key)))]
+    scores = {str(key): item.get(str(key)) for key in keys}
+    known = [key for key, own in scores.items() if isinstance(own, int | float) or as_number(own) is not None]
     several = f"predictions={path}: its items have {len(known)} scores; metric=NAME"
     none = f"metric: there is no {wanted!r} that is a number in {path}"
     metric = choose(wanted, known, several, none)
     if metric is None:
         raise refusal("advise.no_item_score", where=path)
     return metric
-
-
-def _is_score(value: object) -> bool:
-    return isinstance(value, bool | int | float) or as_number(value) is not None
 
 
 def _read_log(path: Path, metric: str, filter_: str | None) -> dict[str, Answer]:

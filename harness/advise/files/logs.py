@@ -1,7 +1,5 @@
 """A folder of per-item logs of several models, of whichever program: right or wrong, or scores."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

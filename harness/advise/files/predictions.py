@@ -1,7 +1,5 @@
 """A file of predictions: the truth and what each system said, as distinct rows with their counts."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from harness.advise.files.columns import REMEDY, Items, Reading, Roles, find_roles, number_clusters, with_size
 from harness.errors import refusal
+from harness.measures import Bools, Ints
 from harness.tables.files import Table, open_table
 from harness.tables.labels import (
     BINARY,
@@ -44,22 +43,22 @@ class Predictions(NamedTuple):
     name: str
     truth: NDArray[Any] | None
     systems: dict[str, NDArray[Any]]
-    n_items: NDArray[np.int64]
+    n_items: Ints
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    clusters: NDArray[np.int64] | None = None
+    clusters: Ints | None = None
 
 
 class Outcomes(NamedTuple):
     """Truth and decisions as yes and no, a row for each distinct row of the file; and its cluster."""
 
-    truth: NDArray[np.bool_]
-    decisions: dict[str, NDArray[np.bool_]]
-    n_items: NDArray[np.int64]
+    truth: Bools
+    decisions: dict[str, Bools]
+    n_items: Ints
     about: str
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    clusters: NDArray[np.int64] | None = None
+    clusters: Ints | None = None
 
     @property
     def systems(self) -> list[str]:
@@ -71,7 +70,7 @@ class Outcomes(NamedTuple):
         """How many items the file has."""
         return int(self.n_items.sum())
 
-    def cells(self, a: str, b: str) -> NDArray[np.int64]:
+    def cells(self, a: str, b: str) -> Ints:
         """Return the eight counts e1..e8 of a pair of systems."""
         code = 4 * ~self.truth + 2 * ~self.decisions[b] + 1 * ~self.decisions[a]
         return np.bincount(code, weights=self.n_items, minlength=8).astype(np.int64)
@@ -100,7 +99,7 @@ class _Kept:
         return {tuple(names[place] for place in row): number for row, number in self.rows.items()}
 
 
-def count_rows(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def count_rows(codes: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Return the first place of each different row of whole numbers >= 0, and how often it occurs.
 
     >>> count_rows([np.array([0, 1, 0, 1]), np.array([7, 5, 7, 2])])[1].tolist()
@@ -219,7 +218,7 @@ def check_predictions(
             check_system(call(name), own, labels, named, remedy)
 
 
-def count_labels(values: Iterable[str], n_items: NDArray[np.int64]) -> Counter[str]:
+def count_labels(values: Iterable[str], n_items: Ints) -> Counter[str]:
     """Return how many items have each label."""
     counted: Counter[str] = Counter()
     for label, number in zip(values, n_items.tolist(), strict=True):

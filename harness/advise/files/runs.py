@@ -1,7 +1,5 @@
 """Several runs (seeds, trials) of each system on the same items, from a long or a wide table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +10,7 @@ from harness.advise.files.columns import Items, Reading, check_holds_items, find
 from harness.advise.files.predictions import Outcomes
 from harness.advise.files.scores import Scores
 from harness.errors import instead, refusal
+from harness.measures import Ints
 from harness.tables.files import Table
 from harness.tables.labels import Values
 
@@ -54,7 +53,7 @@ class Runs(NamedTuple):
         told = ", ".join(f"{len(own)} of {name}" for name, own in self.columns.items())
         return f"{self.found.about}; runs: {told}{', in pairs' if self.paired else ''}"
 
-    def kinds(self, a: str, b: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def kinds(self, a: str, b: str) -> tuple[NDArray[Any], Ints]:
         """Return what the runs of A and then of B say of each different kind of item, and how many there are.
 
         Scores, or the outcome's place in e1, e2, e7, e8 beside a system that is always right.
@@ -121,7 +120,7 @@ def _read_all(table: Table, labels: Sequence[str], systems: Sequence[str]) -> di
     return found
 
 
-def _grid(where: str, item: str, run: str, items: NDArray[Any], runs: NDArray[Any]) -> NDArray[np.int64]:
+def _grid(where: str, item: str, run: str, items: NDArray[Any], runs: NDArray[Any]) -> Ints:
     """Return the row of each item and run; refuse what is no such grid."""
     import pandas as pd
 

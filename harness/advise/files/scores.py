@@ -1,17 +1,13 @@
 """A table of scores: a number of every system for each item, such as BLEU, average precision or a rating."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.advise.files.columns import Items, Reading, find_roles, with_size
+from harness.measures import Floats, Ints
 from harness.tables.files import Table
-
-Floats = NDArray[np.float64]
 
 
 class Scores(NamedTuple):
@@ -19,7 +15,7 @@ class Scores(NamedTuple):
 
     name: str
     scores: Mapping[str, Floats]
-    clusters: NDArray[np.int64] | None = None
+    clusters: Ints | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, concat
 
 from harness.drawing import style
 from harness.drawing.grid import Cell, Grid, Line, Row
@@ -46,7 +45,7 @@ def both_conventions(points: DataFrame, convention: str) -> DataFrame:
         rate = np.clip(rate, 0, 1) if sign else rate
         low, high = clopper_pearson(np.rint(rate * n).astype(np.int64), n)
         parts.append(points.assign(convention=word, rate=rate, mc_low=low, mc_high=high))
-    return pd.concat(parts)
+    return concat(parts)
 
 
 def close_pair(table: DataFrame) -> str:
@@ -57,9 +56,8 @@ def close_pair(table: DataFrame) -> str:
 
 def shown_truths(table: DataFrame) -> list[str]:
     """Return the truths that get a column: the nulls, and the rule of the paper's figures, where run."""
-    if (
-        "convention_share" not in table
-    ):  # a run of an earlier version: what the convention settles is not known
+    # of a run of an earlier version it is not known what the convention settles
+    if "convention_share" not in table:
         return []
     run = set(table["truth"].unique())
     return [name for name in (*names.NULL_TRUTHS, names.PRIMARY_TRUTH) if name in run]
@@ -83,7 +81,7 @@ def degenerate_figure(table: DataFrame, provenance: Mapping[str, Any], look: Loo
     alpha, pair = names.primary_alpha(table), close_pair(table)
     rows = names.select(table, pair=pair, balance=names.UNBALANCED, kind="size", alpha=alpha)
     truths, groups = shown_truths(rows), affected_curves(rows)
-    both = pd.concat(
+    both = concat(
         both_conventions(
             names.select(rows, truth=truth, test=curve.test), run_convention(provenance, curve.test)
         )

@@ -8,12 +8,13 @@ import numpy as np
 from pandas import DataFrame
 
 from harness.drawing import style
-from harness.drawing.grid import Cell, Grid, Line, Row, Space, batches, matching
+from harness.drawing.grid import Cell, Grid, Line, Row, Space, batches
 from harness.drawing.layout import Axis
 from harness.drawing.marks import count_categories, count_handles, draw_curves, top_of
 from harness.drawing.style import GREY, NOMINAL_LINE, TOLERANCE, Look
+from harness.evaluation.rates import HIGHEST, LOWEST
 from harness.results import captions, names
-from harness.results.names import FEW_CATEGORIES, REWEIGHTED, Curve, Panel, select
+from harness.results.names import FEW_CATEGORIES, REWEIGHTED, Curve, Panel, pick, select
 from harness.results.truth_scores import truth_name
 from harness.writing.prose import paragraph
 
@@ -126,7 +127,7 @@ def rate_row(
     """Return a row of rates with an axis as high as its curves need; sizes stand over the level."""
     tops = [0.2 if kind == "power" else 1.6 * alpha]
     for line in lines:
-        points = matching(rows, line.where)
+        points = pick(rows, **line.where)
         tops.append(top_of(points, 0.0))
         if line.band:
             tops.append(top_of(points[points["n_categories"] >= FEW_CATEGORIES], 0.0, ["category_high"]))
@@ -208,7 +209,7 @@ def calibration_figure(table: DataFrame, panels: list[Panel], look: Look) -> Pag
 
     def draw(axes: Any, part: DataFrame, row: Row, space: Space) -> None:
         """Draw rates against levels over the line on which the two are equal."""
-        axes.fill_between(ends, 0.8 * ends, 1.2 * ends, color=TOLERANCE, linewidth=0, zorder=-1)
+        axes.fill_between(ends, LOWEST * ends, HIGHEST * ends, color=TOLERANCE, linewidth=0, zorder=-1)
         axes.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=NOMINAL_LINE, zorder=0, gid="nominal")
         draw_curves(axes, part, row, space)
 

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from pandas import DataFrame
 
 from harness import measures
@@ -245,7 +244,7 @@ def verdict_grid(ranked: DataFrame) -> DataFrame:
             both = zip(points["verdict"], points["n_liberal_holm"], strict=True)
             row[panel] = " ".join(LETTERS.get(word) or f"L{int(n)}" for word, n in both)
         rows.append(row)
-    return pd.DataFrame(rows).fillna("")
+    return DataFrame(rows).fillna("")
 
 
 def recommendations(ranked: DataFrame) -> DataFrame:
@@ -260,7 +259,7 @@ def recommendations(ranked: DataFrame) -> DataFrame:
                 name = f"none; least liberal: {name}" if told else CANNOT_TELL
             row[_named(measure)] = name
         rows.append(row)
-    return pd.DataFrame(rows).fillna("")
+    return DataFrame(rows).fillna("")
 
 
 def null_warnings(nulls: DataFrame) -> list[str]:
@@ -362,7 +361,7 @@ def tabulate_models(models: DataFrame | None, outcomes: DataFrame) -> DataFrame:
                     "tuned values (categories)": _tuned(part),
                 }
         rows.append(row)
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def fewer_folds(models: DataFrame) -> int:
