@@ -7,13 +7,12 @@ the tail to within a few per cent of itself from some ten discordant documents o
 A or B find positives often enough, `bootstrap_f1_lattice` knows the tail better, in ten times as long.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from harness.measures import A, B, Bools, Floats, Ints, Y
 from harness.significance.bootstrap_f1_lattice import lower_tails
-from harness.significance.stopping import Forecast, below_zero, error_factor
+from harness.significance.moments import Moments
+from harness.significance.stopping import Forecast, error_factor
 
 LEAST_COUNT, LARGEST_SKEWNESS = 10, 1.0
 """The approximation is used where so many documents are discordant, and found by A or B."""
@@ -43,9 +42,6 @@ BLOCK = 2048
 
 # Linear forms on e1..e8, (4, 8): T_A, T_B, D_A, D_B, true positives and denominators of F1 = 2T/D.
 _FORMS = np.stack([Y * A, Y * B, Y + A, Y + B]).astype(float)
-_PAIRS = (_FORMS[:, None] * _FORMS).reshape(16, 8)
-# phi'H phi of a document of each cell, without c and times -c
-_OWN = np.stack([4 * (_FORMS[0] * _FORMS[3] - _FORMS[1] * _FORMS[2]), 2 * _FORMS[2] * _FORMS[3]])
 # e3 - e2 and e6 - e7 in these forms
 _ONLY_P, _ONLY_N = np.array([[1, -1, 0, 0], [1, -1, -1, 1]], dtype=float)
 
@@ -82,7 +78,7 @@ def few_forecast(cells: Ints, stratified: bool, tails: list[int]) -> list[Foreca
 
 def _bounds(cells: Ints, stratified: bool, tails: list[Tails]) -> list[Forecast]:
     least = least_pvalue(cells, stratified)
-    rough = np.minimum(cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1)) >= ROUGH_COUNT
+    rough = fewest(cells) >= ROUGH_COUNT
     return [
         Forecast.around(tail, tail, factor, SLACK, usable, rough, least) for tail, factor, usable in tails
     ]
@@ -125,7 +121,7 @@ def limit_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
 
 def few_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]:
     """Approximate as :func:`moment_tails` does, for sets of which :func:`few` holds."""
-    mean = _Replicates.of(cells, stratified).mean_difference()
+    mean = _mean_difference(moments(cells, stratified))
     (zero, far), ties = lower_tails(cells, stratified, [np.zeros(len(cells)), 2 * mean])
     constant, count, square = FEW_MARGIN
     made = []
@@ -144,94 +140,59 @@ def moment_tails(cells: Ints, stratified: bool, tails: list[int]) -> list[Tails]
 
     It is min(P*(dF1* <= 0), P*(dF1* >= 0)), or P*(|dF1* - mean*| >= |mean*|) where symmetric.
     """
-    fewest = np.minimum(cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1))
-    replicates = _Replicates.of(cells, stratified)
-    zero, zero_skew = replicates.lower_tail(np.zeros(len(cells)))
-    half = replicates.tie_weight() / 2  # the approximation splits it; both tails hold all of it
+    counts, forms = fewest(cells), moments(cells, stratified)
+    zero, zero_skew = lower_tail(forms, np.zeros(len(cells)))
+    half = tie_weight(forms) / 2  # the approximation splits it; both tails hold all of it
     made = []
     for n_tails in tails:
         if n_tails == 1:
-            mean = replicates.mean_difference()
-            far, far_skew = replicates.lower_tail(2 * mean)
+            mean = _mean_difference(forms)
+            far, far_skew = lower_tail(forms, 2 * mean)
             tail = np.where(mean > 0, zero + 1 - far, 1 - zero + far) + half
             skew = np.maximum(np.abs(zero_skew), np.abs(far_skew))
         else:
             tail, skew = np.minimum(zero, 1 - zero) + half, np.abs(zero_skew)
-        usable = (fewest >= LEAST_COUNT) & (skew <= LARGEST_SKEWNESS)
-        made.append((np.clip(tail, 0, 1), error_factor(MARGIN, fewest, skew), usable))
+        usable = (counts >= LEAST_COUNT) & (skew <= LARGEST_SKEWNESS)
+        made.append((np.clip(tail, 0, 1), error_factor(MARGIN, counts, skew), usable))
     return made
 
 
-class _Replicates(NamedTuple):
-    """Moments of the four forms in the replicates of sets, arrays with the sets along the last axis."""
+def fewest(cells: Ints) -> Floats:
+    """Return the smaller number: of discordant documents, or of positives that A or B finds."""
+    discordant, found = cells[:, [1, 2, 5, 6]].sum(axis=1), cells[:, :3].sum(axis=1)
+    return np.asarray(np.minimum(discordant, found), dtype=float)
 
-    cells: Floats  # (8, n)
-    totals: Floats  # (4, n)
-    groups: list[tuple[slice, Floats, Floats]]
-    """Of what is resampled as one: its cells, its size (n,) and the means of the forms (4, n)."""
-    spread: Floats  # (4, 4, n), covariances of the totals
 
-    @classmethod
-    def of(cls, cells: Ints, stratified: bool) -> "_Replicates":
-        x, groups = np.ascontiguousarray(cells.T, dtype=float), []
-        spread = (_PAIRS @ x).reshape(4, 4, -1)
-        for part in [slice(0, 4), slice(4, 8)] if stratified else [slice(0, 8)]:
-            size = np.maximum(x[part].sum(axis=0), 1)
-            mean = _FORMS[:, part] @ x[part] / size
-            spread -= size * mean[:, None] * mean
-            groups.append((part, size, mean))
-        return cls(x, _FORMS @ x, groups, spread)
+def moments(cells: Ints, stratified: bool) -> Moments:
+    """Return the moments of T_A, T_B, D_A and D_B in the replicates of sets."""
+    return Moments.of(cells, stratified, _FORMS)
 
-    def tie_weight(self) -> Floats:
-        """Return P*(e2* = e3* and e6* = e7*) nearly, that of dF1* = 0, by the normal density at 0."""
-        towards_p, towards_n = (np.tensordot(form, self.spread, 1) for form in (_ONLY_P, _ONLY_N))
-        # 1/12 for the width of a step, so that a cell pair without documents has weight 1, not infinity
-        of_p, of_n, across = _ONLY_P @ towards_p + 1 / 12, _ONLY_N @ towards_n + 1 / 12, _ONLY_N @ towards_p
-        p, n = _ONLY_P @ self.totals, _ONLY_N @ self.totals
-        determinant = np.maximum(of_p * of_n - across**2, 1e-12)
-        exponent = (p**2 * of_n - 2 * p * n * across + n**2 * of_p) / determinant
-        return np.asarray(np.minimum(1.0, np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(determinant))))
 
-    def mean_difference(self) -> Floats:
-        """Return E*(dF1*) to second order."""
-        means = []
-        for t, d in ((0, 2), (1, 3)):
-            top, bottom = self.totals[t], np.maximum(self.totals[d], 1)
-            shift = top * self.spread[d, d] / bottom**3 - self.spread[t, d] / bottom**2
-            means.append(2 * (top / bottom + shift))
-        return np.asarray(means[0] - means[1])
+def tie_weight(known: Moments) -> Floats:
+    """Return P*(e2* = e3* and e6* = e7*) nearly, that of dF1* = 0, by the normal density at 0."""
+    towards_p, towards_n = (np.tensordot(form, known.spread, 1) for form in (_ONLY_P, _ONLY_N))
+    # 1/12 for the width of a step, so that a cell pair without documents has weight 1, not infinity
+    of_p, of_n, across = _ONLY_P @ towards_p + 1 / 12, _ONLY_N @ towards_n + 1 / 12, _ONLY_N @ towards_p
+    p, n = _ONLY_P @ known.totals, _ONLY_N @ known.totals
+    determinant = np.maximum(of_p * of_n - across**2, 1e-12)
+    exponent = (p**2 * of_n - 2 * p * n * across + n**2 * of_p) / determinant
+    return np.asarray(np.minimum(1.0, np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(determinant))))
 
-    def lower_tail(self, threshold: Floats) -> tuple[Floats, Floats]:
-        """Return P*(dF1* <= threshold), half the weight of a tie included, and the skewness of the form.
 
-        Let f be the totals of the four linear forms, K their covariance in the replicates and H the Hessian
-        of the quadratic form f'Hf / 2 above. With g = Hf, u = Kg, phi the forms of a document and
-        s = g'phi, both centred in what is resampled as one, the form's cumulants are, to leading order,
-        f'Hf / 2 + tr(HK) / 2; g'u + sum s phi'H phi + tr(HKHK) / 2; sum s^3 + 3 u'Hu;
-        sum s^4 - 3 sum (mean s^2)^2 + 12 sum (s^2 - mean s^2) phi'Hu + 12 u'HKHu.
-        """
+def _mean_difference(known: Moments) -> Floats:
+    """Return E*(dF1*) to second order."""
+    means, (totals, spread) = [], (known.totals, known.spread)
+    for t, d in ((0, 2), (1, 3)):
+        top, bottom = totals[t], np.maximum(totals[d], 1)
+        means.append(2 * (top / bottom + top * spread[d, d] / bottom**3 - spread[t, d] / bottom**2))
+    return np.asarray(means[0] - means[1])
 
-        def turn(v: Floats) -> Floats:
-            """Return Hv of vectors (4, ..., n)."""
-            return np.stack([2 * v[3], -2 * v[2], -2 * v[1] - threshold * v[3], 2 * v[0] - threshold * v[2]])
 
-        slope = turn(self.totals)
-        reach = (self.spread * slope).sum(axis=1)
-        turned, bent = turn(reach), turn(self.spread)
-        mean = (self.totals * slope).sum(axis=0) / 2 + np.trace(bent) / 2
-        variance = (slope * reach).sum(axis=0) + (bent * bent.transpose(1, 0, 2)).sum(axis=(0, 1)) / 2
-        third = 3 * (turned * reach).sum(axis=0)
-        fourth = 12 * (turned * (self.spread * turned).sum(axis=1)).sum(axis=0)
-        for part, size, centre in self.groups:
-            y, forms = self.cells[part], _FORMS[:, part].T
-            s = forms @ slope - (centre * slope).sum(axis=0)
-            ys = y * s
-            square = ys * s
-            total = square.sum(axis=0)
-            own = _OWN[0, part, None] - threshold * _OWN[1, part, None] - 2 * (forms @ turn(centre))
-            variance += (ys * own).sum(axis=0)
-            third += (square * s).sum(axis=0)
-            pulled = forms @ turned
-            fourth += (square * (s * s + 12 * pulled)).sum(axis=0) - 3 * total**2 / size
-            fourth -= 12 * total * (centre * turned).sum(axis=0)
-        return below_zero(mean, variance, third, fourth)
+def lower_tail(known: Moments, threshold: Floats) -> tuple[Floats, Floats]:
+    """Return P*(dF1* <= threshold), half the weight of a tie included, and the skewness of the form."""
+
+    def turn(v: Floats) -> Floats:
+        return np.stack([2 * v[3], -2 * v[2], -2 * v[1] - threshold * v[3], 2 * v[0] - threshold * v[2]])
+
+    slope = turn(known.totals)  # the form is homogeneous
+    return known.lower_tail((known.totals * slope).sum(axis=0) / 2, slope, turn)

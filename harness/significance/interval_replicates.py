@@ -51,7 +51,7 @@ def observe(sets: Ints, measure: str, stratified: bool) -> list[Observed]:
     if measure == "f1":
         e1, e2, e3, e4, e5, e6, e7, _ = sets.T
         own = np.stack([e1, e2, e3, e4 + e5, e6, e7])
-        values, errors = differences(own), _f1_errors(own, _sizes(sets, stratified))
+        values, errors = differences(own), f1_errors(own, fixed_sizes(sets, stratified))
     else:
         groups = list(strata(sets, stratified).reshape(len(sets), -1, 3).transpose(1, 2, 0))
         values, errors = _error_values(groups), _error_errors(groups)
@@ -70,9 +70,9 @@ def difference_replicates(
     """
     stages = stage_sizes(n_replicates, FIRST_STAGE)
     if measure == "f1":
-        sizes = _sizes(cells, stratified)
+        sizes = fixed_sizes(cells, stratified)
         for made in replicates(cells, stages, stratified, rng, whole_numbers if errors else differences):
-            yield (differences(made), partial(_f1_errors, made, sizes)) if errors else (made, _none)
+            yield (differences(made), partial(f1_errors, made, sizes)) if errors else (made, _none)
         return
     parts = [part for part in strata(cells, stratified).reshape(-1, 3) if part[2] > 0]
     resamplings = [Resampling(np.array([n01, n10, n - n01 - n10])) for n01, n10, n in parts]
@@ -113,12 +113,12 @@ def accelerations(sets: Ints, measure: str, stratified: bool) -> Floats:
     return np.where(some, cube / (6 * np.where(some, square, 1.0) ** 1.5), 0.0)
 
 
-def _sizes(cells: Ints, stratified: bool) -> tuple[Ints, Ints] | None:
+def fixed_sizes(cells: Ints, stratified: bool) -> tuple[Ints, Ints] | None:
     """Return the numbers of positives and of negatives, each (...), where both are fixed."""
     return (cells[..., :4].sum(axis=-1), cells[..., 4:].sum(axis=-1)) if stratified else None
 
 
-def _f1_errors(drawn: Ints, sizes: tuple[Ints, Ints] | None) -> Floats:
+def f1_errors(drawn: Ints | Floats, sizes: tuple[Ints, Ints] | None) -> Floats:
     """Return the delta-method standard error of dF1 in each replicate, columns of `drawn`, shape (6, size).
 
     A document adds x = (2ya - F_A (y + a)) / D_A minus the same of B to dF1, and the variance is the sum of

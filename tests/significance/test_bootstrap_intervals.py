@@ -14,10 +14,12 @@ from count_cases import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, bootstrap
+from scipy.stats import binom, bootstrap, hypergeom
 
 from harness.measures import difference, influence, standard_deviation
+from harness.significance.bootstrap_f1_forecast import fewest
 from harness.significance.bootstrap_intervals import bootstrap_intervals, reject, unusable_share
+from harness.significance.interval_forecast import LEAST_COUNT, forecast
 from harness.significance.interval_replicates import INTERVALS, accelerations, difference_replicates, observe
 from harness.significance.stopping import TURNED
 
@@ -225,6 +227,8 @@ def test_unusable_replicates_are_those_without_spread():
 @pytest.mark.parametrize("measure", ["f1", "error"])
 def test_early_verdicts_are_those_of_the_pvalues_alone_and_together(measure, stratified):
     counts = evaluation_sets(6, seed=4)
+    if measure == "f1":  # the others are judged by shares, below
+        counts = counts[fewest(counts) < LEAST_COUNT]
     options = {"stratified": stratified}
     together = reject(counts, measure, ALPHAS, 2000, list(INTERVALS), generator(2), **options)
     assert together.shape == (len(counts), 3, 3)
@@ -236,3 +240,43 @@ def test_early_verdicts_are_those_of_the_pvalues_alone_and_together(measure, str
         differ += (alone != (result.pvalue[:, None] <= ALPHAS)).sum()
     # a verdict is turned where one of at most six bounds is passed
     assert differ <= binom.ppf(1 - FALSE_ALARM, together.size, 6 * TURNED)
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_shares_by_moments_are_those_of_replicates(stratified):
+    """On average, and each within a few per cent."""
+    sets = evaluation_sets(20, seed=8, sizes=(1000, 6000))
+    sets, n = sets[fewest(sets) >= LEAST_COUNT], 40_000
+    observed = observe(sets, "f1", stratified)
+    shares = forecast(sets, stratified, observed)
+    tail = np.minimum(shares.cuts[0], 1 - shares.cuts[0])
+    chosen = np.flatnonzero(shares.known & (tail > 0.005) & (tail < 0.15))
+    assert len(chosen) > 30
+    found = []
+    for i in chosen:
+        stages = difference_replicates(sets[i], "f1", n, stratified, generator(3))
+        tallies = [
+            [kind.tally(values, errors, observed[i]) for kind in INTERVALS.values()]
+            for values, errors in stages
+        ]
+        basic, t, bca = (np.sum(parts, axis=0) for parts in zip(*tallies, strict=True))
+        zero = bca[0] if shares.cuts[0, i] < 0.5 else n - bca[1]
+        found.append(np.array([zero, bca[2], basic[0], t[0]]) / n)
+    expected = np.array([*shares.cuts[:, chosen], shares.below_t[chosen]]).T
+    expected, found = (np.minimum(x, 1 - x) for x in (expected, np.array(found)))
+    noise = np.sqrt(expected * (1 - expected) / n)
+    of_mean = np.sqrt(((noise / expected) ** 2).mean(axis=0) / len(chosen))
+    assert (np.abs((found / expected - 1).mean(axis=0)) < 0.01 + 4.9 * of_mean).all()
+    assert (np.abs(found - expected) < 0.06 * expected + 4.9 * noise).all()
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_verdicts_by_shares_are_as_frequent_as_by_replicates(interval):
+    counts, n = np.tile([120, 22, 40, 30, 30, 40, 35, 2683], (1500, 1)), 1500
+    pvalues = bootstrap_intervals(counts, "f1", 2000, interval, generator(1)).pvalue
+    levels = np.quantile(pvalues, [0.2, 0.5, 0.8])
+    found = reject(counts, "f1", levels, 2000, interval, generator(2)).sum(axis=0)
+    for a, level in enumerate(levels):
+        both = found[a] + (pvalues <= level).sum()
+        low, high = hypergeom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 2 * n, both, n)
+        assert low <= found[a] <= high

@@ -1,0 +1,82 @@
+"""What the intervals of the F1 bootstrap count, by the moments of the replicates, before any is drawn.
+
+The basic and the BCa interval ask where dF1* lies between 0, dF1 and 2 dF1; bootstrap-t asks whether
+dF1* - dF1 - t se* is below 0, a smooth function of the replicate's counts that is taken for its quadratic
+expansion around the set's.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from harness.measures import Bools, Floats, Ints
+from harness.significance.bootstrap_f1 import differences
+from harness.significance.bootstrap_f1_forecast import MARGIN, fewest, lower_tail, moments, tie_weight
+from harness.significance.interval_replicates import Counts, Observed, f1_errors, fixed_sizes
+from harness.significance.moments import Moments
+from harness.significance.stopping import WELL_KNOWN, error_factor
+
+LEAST_COUNT = 30
+"""So many documents must be discordant, and found by A or B; with fewer bootstrap-t is known less well."""
+
+# e1, e2, e3, e4 + e5, e6, e7, which is what the standard error depends on
+_CELLS = np.delete(np.eye(8), [4, 7], axis=0)
+_CELLS[3, 4] = 1
+
+
+class Shares(NamedTuple):
+    """Shares of replicates of sets, arrays (n_sets,)."""
+
+    cuts: Floats  # (3, n_sets): dF1* below 0, dF1 and 2 dF1, with half of the ties, with all at 0
+    below_t: Floats
+    known: Bools
+    """Where all of them are known so well that replicates may be drawn from them."""
+
+    def draw(self, i: int, n_replicates: int, rng: Generator) -> dict[str, Counts]:
+        """Return what each interval counts over replicates of the i-th set."""
+        order = np.argsort(self.cuts[:, i])
+        cuts = np.concatenate([[0.0], self.cuts[order, i], [1.0]])
+        counts = np.empty(3)
+        counts[order] = np.cumsum(rng.multinomial(n_replicates, np.diff(cuts)))[:3]
+        zero, own, twice = counts.tolist()
+        t = float(rng.binomial(n_replicates, self.below_t[i]))
+        return {
+            "basic": [twice, n_replicates - twice],
+            "studentized": [t, n_replicates - t, float(n_replicates)],
+            "bca": [zero, n_replicates - zero, own],
+        }
+
+
+def forecast(sets: Ints, stratified: bool, observed: list[Observed]) -> Shares:
+    """Return the shares for sets (n_sets, 8) of which :func:`fewest` is at least ``LEAST_COUNT``."""
+    value, error, _ = np.array(observed).T
+    forms, cuts, known = moments(sets, stratified), np.zeros((3, len(sets))), error > 0
+    for times in (0, 1, 2):
+        cuts[times], skewness = lower_tail(forms, times * value)
+        known &= error_factor(MARGIN, fewest(sets), skewness) <= WELL_KNOWN
+    cuts[0] += np.sign(value) * tie_weight(forms) / 2
+    sizes = fixed_sizes(sets, stratified)
+    cells = Moments.of(sets, stratified, _CELLS)
+
+    def gap(x: Floats) -> Floats:
+        """Return dF1* - dF1 - t se* for counts (6, ..., n_sets)."""
+        t = value / np.where(error > 0, error, 1)
+        return np.asarray(differences(x) - value - t * f1_errors(x, sizes))
+
+    at, slope, bend = _expand(gap, cells.totals)
+    below_t, _ = cells.lower_tail(at, slope, lambda v: np.einsum("ijn,j...n->i...n", bend, v))
+    return Shares(np.clip(cuts, 0, 1), np.clip(below_t, 0, 1), known)
+
+
+def _expand(function: Callable[[Floats], Floats], at: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return value, gradient and Hessian of a function of the first axis, by differences."""
+    step = 1e-3 * (at + 1)
+    shifts = np.eye(len(at))[:, :, None] * step
+    value = function(at)
+    up, down = (function(at[:, None] + sign * shifts) for sign in (1, -1))
+    pairs = shifts[:, :, None] + shifts[:, None]
+    both = sum(function(at[:, None, None] + sign * pairs) for sign in (1, -1))
+    bend = both + 2 * value - (up + down)[:, None] - (up + down)
+    return value, (up - down) / (2 * step), bend / (2 * step[:, None] * step)
