@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_info
+
 from harness import __version__
 from harness.errors import UserError
 from harness.runtime.memory import MemoryWatch
@@ -99,6 +101,10 @@ def describe_software() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             if library in LIBRARIES:
                 versions[library] = "absent"
+    # the kernels, which the processor chooses, decide the last bits of what is trained
+    blas = (lib for lib in threadpool_info() if lib["user_api"] == "blas")
+    told = {f"{lib['internal_api']} {lib['version']} {lib.get('architecture', '')}".strip() for lib in blas}
+    versions["BLAS"] = ", ".join(sorted(told))
     return {"versions": versions, "platform": platform.platform(), "git_commit": _git_commit()}
 
 

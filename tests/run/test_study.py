@@ -161,6 +161,7 @@ def test_a_run_leaves_figures_a_page_and_its_record(whole):
     assert facts["split"] == {"n_train": 200, "n_test": 0, "n_true": 300}
     assert len(facts["corpus"]["fingerprint"]) == 64
     assert facts["versions"]["numpy"] == np.__version__
+    assert facts["versions"]["BLAS"]
     assert facts["config"]["test"]["bootstrap_f1"]["n_replicates"] == 100
     assert "parallel" not in facts["config"]
     assert facts["seconds"]
