@@ -43,9 +43,6 @@ KINK = 1e-13
 """Where a cell without a document begins to receive mass the derivatives jump, and there they are 0/0: so
 near to it, as a share of the counts, they are taken for less than they are."""
 
-ROUNDING = 1e-14
-"""So is a step in log(ratio) that rounding could have made."""
-
 
 def likelihood_ratio(
     counts: ArrayLike, measure: str = "f1", correction: str = "none", *, degenerate: str = "accept"

@@ -29,7 +29,7 @@ SIDES = {
     "misses": ((Y * (1 - A), Y), (Y * (1 - B), Y)),
     "false_alarms": (((1 - Y) * A, 1 - Y), ((1 - Y) * B, 1 - Y)),
 }
-MICRO, MACRO = AVERAGES = ("micro", "macro")
+MICRO, MACRO = ("micro", "macro")
 ROUNDING = 1e-12
 FIRST_STAGE = 20
 _AT_ONCE = 2_000_000  # numbers drawn at a time
