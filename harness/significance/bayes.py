@@ -6,16 +6,16 @@ from numbers import Real
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
-from scipy.special import betainc
+from scipy.special import bdtr, betainc
 
 from harness.errors import check_choice, require
 from harness.measures import Bools, Floats, Ints, check_measure, difference
-from harness.significance.dirichlet import forecast, gamma_shapes, pvalue, settle, sign_function, stages
+from harness.significance.dirichlet import LEAST_PRIOR, gamma_shapes, sign_function, signs, smaller_share
 from harness.significance.goutte import goutte_gaussier as goutte_gaussier
 from harness.significance.goutte import goutte_gaussier_paired as goutte_gaussier_paired
 from harness.significance.replicates import Keys, as_generator, check_levels, check_replicates, on_live_sets
 from harness.significance.result import TestResult, as_counts, settle_degenerate
-from harness.significance.stopping import settled_at_once
+from harness.significance.stopping import largest_rejecting
 from harness.significance.wald import estimate
 
 TWO_CELLS = {"error": ((1, 6), (2, 5)), "recall": ((1,), (2,))}
@@ -76,9 +76,7 @@ def dirichlet(
     def test(sets: Ints, keys: Keys) -> Floats:
         if measure in TWO_CELLS:
             return _beta_pvalues(sets, measure, prior)
-        shapes, sign = gamma_shapes(sets, measure, prior), sign_function(measure, options)
-        drawn = (stages(row, sign, n_replicates, key) for row, key in zip(shapes, keys, strict=True))
-        return np.array([pvalue(np.sum(list(of_set), axis=0)) for of_set in drawn])
+        return _drawn_pvalues(sets, keys, measure, prior, n_replicates, options)
 
     pvalues = on_live_sets(test, cells, frozen, generator, 1.0)
     return settle_degenerate(pvalues, difference(measure, **options)(cells), frozen, degenerate)
@@ -95,12 +93,11 @@ def reject(
     degenerate: str = "accept",
     costs: Mapping[str, float] | None = None,
 ) -> Bools:
-    """Return ``dirichlet(...).pvalue <= alpha`` at several levels, stopping early.
+    """Return verdicts that are as frequent as ``dirichlet(...).pvalue <= alpha``, at several levels.
 
-    Many sets need one draw only: where the moments of the posterior tell P(d < 0) well, to .2 % on average,
-    the number of draws with d < 0 is binomial (:mod:`harness.significance.dirichlet`). For others the draws
-    are those of :func:`dirichlet` with a generator in the same state, in stages, until those to come would
-    turn a verdict with a probability of at most about 1e-4 (see :mod:`harness.significance.stopping`).
+    The smaller of P(d > 0) and P(d < 0) is computed (:mod:`harness.significance.dirichlet`), to about .4 % on
+    average; how many of the draws lie on that side is then binomial and takes one random number. With a prior
+    between 0 and .4 the verdicts are those of the p-values.
 
     Returns
     -------
@@ -114,17 +111,16 @@ def reject(
     cells, options, generator = _checked(counts, measure, prior, rng, n_replicates, costs)
     levels, frozen = check_levels(alphas), degenerate_sets(cells, measure, options)
     check_choice("degenerate", degenerate, ("accept", "reject"))
+    most = np.array([largest_rejecting(alpha, n_replicates, 2) for alpha in levels.tolist()], dtype=float)
 
     def judge(sets: Ints, keys: Keys) -> Bools:
         if measure in TWO_CELLS:
             return _beta_pvalues(sets, measure, prior)[:, None] <= levels
-        shapes, sign = gamma_shapes(sets, measure, prior), sign_function(measure, options)
-        known = forecast(shapes, measure, options)
-        rejected, settled = settled_at_once(known, levels, n_replicates, 2, keys)
-        for i in np.flatnonzero(~settled.all(axis=1)):
-            drawn = settle(stages(shapes[i], sign, n_replicates, keys[i]), levels, n_replicates)
-            rejected[i] = np.where(settled[i], rejected[i], drawn)
-        return rejected
+        if 0 < prior < LEAST_PRIOR:
+            return _drawn_pvalues(sets, keys, measure, prior, n_replicates, options)[:, None] <= levels
+        share = smaller_share(gamma_shapes(sets, measure, prior), measure, options)[:, None]
+        rejecting = bdtr(most, n_replicates, share) + bdtr(most, n_replicates, 1 - share)
+        return np.asarray(((keys[:, :1] >> np.uint64(11)) * 2.0**-53 < rejecting) & (most >= 0))
 
     return on_live_sets(judge, cells, frozen, generator, degenerate == "reject", (len(levels),))
 
@@ -161,6 +157,17 @@ def _checked(
     generator = as_generator(rng)
     drawn = None if measure in TWO_CELLS else generator
     return as_counts(counts), options if measure == "dcf" else {}, drawn
+
+
+def _drawn_pvalues(
+    sets: Ints, keys: Keys, measure: str, prior: float, n_replicates: int, costs: Mapping[str, float]
+) -> Floats:
+    """Return the p-values from draws, none of the sets degenerate."""
+    shapes, sign = gamma_shapes(sets, measure, prior), sign_function(measure, costs)
+    drawn = [signs(row, sign, n_replicates, key) for row, key in zip(shapes, keys, strict=True)]
+    found = np.array(drawn).reshape(-1, 2)
+    untied = found.sum(axis=1)
+    return np.where(untied > 0, 2 * found.min(axis=1) / np.maximum(untied, 1), 1.0)
 
 
 def _beta_pvalues(sets: Ints, measure: str, prior: float) -> Floats:
