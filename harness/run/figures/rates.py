@@ -105,8 +105,8 @@ def families(table: DataFrame) -> list[tuple[str, list[Line]]]:
 def family(test: str) -> str:
     """Return the heading under which a test that the paper does not have is drawn.
 
-    >>> family("mcnemar_midp"), family("mine")
-    ("McNemar's and randomization tests", 'Other tests')
+    >>> family("mcnemar_midp"), family("signed_root_f1"), family("mine")
+    ("McNemar's and randomization tests", 'Large-sample tests', 'Other tests')
     """
     return next((heading for heading, starts in FAMILIES.items() if test.startswith(starts)), "Other tests")
 
