@@ -95,7 +95,7 @@ def reject(
 ) -> Bools:
     """Return verdicts that are as frequent as ``dirichlet(...).pvalue <= alpha``, at several levels.
 
-    The smaller of P(d > 0) and P(d < 0) is computed (:mod:`harness.significance.dirichlet`), to about .4 % on
+    The smaller of P(d > 0) and P(d < 0) is computed (:mod:`harness.significance.dirichlet`), to about .2 % on
     average; how many of the draws lie on that side is then binomial and takes one random number. With a prior
     between 0 and .4 the verdicts are those of the p-values.
 

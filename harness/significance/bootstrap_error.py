@@ -205,5 +205,5 @@ def _exact_shares(groups: Ints, tails: int, pull: float) -> tuple[Floats, Floats
             bounds[:, i] = np.minimum(hits @ weights, 1)
             away = weights * (values - mean) * np.sign(mean)
             spread = np.sqrt(weights @ (values - mean) ** 2)
-            shares[:, i] = bounds[:, i] + pull * np.array([1, -1]) * (hits @ away) / spread
+            shares[:, i] = bounds[:, i] + pull * np.array([1, -1]) * (hits @ away) / max(spread, 1e-9)
     return bounds, shares[: 3 - tails]

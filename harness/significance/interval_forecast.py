@@ -21,6 +21,9 @@ from harness.significance.stopping import WELL_KNOWN, error_factor
 LEAST_COUNT = 30
 """So many documents must be discordant, and found by A or B; with fewer bootstrap-t is known less well."""
 
+NO_ERROR = 1e-9
+"""A standard error below this is rounding: where all documents act alike there is none."""
+
 # e1, e2, e3, e4 + e5, e6, e7, which is what the standard error depends on
 _CELLS = np.delete(np.eye(8), [4, 7], axis=0)
 _CELLS[3, 4] = 1
@@ -52,7 +55,7 @@ class Shares(NamedTuple):
 def forecast(sets: Ints, stratified: bool, observed: list[Observed]) -> Shares:
     """Return the shares for sets (n_sets, 8) of which :func:`fewest` is at least ``LEAST_COUNT``."""
     value, error, _ = np.array(observed).T
-    forms, cuts, known = moments(sets, stratified), np.zeros((3, len(sets))), error > 0
+    forms, cuts, known = moments(sets, stratified), np.zeros((3, len(sets))), error > NO_ERROR
     for times in (0, 1, 2):
         cuts[times], skewness = lower_tail(forms, times * value)
         known &= error_factor(MARGIN, fewest(sets), skewness) <= WELL_KNOWN
@@ -62,7 +65,8 @@ def forecast(sets: Ints, stratified: bool, observed: list[Observed]) -> Shares:
 
     def gap(x: Floats) -> Floats:
         """Return dF1* - dF1 - t se* for counts (6, ..., n_sets)."""
-        t = value / np.where(error > 0, error, 1)
+        x = np.maximum(x, 0)  # a cell without documents has no variance, and its derivatives do not count
+        t = value / np.where(error > NO_ERROR, error, 1)
         return np.asarray(differences(x) - value - t * f1_errors(x, sizes))
 
     at, slope, bend = _expand(gap, cells.totals)

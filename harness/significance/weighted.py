@@ -71,6 +71,7 @@ def multiplier(counts: Floats, weight: Floats) -> Floats:
         c0, c1, c2, c3 = cubic.take(places, axis=1)
         below = (1 - m**2) * (1 - square[places] * m**2)
         slope = c0 + m * (c1 + m * (c2 + m * c3))
+        # steps to the root of the cubic; over `below` its slope is that of the sum: what a step gains
         return slope / below, (c1 + m * (2 * c2 + 3 * m * c3)) / below, (2 * c2 + 6 * m * c3) / below
 
     return highest(slopes, low, high, m)

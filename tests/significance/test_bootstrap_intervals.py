@@ -280,3 +280,14 @@ def test_verdicts_by_shares_are_as_frequent_as_by_replicates(interval):
         both = found[a] + (pvalues <= level).sum()
         low, high = hypergeom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 2 * n, both, n)
         assert low <= found[a] <= high
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+@pytest.mark.parametrize("counts", [[0, 0, 98, 0, 0, 35, 0, 37], [0, 0, 50, 0, 0, 0, 0, 250]])
+def test_one_sided_sets_of_many_documents_are_judged_as_by_their_pvalues(counts, stratified):
+    """Some of their standard errors are 0 but for rounding, and cells without documents have none."""
+    for interval in INTERVALS:
+        options = {"interval": interval, "stratified": stratified}
+        verdict = reject(counts, "f1", [0.5, 0.05], 1000, rng=generator(2), **options)
+        pvalue = bootstrap_intervals(counts, "f1", 1000, rng=generator(2), **options).pvalue
+        assert verdict.tolist() == [pvalue <= 0.5, pvalue <= 0.05]

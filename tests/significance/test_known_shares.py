@@ -110,3 +110,20 @@ def test_a_verdict_on_the_error_that_is_drawn_at_once_is_as_frequent_as_from_rep
         both = found[a] + (pvalues <= level).sum()
         low, high = hypergeom.ppf([5e-7, 1 - 5e-7], 2 * n, both, n)
         assert low <= found[a] <= high
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("measure", ["f1", "error"])
+def test_few_replicates_are_drawn(measure, interval):
+    """A share known well leaves out the hits in the other tail, and how the mean moves."""
+    counts = np.tile([40, 12, 12, 20, 20, 10, 10, 900], (2000, 1))
+    found = reject(counts, measure, [0.5], 1, interval, generator(1)).mean()
+    assert found == (bootstrap_percentile(counts, measure, 1, interval, generator(1)).pvalue <= 0.5).mean()
+
+
+def test_a_set_whose_replicates_are_all_alike_has_a_verdict():
+    counts = [[0, 1, 0, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0, 1, 0]]
+    for interval in INTERVALS:
+        verdicts = reject(counts, "error", [0.05], 5000, interval, generator(1), stratified=True)
+        pvalues = bootstrap_percentile(counts, "error", 5000, interval, generator(1), stratified=True).pvalue
+        assert verdicts[:, 0].tolist() == (pvalues <= 0.05).tolist()
