@@ -51,6 +51,7 @@ def test_the_forecast_of_the_error_holds_the_exact_share(interval, tails, strati
     assert (known.high >= share - 1e-12).all()
     told = (share > 0.01) & (share < 0.15)
     assert (known.high - known.low)[told].mean() < 0.3 * share[told].mean()
+    assert np.abs((known.shares[told, -1] / share[told] - 1).mean()) < 0.002  # nearly all from the moments
 
 
 def test_the_limit_differs_no_more_from_a_full_run_than_another_one():
