@@ -45,10 +45,11 @@ def as_cells(counts: ArrayLike, *, whole: bool = False) -> NDArray[Any]:
     )
     kinds = "integers are" if whole else "integers and floats (shares) are"
     require(cells.dtype.kind in "iuf", f"counts: type {cells.dtype} is not allowed; {kinds}")
-    in_range = (cells <= 2**53) & (np.floor(cells) == cells) if whole else np.isfinite(cells)
-    bad = ~((cells >= 0) & in_range)
-    if bad.any():
-        where = tuple(np.argwhere(bad)[0].tolist())
+    good = (cells >= 0) & (cells <= (2**53 if whole else np.finfo(float).max))  # neither NaN nor infinite
+    if whole and cells.dtype.kind == "f":
+        good &= np.floor(cells) == cells
+    if not good.all():
+        where = tuple(np.argwhere(~good)[0].tolist())
         allowed = "whole numbers from 0 to 2**53 are" if whole else "a finite number >= 0 is"
         raise ValueError(
             f"counts: cell e{where[-1] + 1} is {cells[where]!s} at index {where}; {allowed} allowed"

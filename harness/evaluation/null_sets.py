@@ -237,28 +237,32 @@ def count_sets(
         ``n_convention`` of shape (n_tests,), see :func:`harness.evaluation.rejections.decide`.
     """
     counted = no_counts((len(tests),), len(alphas))
-    once = np.ones(len(sets), dtype=np.int64)
+    wrong = np.sign(question.difference(sets)) * sign < 0
+    once = np.ones(len(sets))
     numbers = {int(n) for n, test in zip(n_each, tests, strict=True) if not takes_few(test)}
     distinct = {}
     for n in numbers:  # of one size, seven cells tell the eighth
         first, which = distinct_rows(sets[:n, :-1])
-        distinct[n] = sets[first], np.bincount(which)
+        # a cell lies in one piece, and numbers of sets are floats, which is how numpy is fast
+        distinct[n] = np.asfortranarray(sets[first]), wrong[first], np.bincount(which).astype(float)
     for n, places in _together(tests, n_each):
         family = [tests[place] for place in places]
-        at = levels(family[0], alphas)
+        at, few = levels(family[0], alphas), takes_few(family[0])
         if not at:
             continue
-        tested, weights = (sets[:n], once[:n]) if takes_few(family[0]) else distinct[n]
-        replicates = rng(seed, *key, "replicates")
+        tested, wrongly, weights = (sets[:n], wrong[:n], once[:n]) if few else distinct[n]
+        replicates = rng(seed, *key, "replicates") if few else None
         for start in range(0, len(tested), BLOCK):
-            block, weight = tested[start : start + BLOCK], weights[start : start + BLOCK]
+            part = slice(start, start + BLOCK)
+            block, weight = tested[part], weights[part]
             rejected, degenerate, settled = decide(family, block, [alphas[a] for a in at], replicates)
-            counted["n_rejected"][np.ix_(places, at)] += np.tensordot(weight, rejected, axes=1)
-            counted["n_degenerate"][places] += weight @ degenerate
-            counted["n_convention"][places] += weight @ settled
+            where = np.ix_(places, at)
+            counted["n_rejected"][where] += np.tensordot(weight, rejected, axes=1).astype(int)
             if sign:
-                wrong = weight * (np.sign(question.difference(block)) * sign < 0)
-                counted["n_wrong_direction"][np.ix_(places, at)] += np.tensordot(wrong, rejected, axes=1)
+                weighed = weight * wrongly[part]
+                counted["n_wrong_direction"][where] += np.tensordot(weighed, rejected, axes=1).astype(int)
+            counted["n_degenerate"][places] += int(weight @ degenerate)
+            counted["n_convention"][places] += int(weight @ settled)
     return counted
 
 

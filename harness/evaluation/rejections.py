@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,7 +127,7 @@ def decide(
     tests: Sequence[Test],
     counts: NDArray[np.int64],
     alphas: Sequence[float],
-    generator: np.random.Generator,
+    generator: np.random.Generator | None,
     *,
     stratified: bool = False,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
@@ -156,22 +156,20 @@ def decide(
         rejected = first.reject(counts, alphas=alphas, **options)
         degenerate = first.degenerate(counts)
         return rejected.reshape(len(counts), len(tests), len(alphas)), degenerate, degenerate
-    result = first.pvalue(counts, **options)
+    settled = "degenerate" in _parameters(first.pvalue.func)
+    result = first.pvalue(counts, **options | ({"degenerate": "reject"} if settled else {}))
     if np.isnan(result.pvalue).any():
         raise ValueError(f"test {first.name}: a p-value is NaN; every set must have a verdict")
     rejected = result.pvalue[:, None, None] <= np.asarray(alphas)
-    return rejected, result.degenerate, _by_convention(first, counts, result.degenerate)
+    by_convention = result.degenerate & settled & (result.pvalue == 0)
+    if first.pvalue.keywords.get("degenerate") != "reject":
+        rejected[by_convention] = False
+    return rejected, result.degenerate, by_convention
 
 
-def _by_convention(test: Test, counts: NDArray[np.int64], degenerate: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the degenerate sets whose verdict is the convention's."""
-    found = np.zeros(len(counts), dtype=bool)
-    if degenerate.any() and "degenerate" in inspect.signature(test.pvalue.func).parameters:
-        # what is drawn cannot matter for a set without evidence: a generator aside leaves the stream as it is
-        options: dict[str, Any] = {"rng": np.random.default_rng(0)} if test.random else {}
-        legacy = test.pvalue(counts[degenerate], **options | {"degenerate": "reject"})
-        found[degenerate] = legacy.pvalue == 0
-    return found
+@lru_cache
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
 
 
 def no_counts(shape: tuple[int, ...], n_alphas: int) -> Arrays:

@@ -1,6 +1,6 @@
 """Bootstrap replicates of the F1 difference in count space, and how they are counted."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,34 +10,11 @@ from numpy.typing import NDArray
 from harness.measures import Bools, Floats, Ints
 from harness.significance.replicates import Cells, Resampling
 
-FIRST_STAGE, GROWTH = 5000, 3
-"""Replicates of the first stage, and by what each later stage is larger than the one before. A verdict that
-is not known before any replicate is drawn is so near its level that fewer seldom settle it."""
-
-LARGEST_STAGE = 20_000
+AT_ONCE = 20_000
 """Replicates drawn at once, so that memory does not grow with their number."""
 
 MAX_DOCUMENTS = 2**31 - 1
 """Sets up to this size: the products of counts that are compared then fit in 63 bits."""
-
-
-def stage_sizes(n_replicates: int, first: int = FIRST_STAGE) -> list[int]:
-    """Return how many replicates are drawn at each stage.
-
-    Examples
-    --------
-    >>> stage_sizes(30_000), stage_sizes(5000, first=1500)
-    ([5000, 15000, 10000], [1500, 3500])
-    """
-    sizes: list[int] = []
-    left, size = n_replicates, first
-    while left > 0:
-        # a remainder not worth a stage of its own is drawn with this one
-        step = left if left < 1.5 * size else size
-        sizes.append(min(step, LARGEST_STAGE))
-        left -= sizes[-1]
-        size = min(GROWTH * size, LARGEST_STAGE)
-    return sizes
 
 
 def frozen(cells: Ints) -> Bools:
@@ -46,72 +23,53 @@ def frozen(cells: Ints) -> Bools:
     return found
 
 
+def chunks(n_replicates: int) -> list[int]:
+    """Return how many replicates are drawn at a time.
+
+    Examples
+    --------
+    >>> chunks(5000), chunks(50_000)
+    ([5000], [20000, 20000, 10000])
+    """
+    return [min(AT_ONCE, n_replicates - first) for first in range(0, n_replicates, AT_ONCE)]
+
+
 def replicates(
     cells: Ints,
-    sizes: Sequence[int],
+    n_replicates: int,
     stratified: bool,
     rng: Generator,
     wanted: Callable[[Cells], NDArray[Any]],
 ) -> Iterator[NDArray[Any]]:
-    """Yield what is wanted of the bootstrap replicates of one set, stage by stage.
+    """Yield what is wanted of the bootstrap replicates of one set, some at a time.
 
-    The first stages are the same replicates however many stages are taken from the iterator. `wanted` is as
-    for :meth:`harness.significance.replicates.Resampling.draw`, of replicates (6, n) whose rows are e1, e2,
-    e3, e4 + e5 (which act alike), e6, e7.
+    `wanted` is as for :meth:`harness.significance.replicates.Resampling.draw`, of replicates (6, n) whose
+    rows are e1, e2, e3, e4 + e5 (which act alike), e6, e7.
     """
     if not stratified:
         whole = Resampling(np.array([*cells[:3], cells[3] + cells[4], *cells[5:]]))
-        for size in sizes:
+        for size in chunks(n_replicates):
             yield whole.draw(size, rng, lambda drawn: wanted(drawn[:6]))
         return
     positives, negatives = Resampling(cells[:4]), Resampling(cells[4:])
-    for size in sizes:
+    for size in chunks(n_replicates):
         e1, e2, e3, e4 = positives.draw(size, rng)
         e5, e6, e7, _ = negatives.draw(size, rng)
         yield wanted(np.stack([e1, e2, e3, e4 + e5, e6, e7]))
 
 
-class EqualTailed:
-    """Counts the replicates with dF1* <= 0 and with dF1* >= 0."""
+def hits(values: Floats, tails: int) -> int:
+    """Return how many replicates speak for no difference, for an interval with so many tails.
 
-    tails = 2
-
-    def __init__(self) -> None:
-        self.below = self.above = 0
-
-    def add(self, values: Floats) -> int:
-        """Count more replicates; return the smaller of the two counts so far."""
-        self.below += int(np.count_nonzero(values <= 0))
-        self.above += int(np.count_nonzero(values >= 0))
-        return min(self.below, self.above)
-
-
-class Symmetric:
-    """Counts the replicates with |dF1* - mean*| >= |mean*|, mean* that of the replicates so far.
-
-    For mean* > 0 these are the ones with dF1* <= 0 and with dF1* >= 2 mean*.
+    The equal-tailed one (2) counts dF1* <= 0 or dF1* >= 0, whichever is rarer; the symmetric one (1)
+    |dF1* - mean*| >= |mean*|, which for mean* > 0 is dF1* <= 0 or dF1* >= 2 mean*.
     """
-
-    tails = 1
-
-    def __init__(self) -> None:
-        self.values: Floats = np.empty(0)
-
-    def add(self, values: Floats) -> int:
-        """Count anew with more replicates; return the count."""
-        self.values = np.concatenate([self.values, values]) if self.values.size else values
-        mean = self.values.mean()
-        # a replicate at 2 mean* itself counts, whatever the last bit of the mean says
-        far = 2 * mean * (1 - 1e-12)
-        if mean == 0:
-            return len(self.values)
-        below, above = (0.0, far) if mean > 0 else (far, 0.0)
-        return int(np.count_nonzero(self.values <= below) + np.count_nonzero(self.values >= above))
-
-
-Tally = EqualTailed | Symmetric
-TALLIES: dict[int, type[Tally]] = {2: EqualTailed, 1: Symmetric}
-"""What counts the replicates of an interval with so many tails."""
+    if tails == 2:
+        return int(min(np.count_nonzero(values <= 0), np.count_nonzero(values >= 0)))
+    mean = values.mean()
+    # a replicate at 2 mean* itself counts, whatever the last bit of the mean says
+    below, above = sorted((0.0, 2 * mean * (1 - 1e-12)))
+    return int(np.count_nonzero((values <= below) | (values >= above))) if mean else len(values)
 
 
 def differences(drawn: Cells) -> Floats:

@@ -14,7 +14,6 @@ from harness.significance.bootstrap_f1_forecast import fewest
 from harness.significance.interval_forecast import LEAST_COUNT, forecast
 from harness.significance.replicates import Keys, check_levels, on_live_sets, set_generator
 from harness.significance.result import TestResult, check_choice, settle_degenerate
-from harness.significance.stopping import final_count
 
 BLOCK = 4096
 """Sets whose observed values are computed at once, so that memory does not grow with their number."""
@@ -83,15 +82,9 @@ def bootstrap_intervals(
     """
     check_choice("interval", interval, tuple(ir.INTERVALS))
     cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
-    kind, errors = ir.INTERVALS[interval], interval == "studentized"
 
     def test(sets: Ints, keys: Keys) -> Floats:
-        pvalues = np.empty(len(sets))
-        for i, observed, stages in _replicates(sets, keys, measure, n_replicates, stratified, errors):
-            tallies = [kind.tally(*stage, observed) for stage in stages]
-            counts_of_all = [(sum(parts), sum(parts)) for parts in zip(*tallies, strict=True)]
-            pvalues[i] = kind.bounds(counts_of_all, n_replicates, observed)[0]
-        return pvalues
+        return _pvalues(sets, keys, measure, [interval], n_replicates, stratified)[:, 0]
 
     pvalues = on_live_sets(test, cells, frozen, generator, 1.0)
     return settle_degenerate(pvalues, difference(measure)(cells), frozen, degenerate)
@@ -108,17 +101,12 @@ def reject(
     stratified: bool = False,
     degenerate: str = "accept",
 ) -> Bools:
-    """Return ``bootstrap_intervals(...).pvalue <= alpha`` at several levels, stopping early.
+    """Return ``bootstrap_intervals(...).pvalue <= alpha`` at several levels, of several intervals at once.
 
-    For F1, where 30 documents and more tell A from B, the moments of the replicates tell the share of those
+    For F1, where 20 documents and more tell A from B, the moments of the replicates tell the share of those
     that an interval counts, to a per cent, and their numbers are drawn at once
     (:mod:`harness.significance.interval_forecast`). The replicates of other sets are those of
-    :func:`bootstrap_intervals` with a generator in the same state, in stages; they stop once every verdict is
-    settled. One is where bounds on the final counts (see :mod:`harness.significance.stopping`) leave the
-    p-value on one side of the level.
-
-    Several intervals are judged on the same replicates, each with the verdicts that it has alone with a
-    generator in the same state.
+    :func:`bootstrap_intervals` with a generator in the same state, for each of several intervals.
 
     Returns
     -------
@@ -134,19 +122,17 @@ def reject(
     levels, names = check_levels(alphas), interval_names(interval, tuple(ir.INTERVALS))
     check_choice("degenerate", degenerate, ("accept", "reject"))
     cells, frozen, generator = checked_sets(counts, measure, n_replicates, rng)
-    kinds, shape = [ir.INTERVALS[name] for name in names], (len(names), len(levels))
 
     def judge(sets: Ints, keys: Keys) -> Bools:
-        verdicts, left = np.zeros((len(sets), *shape), dtype=bool), np.arange(len(sets))
+        pvalues, left = np.empty((len(sets), len(names))), np.arange(len(sets))
         if measure == "f1":
-            for i, pvalues in _pvalues_at_once(sets, keys, names, n_replicates, stratified):
-                verdicts[i], left[i] = pvalues[:, None] <= levels, -1
+            for i, known in _pvalues_at_once(sets, keys, names, n_replicates, stratified):
+                pvalues[i], left[i] = known, -1
             left = left[left >= 0]
-        made = _replicates(sets[left], keys[left], measure, n_replicates, stratified, "studentized" in names)
-        for i, observed, stages in made:
-            verdicts[left[i]] = _verdicts(observed, stages, kinds, levels, n_replicates)
-        return verdicts
+        pvalues[left] = _pvalues(sets[left], keys[left], measure, names, n_replicates, stratified)
+        return pvalues[..., None] <= levels
 
+    shape = (len(names), len(levels))
     verdicts: Bools = on_live_sets(judge, cells, frozen, generator, degenerate == "reject", shape)
     return verdicts[..., 0, :] if isinstance(interval, str) else verdicts
 
@@ -183,6 +169,20 @@ def unusable_share(
     return on_live_sets(share, cells, frozen, generator, 1.0)
 
 
+def _pvalues(
+    sets: Ints, keys: Keys, measure: str, names: list[str], n_replicates: int, stratified: bool
+) -> Floats:
+    """Return the p-value of each interval, (n_sets, n_intervals), from the same replicates."""
+    pvalues, kinds = np.empty((len(sets), len(names))), [ir.INTERVALS[name] for name in names]
+    errors = "studentized" in names
+    for i, observed, stages in _replicates(sets, keys, measure, n_replicates, stratified, errors):
+        tallies = [[kind.tally(*stage, observed) for kind in kinds] for stage in stages]
+        for j, kind in enumerate(kinds):
+            counts = [sum(parts) for parts in zip(*(tally[j] for tally in tallies), strict=True)]
+            pvalues[i, j] = kind.pvalue(counts, n_replicates, observed)
+    return pvalues
+
+
 def _replicates(
     sets: Ints, keys: Keys, measure: str, n_replicates: int, stratified: bool, errors: bool
 ) -> Iterator[tuple[int, ir.Observed, Iterator[tuple[Floats, ir.Errors]]]]:
@@ -205,32 +205,5 @@ def _pvalues_at_once(
         shares = forecast(sets[block], stratified, observed)
         for i in np.flatnonzero(shares.known).tolist():
             counts = shares.draw(i, n_replicates, set_generator(keys[block[i]]))
-            ends = ([(count, count) for count in counts[name]] for name in names)
-            kinds = (ir.INTERVALS[name] for name in names)
-            pairs = zip(kinds, ends, strict=True)
-            yield block[i], np.array([kind.bounds(e, n_replicates, observed[i])[0] for kind, e in pairs])
-
-
-def _verdicts(
-    observed: ir.Observed,
-    stages: Iterator[tuple[Floats, ir.Errors]],
-    kinds: list[ir.Interval],
-    levels: Floats,
-    n_replicates: int,
-) -> Bools:
-    """Return the verdicts on one set, (n_intervals, n_levels), taking stages until all are settled."""
-    totals = [[0.0] * kind.n_counts for kind in kinds]
-    rejected = np.zeros((len(kinds), len(levels)), dtype=bool)
-    unsettled, n_drawn = ~rejected, 0
-    for values, errors in stages:
-        n_drawn += len(values)
-        for j in np.flatnonzero(unsettled.any(axis=1)):
-            found = kinds[j].tally(values, errors, observed)
-            totals[j] = [total + more for total, more in zip(totals[j], found, strict=True)]
-            ranges = [final_count(total, n_drawn, n_replicates) for total in totals[j]]
-            least, greatest = kinds[j].bounds(ranges, n_replicates, observed)
-            rejected[j] |= unsettled[j] & (greatest <= levels)
-            unsettled[j] &= (least <= levels) & (levels < greatest)
-        if not unsettled.any():
-            break
-    return rejected
+            of_names = [ir.INTERVALS[name].pvalue(counts[name], n_replicates, observed[i]) for name in names]
+            yield block[i], np.array(of_names)

@@ -1,7 +1,4 @@
-"""P-values and verdicts of the bootstrap tests, set by set, with early stops."""
-
-from collections.abc import Iterator
-from typing import NamedTuple
+"""P-values and verdicts of the percentile bootstrap, set by set; many need no replicates."""
 
 import numpy as np
 
@@ -9,7 +6,7 @@ from harness.measures import Bools, Floats, Ints
 from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast
 from harness.significance.equal_counts import distinct_rows
 from harness.significance.replicates import Keys, set_generator
-from harness.significance.stopping import Forecast, largest_rejecting, settled_at_once, verdict_so_far
+from harness.significance.stopping import Forecast, settled_at_once
 
 IN_PLACE_OF_LIMIT = 5000
 """Replicates for the F1 of sets whose limit of infinitely many is not known well enough."""
@@ -28,11 +25,6 @@ def _error_pvalue(group: Ints, n_replicates: int | None, tails: int, key: Keys) 
     return bootstrap_error.drawn_pvalue(known, n_replicates, tails, set_generator(key))
 
 
-def _f1_replicates(cells: Ints, n_replicates: int, stratified: bool, key: Keys) -> Iterator[Floats]:
-    sizes = bootstrap_f1.stage_sizes(n_replicates)
-    return bootstrap_f1.replicates(cells, sizes, stratified, set_generator(key), bootstrap_f1.differences)
-
-
 def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, tails: int, stratified: bool) -> Floats:
     """Return the p-value of each set that is not degenerate, from replicates or, for None, in the limit."""
     if n_replicates is None:
@@ -41,13 +33,18 @@ def f1_pvalues(sets: Ints, keys: Keys, n_replicates: int | None, tails: int, str
         rest = ~usable
         pvalues[rest] = f1_pvalues(sets[rest], keys[rest], IN_PLACE_OF_LIMIT, tails, stratified)
         return pvalues
-    pvalues = np.ones(len(sets))
-    for i, cells in enumerate(sets):
-        tally, count = bootstrap_f1.TALLIES[tails](), 0
-        for values in _f1_replicates(cells, n_replicates, stratified, keys[i]):
-            count = tally.add(values)
-        pvalues[i] = min(1.0, tails * count / n_replicates)
-    return pvalues
+    return _f1_replicated(sets, keys, n_replicates, [tails], stratified)[:, 0]
+
+
+def _f1_replicated(sets: Ints, keys: Keys, n_replicates: int, tails: list[int], stratified: bool) -> Floats:
+    """Return the p-values of all intervals from the same replicates, shape (n_sets, n_intervals)."""
+    found = np.ones((len(sets), len(tails)))
+    for i, (cells, key) in enumerate(zip(sets, keys, strict=True)):
+        own = set_generator(key)
+        made = bootstrap_f1.replicates(cells, n_replicates, stratified, own, bootstrap_f1.differences)
+        values = np.concatenate(list(made))
+        found[i] = [bootstrap_f1.hits(values, n_tails) for n_tails in tails]
+    return np.minimum(1.0, found * tails / n_replicates)
 
 
 Verdicts = tuple[Bools, Bools]
@@ -105,21 +102,9 @@ def f1_verdicts(
     rejected_few, settled_few = _settled(of_few, tails, levels, n_replicates, keys[few])
     rejected[few] = np.where(settled[few], rejected[few], rejected_few)
     settled[few] |= settled_few
-    for known, better in zip(forecasts, of_few, strict=True):
-        known.low[few], known.high[few] = better.low, better.high
-    for i in np.flatnonzero(~settled.all(axis=(1, 2))):
-        open_levels = []
-        for j in np.flatnonzero(~settled[i].all(axis=1)):
-            unsettled = np.flatnonzero(~settled[i, j]).tolist()
-            limits = {k: largest_rejecting(float(levels[k]), n_replicates, tails[j]) for k in unsettled}
-            bounds = float(forecasts[j].low[i]), float(forecasts[j].high[i])
-            open_levels.append(_OpenLevels(bootstrap_f1.TALLIES[tails[j]](), limits, bounds, rejected[i, j]))
-        total = 0
-        for values in _f1_replicates(sets[i], n_replicates, stratified, keys[i]):
-            total += len(values)
-            open_levels = [part for part in open_levels if part.see(values, total, n_replicates)]
-            if not open_levels:
-                break
+    left = np.flatnonzero(~settled.all(axis=(1, 2)))
+    pvalues = _f1_replicated(sets[left], keys[left], n_replicates, tails, stratified)
+    rejected[left] = np.where(settled[left], rejected[left], pvalues[..., None] <= levels)
     return rejected
 
 
@@ -133,22 +118,3 @@ def _f1_limits(sets: Ints, keys: Keys, levels: Floats, tails: list[int], stratif
         judged = f1_verdicts(sets[rest], keys[rest], levels, IN_PLACE_OF_LIMIT, [n_tails], stratified)
         verdicts[rest, j] = judged[:, 0]
     return verdicts
-
-
-class _OpenLevels(NamedTuple):
-    """The levels of one interval at which the verdict on one set is still open."""
-
-    tally: bootstrap_f1.Tally
-    limits: dict[int, int]
-    bounds: tuple[float, float]
-    rejected: Bools
-
-    def see(self, values: Floats, total: int, n_replicates: int) -> bool:
-        """Take in more replicates, write the verdicts that they settle; tell whether any is open."""
-        count, tails = self.tally.add(values), self.tally.tails
-        for k, limit in list(self.limits.items()):
-            verdict = verdict_so_far(count, total, limit, n_replicates, tails, *self.bounds)
-            if verdict is not None:
-                self.rejected[k] = verdict
-                del self.limits[k]
-        return bool(self.limits)

@@ -1,8 +1,8 @@
 """Replicates of a difference, and from them the p-values of the basic, the bootstrap-t and the BCa interval.
 
 A p-value is the smallest level at which an interval leaves out 0; a replicate that puts 0 at the end
-of the interval counts as inside. Each interval keeps a few counts of replicates. Its p-value is a
-function of them, monotone in each: bounds on the final counts give bounds on the final p-value.
+of the interval counts as inside. Each interval keeps a few counts of replicates, and has its p-value from
+them.
 """
 
 import math
@@ -16,13 +16,10 @@ from scipy.special import ndtr, ndtri
 
 from harness.measures import Floats, Ints, difference
 from harness.significance.bootstrap_error import strata
-from harness.significance.bootstrap_f1 import differences, replicates, stage_sizes
+from harness.significance.bootstrap_f1 import chunks, differences, replicates
 from harness.significance.replicates import Resampling, whole_numbers
 
 Errors = Callable[[], Floats]
-
-FIRST_STAGE = 1500
-"""Replicates of the first stage: many verdicts are settled by them."""
 
 ROUNDING = 1e-14
 """What is left of a variance below this part of what was subtracted from is 0."""
@@ -68,15 +65,15 @@ def difference_replicates(
     and of negatives, and the standard error is that of such sets. Standard errors may be asked for under
     `errors`, and are computed only then.
     """
-    stages = stage_sizes(n_replicates, FIRST_STAGE)
     if measure == "f1":
         sizes = fixed_sizes(cells, stratified)
-        for made in replicates(cells, stages, stratified, rng, whole_numbers if errors else differences):
+        wanted = whole_numbers if errors else differences
+        for made in replicates(cells, n_replicates, stratified, rng, wanted):
             yield (differences(made), partial(f1_errors, made, sizes)) if errors else (made, _none)
         return
     parts = [part for part in strata(cells, stratified).reshape(-1, 3) if part[2] > 0]
     resamplings = [Resampling(np.array([n01, n10, n - n01 - n10])) for n01, n10, n in parts]
-    for size in stages:
+    for size in chunks(n_replicates):
         groups = [
             np.array([*resampling.draw(size, rng)[:2], np.full(size, part[2])])
             for resampling, part in zip(resamplings, parts, strict=True)
@@ -165,18 +162,13 @@ NEAR = 1e-12
 
 
 Counts = list[float]
-Ranges = list[tuple[float, float]]
 
 
 class Interval(NamedTuple):
-    """One kind of interval: how many counts it keeps, what they are over some replicates, and p from them.
+    """One kind of interval: what it counts over some replicates, and its p-value from the counts of all."""
 
-    `bounds` returns the least and the greatest p-value for counts within ranges, pairs (low, high).
-    """
-
-    n_counts: int
     tally: Callable[[Floats, Errors, Observed], Counts]
-    bounds: Callable[[Ranges, int, Observed], tuple[float, float]]
+    pvalue: Callable[[Counts, int, Observed], float]
 
 
 def tally_basic(values: Floats, errors: Errors, observed: Observed) -> Counts:
@@ -185,10 +177,9 @@ def tally_basic(values: Floats, errors: Errors, observed: Observed) -> Counts:
     return [float(np.count_nonzero(gap <= NEAR)), float(np.count_nonzero(gap >= -NEAR))]
 
 
-def bounds_basic(ranges: Ranges, n_replicates: int, observed: Observed) -> tuple[float, float]:
-    """Return bounds on p = min(1, 2 min(P*(d* <= 2d), P*(d* >= 2d)))."""
-    low, high = (2 * min(ends) / n_replicates for ends in zip(*ranges, strict=True))
-    return min(1.0, low), min(1.0, high)
+def pvalue_basic(counts: Counts, n_replicates: int, observed: Observed) -> float:
+    """Return p = min(1, 2 min(P*(d* <= 2d), P*(d* >= 2d)))."""
+    return min(1.0, 2 * min(counts) / n_replicates)
 
 
 def tally_studentized(values: Floats, errors: Errors, observed: Observed) -> Counts:
@@ -206,12 +197,10 @@ def tally_studentized(values: Floats, errors: Errors, observed: Observed) -> Cou
     return [float(np.count_nonzero(gap <= near)), float(np.count_nonzero(gap >= -near)), n_usable]
 
 
-def bounds_studentized(ranges: Ranges, n_replicates: int, observed: Observed) -> tuple[float, float]:
-    """Return bounds on p = min(1, 2 min(P*(t* <= t), P*(t* >= t))) among usable replicates; 1 if none is."""
-    below, above, (few, many) = ranges
-    least = 2 * min(below[0], above[0]) / many if many > 0 else 1.0
-    greatest = 2 * min(below[1], above[1]) / few if few > 0 else 1.0
-    return min(1.0, least), min(1.0, greatest)
+def pvalue_studentized(counts: Counts, n_replicates: int, observed: Observed) -> float:
+    """Return p = min(1, 2 min(P*(t* <= t), P*(t* >= t))) among usable replicates; 1 if none is."""
+    below, above, usable = counts
+    return min(1.0, 2 * min(below, above) / usable) if usable else 1.0
 
 
 def tally_bca(values: Floats, errors: Errors, observed: Observed) -> Counts:
@@ -221,20 +210,17 @@ def tally_bca(values: Floats, errors: Errors, observed: Observed) -> Counts:
     return [float(np.count_nonzero(values <= 0)), float(np.count_nonzero(values >= 0)), float(below)]
 
 
-def bounds_bca(ranges: Ranges, n_replicates: int, observed: Observed) -> tuple[float, float]:
-    """Return bounds on p, twice the level at which a corrected end of the interval meets 0.
+def pvalue_bca(counts: Counts, n_replicates: int, observed: Observed) -> float:
+    """Return p, twice the level at which a corrected end of the interval meets 0.
 
     The lower end is the share Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the replicates. It meets the share G
     of d* <= 0 at z = f(Phi^-1(G) - z0) - z0 with f(w) = w / (1 + a w), and p = 2 Phi(z). The share of
     d* >= 0 gives the upper end with the signs turned.
     """
     floor = 0.5 / n_replicates  # half a replicate away from none and from all, so that z0 is finite
-    below, above, middle = ([count / n_replicates for count in ends] for ends in ranges)
-    z0_low, z0_high = (float(ndtri(min(max(share, floor), 1 - floor))) for share in middle)
-    a = observed.acceleration
-    least = min(_tail(below[0], z0_high, a), _tail(above[0], -z0_low, -a))
-    greatest = min(_tail(below[1], z0_low, a), _tail(above[1], -z0_high, -a))
-    return min(1.0, least), min(1.0, greatest)
+    below, above, middle = (count / n_replicates for count in counts)
+    z0, a = float(ndtri(min(max(middle, floor), 1 - floor))), observed.acceleration
+    return min(1.0, _tail(below, z0, a), _tail(above, -z0, -a))
 
 
 def _tail(share: float, z0: float, a: float) -> float:
@@ -253,7 +239,7 @@ def _tail(share: float, z0: float, a: float) -> float:
 
 
 INTERVALS = {
-    "basic": Interval(2, tally_basic, bounds_basic),
-    "studentized": Interval(3, tally_studentized, bounds_studentized),
-    "bca": Interval(3, tally_bca, bounds_bca),
+    "basic": Interval(tally_basic, pvalue_basic),
+    "studentized": Interval(tally_studentized, pvalue_studentized),
+    "bca": Interval(tally_bca, pvalue_bca),
 }

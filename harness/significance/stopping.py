@@ -1,28 +1,23 @@
-"""When the verdict of a test with replicates is known before they are drawn, or before all of them are.
+"""When the verdict of a test with replicates is known before they are drawn.
 
 Where the share of hits among all possible replicates is known well, it is a matter of one draw how many
 of B replicates are hits: their number is binomial. Where it is known to lie within bounds (from the
 counts alone, or from moments with a margin), verdicts far from the level are settled by them. For the rest
-replicates are drawn, and predictions from those so far bound what all would say.
+replicates are drawn.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc, betainc, betainccinv, betaincinv, gammainc, gammaincc, ndtr, ndtri
+from scipy.special import bdtr, bdtrc, betainc, gammainc, gammaincc, ndtr, ndtri
 
 from harness.measures import Bools, Floats
 
 Keys = NDArray[np.uint64]
 
 TURNED = 1e-4
-"""Bound on the probability that the replicates not drawn turn a verdict, or take a count past a bound."""
-
-MEAN_NOISE = 0.6
-"""What part of the replicates counts in the symmetric test, whose threshold moves with their mean: the
-variance at alpha = .1 is larger by 1 + 4 phi(1.645)^2 / (.1 x .9) = 1.47, by less at smaller alpha."""
+"""Bound on the probability that the replicates not drawn would turn a verdict."""
 
 WELL_KNOWN = 1.08
 """A share that may be wrong by at most this factor is taken for known: on average it is wrong by .2 % then,
@@ -38,28 +33,6 @@ mean of the replicates is a noisy one."""
 ROUGH, LEAST_ROUGH = 2.0, 0.25
 """Where the counts are too small for the moments, a share of at least .25 by them is not less than half of
 that, which is enough to accept (`tests/significance/test_known_shares.py`)."""
-
-
-@lru_cache(maxsize=100_000)
-def final_count(count: float, n_drawn: float, n_replicates: float) -> tuple[float, float]:
-    """Return bounds on a count among all replicates, from the count among those drawn so far.
-
-    The probability of a hit lies, after `count` hits in `n_drawn` draws and a Beta(1/2, 1/2) prior, between
-    two quantiles of a beta distribution; the final count is nearer to what was seen, since it contains it.
-    Each bound is passed with a probability of at most about ``TURNED``. Counts may be fractions. The same few
-    counts come up again and again.
-
-    Examples
-    --------
-    >>> final_count(30, 300, 5000), final_count(25, 5000, 5000)
-    ((240.0, 884.0), (25.0, 25.0))
-    """
-    if n_drawn == n_replicates:
-        return float(count), float(count)
-    misses = n_drawn - count
-    low = n_replicates * betaincinv(count + 0.5, misses + 0.5, TURNED)
-    high = n_replicates * betainccinv(count + 0.5, misses + 0.5, TURNED)
-    return float(max(np.floor(low), count)), float(min(np.ceil(high), n_replicates - misses))
 
 
 def largest_rejecting(alpha: float, n_replicates: int, tails: int) -> int:
@@ -147,7 +120,7 @@ def gamma_lower(z: Floats, skewness: Floats, excess: Floats) -> Floats:
     return np.asarray(np.clip(below - density * (z**3 - 3 * z) * excess / 24, 0, 1))
 
 
-def accepts(limit: ArrayLike, n_replicates: int, least: ArrayLike) -> Bools:
+def accepts(limit: ArrayLike, n_replicates: ArrayLike, least: ArrayLike) -> Bools:
     """Return where replicates, each a hit with at least probability `least`, pass `limit` hits.
 
     That is, all but a probability of ``TURNED`` of the time.
@@ -155,7 +128,7 @@ def accepts(limit: ArrayLike, n_replicates: int, least: ArrayLike) -> Bools:
     return np.asarray(bdtr(np.floor(limit), n_replicates, least) <= TURNED)
 
 
-def rejects(limit: ArrayLike, n_replicates: int, most: ArrayLike) -> Bools:
+def rejects(limit: ArrayLike, n_replicates: ArrayLike, most: ArrayLike) -> Bools:
     """Return where replicates, each a hit with at most probability `most`, have at most `limit` hits.
 
     That is, all but a probability of ``TURNED`` of the time.
@@ -178,15 +151,15 @@ def settled_at_once(
         none_rejected, none_settled = np.zeros((2, len(keys), len(levels)), dtype=bool)
         return none_rejected, none_settled
     settled = known.known[:, None] & (levels >= KNOWN_LEVELS[0]) & (levels <= KNOWN_LEVELS[1])
-    moves = tails == 1 and known.shares.shape[1] == 1
+    worth = mean_noise(levels) if tails == 1 else np.ones(len(levels))
+    moves = known.shares.shape[1] == 1
     told, left = np.flatnonzero(known.known), np.flatnonzero(~settled.all(axis=1))
-    few = _share_of_few_hits(known.shares[told][..., None], levels, reachable, n_replicates, moves)
+    few = _share_of_few_hits(known.shares[told][..., None], reachable, n_replicates, worth if moves else 1.0)
     drawn = (keys[told, 0] >> np.uint64(11)) * 2.0**-53
     rejected = np.zeros(settled.shape, dtype=bool)
     rejected[told] = (drawn[:, None] < few.mean(axis=1)) & (at >= 0) & settled[told]
 
-    worth = MEAN_NOISE if tails == 1 else 1.0
-    weighed, bar = int(worth * n_replicates), worth * (reachable + 0.5)
+    weighed, bar = (worth * n_replicates).astype(int), worth * (reachable + 0.5)
     accepted = accepts(reachable, n_replicates, known.least[left, None]) | (at < 0)
     accepted |= accepts(bar, weighed, known.low[left, None])
     refused = rejects(bar, weighed, known.high[left, None]) & ~accepted
@@ -195,45 +168,25 @@ def settled_at_once(
     return rejected, settled
 
 
-def _share_of_few_hits(
-    share: Floats, levels: Floats, limits: Floats, n_replicates: int, moves: bool
-) -> Floats:
-    """Return the probability of at most `limits` hits among replicates, each a hit with probability `share`.
+def mean_noise(levels: Floats) -> Floats:
+    """Return what part of the replicates counts in the symmetric test, whose threshold moves with their mean.
 
-    A binomial tail. Where the threshold of a hit moves with the mean of the replicates, as the symmetric one
-    does, the count varies as that of fewer replicates, see ``MEAN_NOISE``.
-    """
-    worth = np.ones(len(levels))
-    if moves:
-        density = np.exp(-(ndtri(levels / 2) ** 2) / 2) / np.sqrt(2 * np.pi)
-        worth = 1 / (1 + 4 * density**2 / (levels * (1 - levels)))
-    at = worth * (limits + 0.5) - 0.5
-    return np.asarray(betainc(worth * n_replicates - at, at + 1, 1 - share))
-
-
-def verdict_so_far(
-    count: int, drawn: int, limit: int, n_replicates: int, tails: int, low: float, high: float
-) -> bool | None:
-    """Return True (rejected) or False where the replicates drawn so far settle it, else None.
-
-    A verdict is a rejection where at most `limit` of all replicates are hits; `low` and `high` are from the
-    set's `Forecast`.
+    The variance of the number of hits is larger by the factor 1 + 4 phi(z)^2 / (alpha (1 - alpha)), z the
+    normal quantile of alpha / 2.
 
     Examples
     --------
-    >>> [verdict_so_far(count, 5000, 750, 15_000, 2, 0.0, 1.0) for count in (100, 250, 400)]
-    [True, None, False]
+    >>> mean_noise(np.array([0.1, 0.01])).round(3)
+    array([0.679, 0.922])
     """
-    if drawn == n_replicates:
-        return count <= limit
-    worth = MEAN_NOISE if tails == 1 else 1.0
-    bar = worth * (limit + 0.5)
-    least, most = final_count(worth * count, worth * drawn, worth * n_replicates)
-    if most <= bar or least > bar:
-        return most <= bar
-    left, bar = int(worth * (n_replicates - drawn)), bar - worth * count
-    if bar < 0:  # only the symmetric count can fall again
-        return None
-    if rejects(bar, left, high):
-        return True
-    return False if accepts(bar, left, low) else None
+    density = np.exp(-(ndtri(levels / 2) ** 2) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray(1 / (1 + 4 * density**2 / (levels * (1 - levels))))
+
+
+def _share_of_few_hits(share: Floats, limits: Floats, n_replicates: int, worth: Floats | float) -> Floats:
+    """Return the probability of at most `limits` hits among replicates, each a hit with probability `share`.
+
+    A binomial tail, of fewer replicates where they are `worth` less, see :func:`mean_noise`.
+    """
+    at = worth * (limits + 0.5) - 0.5
+    return np.asarray(betainc(worth * n_replicates - at, at + 1, 1 - share))

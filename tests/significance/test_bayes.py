@@ -16,7 +16,6 @@ from harness.significance.bayes import (
 )
 from harness.significance.dirichlet import sign_function
 from harness.significance.goutte import probability_greater
-from harness.significance.stopping import TURNED, final_count
 
 
 def posterior(counts, prior, n, seed=0):
@@ -96,17 +95,6 @@ def test_degenerate_is_where_no_distribution_over_the_seen_cells_has_a_differenc
         for degenerate, p in (("accept", 1), ("reject", 0)):
             result = dirichlet(counts, measure, n_replicates=20, costs=costs, degenerate=degenerate)
             assert (result.pvalue[always_zero] == p).all()
-
-
-def test_final_counts_are_passed_as_rarely_as_said():
-    rng, n_sets = generator(8), 100_000
-    for chance in (0.0005, 0.025, 0.3):
-        first = rng.binomial(300, chance, n_sets)
-        final = first + rng.binomial(4700, chance, n_sets)
-        low, high = np.array([final_count(count, 300, 5000) for count in range(301)])[first].T
-        # averaged over chances a bound holds as said; at one chance it can be some times that
-        assert (final < low).mean() < 10 * TURNED
-        assert (final > high).mean() < 10 * TURNED
 
 
 # --- Goutte & Gaussier -------------------------------------------------------------------------------------

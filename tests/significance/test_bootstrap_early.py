@@ -18,7 +18,7 @@ from harness.significance import (
     bootstrap_f1_lattice,
 )
 from harness.significance.bootstrap import bootstrap_percentile, reject
-from harness.significance.stopping import TURNED, largest_rejecting, verdict_so_far
+from harness.significance.stopping import largest_rejecting
 
 
 @pytest.mark.slow
@@ -90,27 +90,6 @@ def test_least_pvalue_is_a_lower_bound(counts, stratified):
     assert bound <= min(weights[d <= 1e-12].sum(), weights[d >= -1e-12].sum()) + 1e-12
 
 
-@pytest.mark.parametrize("tails", [1, 2])
-def test_predicted_verdicts_are_turned_as_rarely_as_said(tails):
-    # a share of hits at which 20,000 replicates reject half the time, and 5,000 of them seen first
-    rng, n, drawn, share = generator(9), 20_000, 5000, 0.05
-    limit, n_sets = round(n * share), 40_000
-    seen = rng.binomial(drawn, share, n_sets)
-    final = seen + rng.binomial(n - drawn, share, n_sets)
-    known = {c: verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in np.unique(seen).tolist()}
-    verdicts = [known[count] for count in seen.tolist()]
-    turned = sum(v is not None and v != (f <= limit) for v, f in zip(verdicts, final.tolist(), strict=True))
-    assert turned <= binom.ppf(1 - 1e-6, n_sets, 2 * TURNED)
-    far = {c: verdict_so_far(c, drawn, limit, n, tails, 0.0, 1.0) for c in (150, 350)}
-    assert far == {150: True, 350: False}
-
-
-def test_after_the_last_replicate_the_count_decides():
-    for tails in (1, 2):
-        verdicts = [verdict_so_far(c, 5000, 250, 5000, tails, 0.0, 1.0) for c in (0, 250, 251, 5000)]
-        assert verdicts == [True, True, False, False]
-
-
 @given(st.floats(1e-4, 0.9999), st.integers(1, 10_000), st.sampled_from([1, 2]))
 def test_largest_rejecting_count_is_the_last_with_p_up_to_alpha(alpha, n, tails):
     count = largest_rejecting(alpha, n, tails)
@@ -118,8 +97,8 @@ def test_largest_rejecting_count_is_the_last_with_p_up_to_alpha(alpha, n, tails)
     assert tails * (count + 1) / n > alpha
 
 
-def test_stages_add_up():
-    for n in (1, 4999, 5000, 5001, 9000, 123_456):
-        sizes = bootstrap_f1.stage_sizes(n)
+def test_chunks_add_up():
+    for n in (1, 4999, 20_000, 20_001, 123_456):
+        sizes = bootstrap_f1.chunks(n)
         assert sum(sizes) == n
-        assert max(sizes) <= bootstrap_f1.LARGEST_STAGE
+        assert max(sizes) <= bootstrap_f1.AT_ONCE
