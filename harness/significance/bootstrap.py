@@ -106,8 +106,7 @@ def reject(
       wrong by .2 % on average;
     - from bounds: the smallest p-value that the counts allow, and the moments with a margin, where either is
       far from the level;
-    - else from replicates, in stages, the first ones the same as in :func:`bootstrap_percentile` with a
-      generator in the same state, until the other verdict has a probability of at most 1e-4.
+    - else from replicates, the same as in :func:`bootstrap_percentile` with a generator in the same state.
 
     `alphas` are levels between 0 and 1. Several intervals are judged on the same replicates, each with the
     verdicts that it has alone with a generator in the same state, at little more than the cost of one.

@@ -74,7 +74,7 @@ def bootstrap_intervals(
     --------
     >>> counts = [20, 2, 9, 3, 4, 6, 5, 951]
     >>> for interval in ("basic", "studentized", "bca"):
-    ...     result = bootstrap_intervals(counts, "f1", interval=interval, rng=np.random.default_rng(0))
+    ...     result = bootstrap_intervals(counts, "f1", 50_000, interval, np.random.default_rng(0))
     ...     print(interval, round(float(result.pvalue), 2))
     basic 0.06
     studentized 0.04
@@ -163,7 +163,7 @@ def unusable_share(
 
     def share(sets: Ints, keys: Keys) -> Floats:
         found = _replicates(sets, keys, measure, n_replicates, stratified, errors=True)
-        unusable = [sum(np.count_nonzero(errors() == 0) for _, errors in stages) for _, _, stages in found]
+        unusable = [sum(np.count_nonzero(errors == 0) for _, errors in parts) for _, _, parts in found]
         return np.array(unusable) / n_replicates
 
     return on_live_sets(share, cells, frozen, generator, 1.0)
@@ -175,23 +175,23 @@ def _pvalues(
     """Return the p-value of each interval, (n_sets, n_intervals), from the same replicates."""
     pvalues, kinds = np.empty((len(sets), len(names))), [ir.INTERVALS[name] for name in names]
     errors = "studentized" in names
-    for i, observed, stages in _replicates(sets, keys, measure, n_replicates, stratified, errors):
-        tallies = [[kind.tally(*stage, observed) for kind in kinds] for stage in stages]
+    for i, observed, parts in _replicates(sets, keys, measure, n_replicates, stratified, errors):
+        tallies = [[kind.tally(part, observed) for kind in kinds] for part in parts]
         for j, kind in enumerate(kinds):
-            counts = [sum(parts) for parts in zip(*(tally[j] for tally in tallies), strict=True)]
+            counts = [sum(numbers) for numbers in zip(*(tally[j] for tally in tallies), strict=True)]
             pvalues[i, j] = kind.pvalue(counts, n_replicates, observed)
     return pvalues
 
 
 def _replicates(
     sets: Ints, keys: Keys, measure: str, n_replicates: int, stratified: bool, errors: bool
-) -> Iterator[tuple[int, ir.Observed, Iterator[tuple[Floats, ir.Errors]]]]:
+) -> Iterator[tuple[int, ir.Observed, Iterator[Floats]]]:
     """Yield place, observed values and replicates, from a generator of its own, of each set."""
     for start in range(0, len(sets), BLOCK):
         for i, observed in enumerate(ir.observe(sets[start : start + BLOCK], measure, stratified), start):
             own = set_generator(keys[i])
-            stages = ir.difference_replicates(sets[i], measure, n_replicates, stratified, own, errors=errors)
-            yield i, observed, stages
+            parts = ir.difference_replicates(sets[i], measure, n_replicates, stratified, own, errors=errors)
+            yield i, observed, parts
 
 
 def _pvalues_at_once(

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.random import Generator
 
 from harness.measures import Bools, Floats, Ints
-from harness.significance.bootstrap_f1 import differences
 from harness.significance.bootstrap_f1_forecast import MARGIN, fewest, lower_tail, moments, tie_weight
-from harness.significance.interval_replicates import Counts, Observed, f1_errors, fixed_sizes
+from harness.significance.interval_replicates import Counts, Observed, f1_estimates, fixed_sizes
 from harness.significance.moments import Moments
 from harness.significance.stopping import error_factor
 
@@ -71,7 +70,8 @@ def forecast(sets: Ints, stratified: bool, observed: list[Observed]) -> Shares:
         """Return dF1* - dF1 - t se* for counts (6, ..., n_sets)."""
         x = np.maximum(x, 0)  # a cell without documents has no variance, and its derivatives do not count
         t = value / np.where(error > NO_ERROR, error, 1)
-        return np.asarray(differences(x) - value - t * f1_errors(x, sizes))
+        differences, errors = f1_estimates(x, sizes)
+        return np.asarray(differences - value - t * errors)
 
     at, slope, bend = _expand(gap, cells.totals)
     below_t, _ = cells.lower_tail(at, slope, lambda v: np.einsum("ijn,j...n->i...n", bend, v))

@@ -7,7 +7,6 @@ them.
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,7 @@ from scipy.special import ndtr, ndtri
 from harness.measures import Floats, Ints, difference
 from harness.significance.bootstrap_error import strata
 from harness.significance.bootstrap_f1 import chunks, differences, replicates
-from harness.significance.replicates import Resampling, whole_numbers
-
-Errors = Callable[[], Floats]
+from harness.significance.replicates import Cells, Resampling
 
 ROUNDING = 1e-14
 """What is left of a variance below this part of what was subtracted from is 0."""
@@ -48,7 +45,7 @@ def observe(sets: Ints, measure: str, stratified: bool) -> list[Observed]:
     if measure == "f1":
         e1, e2, e3, e4, e5, e6, e7, _ = sets.T
         own = np.stack([e1, e2, e3, e4 + e5, e6, e7])
-        values, errors = differences(own), f1_errors(own, fixed_sizes(sets, stratified))
+        values, errors = f1_estimates(own, fixed_sizes(sets, stratified))
     else:
         groups = list(strata(sets, stratified).reshape(len(sets), -1, 3).transpose(1, 2, 0))
         values, errors = _error_values(groups), _error_errors(groups)
@@ -58,18 +55,19 @@ def observe(sets: Ints, measure: str, stratified: bool) -> list[Observed]:
 
 def difference_replicates(
     cells: Ints, measure: str, n_replicates: int, stratified: bool, rng: Generator, *, errors: bool = True
-) -> Iterator[tuple[Floats, Errors]]:
-    """Yield replicates of a set's difference, (size,), and a function that gives their standard errors.
+) -> Iterator[Floats]:
+    """Yield replicates of a difference, under `errors` also of its standard error, shape (1 or 2, size).
 
     The error's difference is n01 - n10, a number of documents. `stratified` keeps the numbers of positives
-    and of negatives, and the standard error is that of such sets. Standard errors may be asked for under
-    `errors`, and are computed only then.
+    and of negatives, and the standard error is that of such sets.
     """
     if measure == "f1":
         sizes = fixed_sizes(cells, stratified)
-        wanted = whole_numbers if errors else differences
-        for made in replicates(cells, n_replicates, stratified, rng, wanted):
-            yield (differences(made), partial(f1_errors, made, sizes)) if errors else (made, _none)
+
+        def wanted(drawn: Cells) -> Floats:
+            return f1_estimates(drawn, sizes) if errors else differences(drawn)[None]
+
+        yield from replicates(cells, n_replicates, stratified, rng, wanted)
         return
     parts = [part for part in strata(cells, stratified).reshape(-1, 3) if part[2] > 0]
     resamplings = [Resampling(np.array([n01, n10, n - n01 - n10])) for n01, n10, n in parts]
@@ -78,11 +76,8 @@ def difference_replicates(
             np.array([*resampling.draw(size, rng)[:2], np.full(size, part[2])])
             for resampling, part in zip(resamplings, parts, strict=True)
         ]
-        yield _error_values(groups), partial(_error_errors, groups) if errors else _none
-
-
-def _none() -> Floats:
-    return np.empty(0)
+        values = _error_values(groups)
+        yield np.stack([values, _error_errors(groups)] if errors else [values])
 
 
 def accelerations(sets: Ints, measure: str, stratified: bool) -> Floats:
@@ -115,17 +110,24 @@ def fixed_sizes(cells: Ints, stratified: bool) -> tuple[Ints, Ints] | None:
     return (cells[..., :4].sum(axis=-1), cells[..., 4:].sum(axis=-1)) if stratified else None
 
 
-def f1_errors(drawn: Ints | Floats, sizes: tuple[Ints, Ints] | None) -> Floats:
-    """Return the delta-method standard error of dF1 in each replicate, columns of `drawn`, shape (6, size).
+def f1_estimates(drawn: Cells, sizes: tuple[Ints, Ints] | None) -> Floats:
+    """Return dF1 and its delta-method standard error in each replicate, columns of `drawn`, shape (2, size).
 
-    A document adds x = (2ya - F_A (y + a)) / D_A minus the same of B to dF1, and the variance is the sum of
-    x^2 over documents. Where the numbers of positives and negatives are fixed, the squared means of x within
-    both are subtracted; x sums to 0 over all documents, so that one sum gives both.
+    Rows and dF1 are those of :func:`harness.significance.bootstrap_f1.differences`. A document adds
+    x = (2ya - F_A (y + a)) / D_A minus the same of B to dF1, and the variance is the sum of x^2 over
+    documents. Where the numbers of positives and negatives are fixed, the squared means of x within both are
+    subtracted; x sums to 0 over all documents, so that one sum gives both.
     """
     e1, e2, e3, e45, e6, e7 = np.asarray(drawn, dtype=float)
     t_a, t_b = e1 + e3, e1 + e2
     base = t_a + e2 + e45
-    twice_a, twice_b = (2 / np.maximum(d, 1) for d in (base + t_a + e7, base + t_b + e6))
+    with_a, with_b = base + e7, base + e6
+    twice_a, twice_b = 2 / np.maximum(with_a + t_a, 1), 2 / np.maximum(with_b + t_b, 1)
+    found = np.empty((2, *base.shape))
+    if drawn.dtype == np.int64:  # the products may pass what a double holds
+        found[0] = differences(drawn)
+    else:
+        np.multiply(t_a * with_b - t_b * with_a, twice_a * twice_b / 2, out=found[0])
     # 2 (1 - F) / D for a true positive, -F / D for an error, of each classifier
     miss_a, miss_b = t_a * twice_a * twice_a / 2, t_b * twice_b * twice_b / 2
     find_a, find_b = twice_a - 2 * miss_a, twice_b - 2 * miss_b
@@ -133,10 +135,12 @@ def f1_errors(drawn: Ints | Floats, sizes: tuple[Ints, Ints] | None) -> Floats:
     variance = e1 * both * both + e2 * only_b * only_b + e3 * only_a * only_a + e45 * neither * neither
     variance += e6 * miss_b * miss_b + e7 * miss_a * miss_a
     if sizes is None:
-        return np.asarray(np.sqrt(variance))
+        np.sqrt(np.maximum(variance, 0), out=found[1])  # below 0 where a draw is of too many documents
+        return found
     e4 = sizes[0] - e1 - e2 - e3
     on_positives = e1 * both - e2 * only_b + e3 * only_a + e4 * neither
-    return _root(variance, on_positives**2 * sum(1 / np.maximum(n, 1) for n in sizes))
+    found[1] = _root(variance, on_positives**2 * sum(1 / np.maximum(n, 1) for n in sizes))
+    return found
 
 
 def _error_values(groups: list[Ints]) -> Floats:
@@ -167,13 +171,13 @@ Counts = list[float]
 class Interval(NamedTuple):
     """One kind of interval: what it counts over some replicates, and its p-value from the counts of all."""
 
-    tally: Callable[[Floats, Errors, Observed], Counts]
+    tally: Callable[[Floats, Observed], Counts]
     pvalue: Callable[[Counts, int, Observed], float]
 
 
-def tally_basic(values: Floats, errors: Errors, observed: Observed) -> Counts:
+def tally_basic(made: Floats, observed: Observed) -> Counts:
     """Count d* <= 2d and d* >= 2d: the interval of 2d - d* has 0 where d* = 2d."""
-    gap = values - 2 * observed.value
+    gap = made[0] - 2 * observed.value
     return [float(np.count_nonzero(gap <= NEAR)), float(np.count_nonzero(gap >= -NEAR))]
 
 
@@ -182,19 +186,17 @@ def pvalue_basic(counts: Counts, n_replicates: int, observed: Observed) -> float
     return min(1.0, 2 * min(counts) / n_replicates)
 
 
-def tally_studentized(values: Floats, errors: Errors, observed: Observed) -> Counts:
+def tally_studentized(made: Floats, observed: Observed) -> Counts:
     """Count t* <= t, t* >= t and the replicates with se* > 0, t* = (d* - d) / se*, t = d / se."""
-    deviations = errors()
+    values, deviations = made
     usable = deviations > 0
     n_usable = float(np.count_nonzero(usable))
     if n_usable == 0 or observed.error == 0:
         return [0.0, 0.0, 0.0]
-    if n_usable < len(deviations):
-        values, deviations = values[usable], deviations[usable]
     t = observed.value / observed.error
-    gap = (values - observed.value) / deviations - t
-    near = NEAR * max(1.0, abs(t))
-    return [float(np.count_nonzero(gap <= near)), float(np.count_nonzero(gap >= -near)), n_usable]
+    gap, near = values - observed.value - t * deviations, NEAR * max(1.0, abs(t)) * deviations
+    ends = (gap <= near) & usable, (gap >= -near) & usable
+    return [*(float(np.count_nonzero(end)) for end in ends), n_usable]
 
 
 def pvalue_studentized(counts: Counts, n_replicates: int, observed: Observed) -> float:
@@ -203,8 +205,9 @@ def pvalue_studentized(counts: Counts, n_replicates: int, observed: Observed) ->
     return min(1.0, 2 * min(below, above) / usable) if usable else 1.0
 
 
-def tally_bca(values: Floats, errors: Errors, observed: Observed) -> Counts:
+def tally_bca(made: Floats, observed: Observed) -> Counts:
     """Count d* <= 0, d* >= 0 and d* < d, ties in d* = d for one half."""
+    values = made[0]
     gap = values - observed.value
     below = (np.count_nonzero(gap < -NEAR) + np.count_nonzero(gap <= NEAR)) / 2
     return [float(np.count_nonzero(values <= 0)), float(np.count_nonzero(values >= 0)), float(below)]

@@ -34,7 +34,7 @@ def of_documents(measure):
 def pvalue_of(values, errors, interval, observed):
     """The p-value that an interval has on given replicates."""
     kind = INTERVALS[interval]
-    return kind.pvalue(kind.tally(values, errors, observed), len(values), observed)
+    return kind.pvalue(kind.tally(np.stack([values, errors]), observed), len(values), observed)
 
 
 def standard_error(cells, measure, stratified=False):
@@ -101,11 +101,10 @@ def test_counts_of_replicates_are_those_of_the_enumerated_distribution(counts, m
         gap = (d_all - d) / np.where(usable, se_all, 1) - d / se
         expected["studentized"] = [usable & (gap <= 1e-7), usable & (gap >= -1e-7), usable]
     (seen,) = observe(counts[None], measure, stratified)
-    stages = difference_replicates(counts, measure, n, stratified, generator(3))
-    drawn = [(values, errors()) for values, errors in stages]
-    values, errors = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    drawn = difference_replicates(counts, measure, n, stratified, generator(3))
+    made = np.concatenate(list(drawn), axis=1)
     for interval, hits in expected.items():
-        for found, hit in zip(INTERVALS[interval].tally(values, lambda: errors, seen), hits, strict=True):
+        for found, hit in zip(INTERVALS[interval].tally(made, seen), hits, strict=True):
             low, high = binom.interval(1 - FALSE_ALARM, n, np.clip(weights @ hit, 0, 1))
             assert low - 1 <= found <= high + 1, interval
 
@@ -128,7 +127,7 @@ def test_interval_of_scipy_leaves_out_zero_just_below_the_pvalue(method, measure
     (seen,) = observe(np.array([counts]), measure, stratified)
     if measure == "error":
         values = np.round(values)
-    p = pvalue_of(values, np.empty(0), method.lower(), seen)
+    p = pvalue_of(values, values, method.lower(), seen)
     assert 0 < p <= 1
     # the interval moves by whole replicates, and scipy interpolates between two of them
     for alpha, outside in ((min(1.12 * p + 0.004, 0.9999), True), (0.88 * p - 0.004, False)):
@@ -152,7 +151,7 @@ def test_bootstrap_t_interval_leaves_out_zero_just_below_the_pvalue(measure, see
     scale = 1 if measure == "f1" else 300
     (seen,) = observe(counts[None], measure, False)
     errors = standard_error(cells, measure) * scale
-    p = pvalue_of(difference(measure)(cells) * scale, lambda: errors, "studentized", seen)
+    p = pvalue_of(difference(measure)(cells) * scale, errors, "studentized", seen)
     ends = {
         alpha: d - se * np.quantile(t, [1 - alpha / 2, alpha / 2])
         for alpha in (1.05 * p + 0.003, 0.95 * p - 0.003)
@@ -168,10 +167,10 @@ def test_bca_at_its_edges():
     for a in (0, 0.3, -0.3, 5, -5):
         for values in (rng.normal(1, 1, 50), np.ones(50), -np.ones(50), np.zeros(50), rng.normal(0, 1, 1)):
             for value in (-9.0, -1.0, 0.0, 1.0, 9.0):
-                p = pvalue_of(values, None, "bca", seen._replace(value=value, acceleration=a))
+                p = pvalue_of(values, values, "bca", seen._replace(value=value, acceleration=a))
                 mirrored = seen._replace(value=-value, acceleration=-a)
                 assert 0 <= p <= 1
-                assert pvalue_of(-values, None, "bca", mirrored) == pytest.approx(p, abs=1e-12)
+                assert pvalue_of(-values, values, "bca", mirrored) == pytest.approx(p, abs=1e-12)
                 if (values > 0).all() or (values < 0).all():
                     assert p == 0
 
@@ -231,11 +230,8 @@ def test_shares_by_moments_are_those_of_replicates(stratified):
     assert len(chosen) > 30
     found = []
     for i in chosen:
-        stages = difference_replicates(sets[i], "f1", n, stratified, generator(3))
-        tallies = [
-            [kind.tally(values, errors, observed[i]) for kind in INTERVALS.values()]
-            for values, errors in stages
-        ]
+        drawn = difference_replicates(sets[i], "f1", n, stratified, generator(3))
+        tallies = [[kind.tally(made, observed[i]) for kind in INTERVALS.values()] for made in drawn]
         basic, t, bca = (np.sum(parts, axis=0) for parts in zip(*tallies, strict=True))
         zero = bca[0] if shares.cuts[0, i] < 0.5 else n - bca[1]
         found.append(np.array([zero, bca[2], basic[0], t[0]]) / n)
