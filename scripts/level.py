@@ -457,6 +457,8 @@ def write_tables(out: Path, workers: int) -> None:
         "n_nulls": N_NULLS,
         "sizes": SIZES,
         "weights": WEIGHTS,
+        "gammas": GAMMAS,
+        "n_files": N_FILES,
     }
     record = {"command": "python scripts/level.py --out results/level", "settings": settings}
     record["versions"] = {name: version(name) for name in ("numpy", "scipy", "pandas")}

@@ -11,11 +11,11 @@ from scipy.special import bdtr, betainc
 from harness.errors import check_choice, require
 from harness.measures import Bools, Floats, Ints, check_measure, difference
 from harness.significance.dirichlet import LEAST_PRIOR, gamma_shapes, sign_function, signs, smaller_share
+from harness.significance.forecast import largest_rejecting
 from harness.significance.goutte import goutte_gaussier as goutte_gaussier
 from harness.significance.goutte import goutte_gaussier_paired as goutte_gaussier_paired
 from harness.significance.replicates import Keys, as_generator, check_levels, check_replicates, on_live_sets
 from harness.significance.result import TestResult, as_counts, settle_degenerate
-from harness.significance.stopping import largest_rejecting
 from harness.significance.wald import estimate
 
 TWO_CELLS = {"error": ((1, 6), (2, 5)), "recall": ((1,), (2,))}

@@ -1,8 +1,8 @@
 """Bootstrap percentile test of the F1 or the error difference, on joint-outcome counts.
 
 An evaluation set is resampled by drawing Multinomial(N, counts / N): no document is touched. How the
-replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`; when a verdict is known before
-all of them are drawn, in `bootstrap_verdicts` and `stopping`.
+replicates are drawn and counted is in `bootstrap_f1` and `bootstrap_error`; when a verdict is known without
+any, in `bootstrap_verdicts` and `forecast`.
 """
 
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ def reject(
 ) -> Bools:
     """Return verdicts ``p <= alpha`` of :func:`bootstrap_percentile` at several levels, many times faster.
 
-    A verdict comes (see :mod:`harness.significance.stopping`)
+    A verdict comes (see :mod:`harness.significance.forecast`)
 
     - from one draw: where the share of all possible replicates that are hits is known well, their number
       among `n_replicates` is binomial. For the equal-tailed interval of the error the share is exact; for F1

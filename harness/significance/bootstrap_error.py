@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from harness.measures import Floats, Ints
-from harness.significance.stopping import WELL_KNOWN, Forecast, error_factor, gamma_lower
+from harness.significance.forecast import WELL_KNOWN, Forecast, error_factor, gamma_lower
 
 LEAST_COUNT = 10
 """With so many discordant documents the four moments of D* tell its tails within the margin below."""

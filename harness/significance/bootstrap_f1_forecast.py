@@ -11,15 +11,15 @@ import numpy as np
 
 from harness.measures import A, B, Bools, Floats, Ints, Y
 from harness.significance.bootstrap_f1_lattice import lower_tails
+from harness.significance.forecast import Forecast, error_factor
 from harness.significance.moments import Moments
-from harness.significance.stopping import Forecast, error_factor
 
 LEAST_COUNT, LARGEST_SKEWNESS = 10, 1.0
 """The approximation is used where so many documents are discordant, and found by A or B."""
 
 MARGIN = (0.025, 6.0, 0.3)
 """It may be wrong by a factor 1 + .025 + 6 / n^1.5 + .3 g^2, n the smaller of the two counts above and g the
-skewness (how far it was wrong: `tests/significance/test_bootstrap_early.py`)."""
+skewness (how far it was wrong: `tests/significance/test_bootstrap_verdicts.py`)."""
 
 FEW, FOUND = 24, 8
 """The lattice is used where so many documents at most are discordant, and A or B find so many positives."""

@@ -5,8 +5,8 @@ import numpy as np
 from harness.measures import Bools, Floats, Ints
 from harness.significance import bootstrap_error, bootstrap_f1, bootstrap_f1_forecast
 from harness.significance.equal_counts import distinct_rows
+from harness.significance.forecast import Forecast, settled_at_once
 from harness.significance.replicates import Keys, set_generator
-from harness.significance.stopping import Forecast, settled_at_once
 
 IN_PLACE_OF_LIMIT = 5000
 """Replicates for the F1 of sets whose limit of infinitely many is not known well enough."""

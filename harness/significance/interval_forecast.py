@@ -13,9 +13,9 @@ from numpy.random import Generator
 
 from harness.measures import Bools, Floats, Ints
 from harness.significance.bootstrap_f1_forecast import MARGIN, fewest, lower_tail, moments, tie_weight
+from harness.significance.forecast import error_factor
 from harness.significance.interval_replicates import Counts, Observed, f1_estimates, fixed_sizes
 from harness.significance.moments import Moments
-from harness.significance.stopping import error_factor
 
 LEAST_COUNT = 20
 """So many documents must be discordant, and found by A or B; with fewer bootstrap-t is known less well."""

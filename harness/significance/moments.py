@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.measures import Floats, Ints
-from harness.significance.stopping import below_zero
+from harness.significance.forecast import below_zero
 
 Turn = Callable[[Floats], Floats]
 """The Hessian times vectors (n_forms, ..., n_sets)."""

@@ -9,8 +9,8 @@ from harness.significance import bayes
 from harness.significance import bootstrap_f1_forecast as f1_forecast
 from harness.significance.bootstrap import INTERVALS, bootstrap_percentile, degenerate_sets, reject
 from harness.significance.dirichlet import LEAST_PRIOR, gamma_shapes, sign_function, smaller_share
+from harness.significance.forecast import LEAST_ROUGH, ROUGH, Forecast, settled_at_once
 from harness.significance.replicates import set_keys
-from harness.significance.stopping import LEAST_ROUGH, ROUGH, Forecast, settled_at_once
 
 COSTS = {"cost_fn": 2.0, "cost_fp": 1.0, "prior": 0.3}
 BIAS = 0.005

@@ -1,4 +1,4 @@
-"""Verdicts of the bootstrap that stop early against those of all replicates."""
+"""Verdicts of the bootstrap that are drawn at once, against those of all replicates."""
 
 from collections import Counter
 
@@ -18,21 +18,21 @@ from harness.significance import (
     bootstrap_f1_lattice,
 )
 from harness.significance.bootstrap import bootstrap_percentile, reject
-from harness.significance.stopping import largest_rejecting
+from harness.significance.forecast import largest_rejecting
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["f1", "error"])
 @pytest.mark.parametrize("interval", INTERVALS)
-def test_early_verdicts_reject_as_often_as_all_replicates_on_10_000_sets(measure, interval):
+def test_verdicts_drawn_at_once_reject_as_often_as_all_replicates_on_10_000_sets(measure, interval):
     """Where the two differ, each rejects one time in two: the size is the same."""
     counts = evaluation_sets(500, seed=22)
-    early = reject(counts, measure, ALPHAS, 5000, interval, generator(6))
+    drawn = reject(counts, measure, ALPHAS, 5000, interval, generator(6))
     full = bootstrap_percentile(counts, measure, 5000, interval, generator(6)).pvalue[:, None] <= ALPHAS
-    for only_early, only_full in zip((early & ~full).sum(axis=0), (full & ~early).sum(axis=0), strict=True):
-        n = only_early + only_full
+    for only_drawn, only_full in zip((drawn & ~full).sum(axis=0), (full & ~drawn).sum(axis=0), strict=True):
+        n = only_drawn + only_full
         assert n <= 0.03 * len(counts)
-        assert binom.ppf(5e-7, n, 0.5) <= only_early <= binom.ppf(1 - 5e-7, n, 0.5)
+        assert binom.ppf(5e-7, n, 0.5) <= only_drawn <= binom.ppf(1 - 5e-7, n, 0.5)
 
 
 @pytest.mark.parametrize(("interval", "tails"), bootstrap.INTERVALS.items())
@@ -59,7 +59,7 @@ def test_the_limit_differs_no_more_from_a_full_run_than_another_one():
     for interval in INTERVALS:
         limit = reject(counts, "f1", ALPHAS, None, interval, generator(1))
         again = bootstrap_percentile(counts, "f1", None, interval, generator(1)).pvalue[:, None] <= ALPHAS
-        assert (limit != again).any(axis=1).sum() <= 2  # where 5,000 replicates stand in, they stop early
+        assert (limit != again).any(axis=1).sum() <= 2  # 5,000 replicates may stand in
         drawn = bootstrap_percentile(counts, "f1", 5000, interval, generator(2)).pvalue[:, None] <= ALPHAS
         # of 600 sets about 3 % differ between two full runs: with 6 standard deviations 45 sets
         assert (drawn != limit).any(axis=1).sum() <= 45
