@@ -9,6 +9,8 @@ from harness.significance.likelihood_ratio import likelihood_ratio
 from harness.significance.unconditional import f1
 from harness.significance.wald import wald
 
+NO_PAIRS = np.empty((2, 0), dtype=int)
+
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
@@ -48,18 +50,38 @@ def test_the_bound_of_one_null_is_that_of_neyman_and_pearson(monkeypatch):
     monkeypatch.setattr(level, "N_FIRST", 1)
     k = np.arange(40)
     null, alternative = poisson.pmf(k, 3), poisson.pmf(k, 7)
-    bound, test = level.power_bound(alternative, null[None], 0.05, np.ones(40, dtype=bool))
+    bound, test = level.power_bound(alternative, null[None], 0.05, np.ones(40, dtype=bool), NO_PAIRS)
     beyond = poisson.isf(0.05, 3)  # the most powerful test rejects above, and now and then at this count
     at = (0.05 - poisson.sf(beyond, 3)) / poisson.pmf(beyond, 3)
     assert bound == pytest.approx(poisson.sf(beyond, 7) + at * poisson.pmf(beyond, 7), abs=1e-6)
     assert null @ test == pytest.approx(0.05)
 
 
+def test_a_test_in_order_gains_nothing_where_the_likelihood_ratio_runs_against_the_order(monkeypatch):
+    monkeypatch.setattr(level, "FORGOTTEN", 0.0)
+    monkeypatch.setattr(level, "N_FIRST", 1)
+    k = np.arange(40)
+    in_order = np.array([k[:-1], k[1:]])  # what rejects a count rejects every larger one
+    for mean, gains in ((1.5, False), (7, True)):
+        alternative, null = poisson.pmf(k, mean), poisson.pmf(k, 3)
+        bound, test = level.power_bound(alternative, null[None], 0.05, np.ones(40, dtype=bool), in_order)
+        free, _ = level.power_bound(alternative, null[None], 0.05, np.ones(40, dtype=bool), NO_PAIRS)
+        assert (np.diff(test) >= -1e-9).all()
+        # else the best that can be done is to reject every set with probability alpha
+        assert bound == pytest.approx(free if gains else 0.05, abs=1e-6)
+
+
+def test_sets_that_say_more_have_a_document_more_for_a_or_one_less_for_b():
+    counts = np.array([[2, 0, 1, 0], [3, 0, 1, 0], [2, 1, 1, 0], [2, 0, 0, 0], [2, 0, 1, 1], [4, 0, 1, 0]]).T
+    found = {tuple(pair) for pair in level.that_say_more(counts).T.tolist()}
+    assert found == {(0, 1), (0, 2), (0, 3), (4, 0), (1, 5)}
+
+
 def test_nulls_are_added_until_none_is_passed(monkeypatch):
     monkeypatch.setattr(level, "N_FIRST", 1)
     k = np.arange(60)
     nulls = poisson.pmf(k, np.linspace(1, 5, 9)[:, None])
-    _, test = level.power_bound(poisson.pmf(k, 9), nulls, 0.05, np.ones(60, dtype=bool))
+    _, test = level.power_bound(poisson.pmf(k, 9), nulls, 0.05, np.ones(60, dtype=bool), NO_PAIRS)
     assert (nulls @ test <= 0.0505 + 1e-9).all()
 
 
