@@ -45,6 +45,7 @@ def as_cells(counts: ArrayLike, *, whole: bool = False) -> NDArray[Any]:
     )
     kinds = "integers are" if whole else "integers and floats (shares) are"
     require(cells.dtype.kind in "iuf", f"counts: type {cells.dtype} is not allowed; {kinds}")
+    whole = whole or cells.dtype.kind != "f"
     good = (cells >= 0) & (cells <= (2**53 if whole else np.finfo(float).max))  # neither NaN nor infinite
     if whole and cells.dtype.kind == "f":
         good &= np.floor(cells) == cells
@@ -54,7 +55,7 @@ def as_cells(counts: ArrayLike, *, whole: bool = False) -> NDArray[Any]:
         raise ValueError(
             f"counts: cell e{where[-1] + 1} is {cells[where]!s} at index {where}; {allowed} allowed"
         )
-    return cells.astype(np.int64 if whole or cells.dtype.kind != "f" else np.float64)
+    return cells.astype(np.int64 if whole else np.float64)
 
 
 def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:

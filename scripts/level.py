@@ -285,6 +285,8 @@ def power_bound(
             bounds=(0, 1),
             method="highs-ds",
         )
+        if found.x is None:
+            raise RuntimeError(f"a programme of {len(chosen)} nulls has no solution: {found.message}")
         test = np.zeros(len(alternatives))
         test[kept] = found.x
         sizes = nulls @ test
@@ -427,7 +429,8 @@ def by_corpus(rows: pd.DataFrame) -> pd.DataFrame:
 
     keys = ["corpus", "alpha", "test"]
     columns = ["n_populations", "size", *MEANS]
-    return rows.groupby(keys, sort=False)[columns].apply(together).reset_index()
+    found = rows.groupby(keys, sort=False)[columns].apply(together).reset_index()
+    return found.assign(share_of_bound=found["power"] / found["bound_of_evidence"])
 
 
 def draw(worst: pd.DataFrame, path: Path) -> None:

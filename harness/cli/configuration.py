@@ -221,7 +221,7 @@ def _build_test(name: str, node: Any, degenerate: str) -> "Test":
     # a test with an option `costs` takes the measure's own options there; `prior` may then mean another thing
     costs = pvalue.keywords.get("costs") or {} if "costs" in parameters else _among(pvalue.keywords, COSTS)
     module = sys.modules[target.__module__]
-    early = {"reject": "reject", "degenerate": "degenerate_sets"} if hasattr(module, "reject") else {}
+    quick = {"reject": "reject", "degenerate": "degenerate_sets"} if hasattr(module, "reject") else {}
     try:
         test = Test(
             name=name,
@@ -230,7 +230,7 @@ def _build_test(name: str, node: Any, degenerate: str) -> "Test":
             pvalue=pvalue,
             random="rng" in parameters,
             stratified="stratified" in parameters,
-            **{key: _partial(getattr(module, function), pvalue.keywords) for key, function in early.items()},
+            **{key: _partial(getattr(module, function), pvalue.keywords) for key, function in quick.items()},
         )
     except ValueError as error:
         raise UserError(f"test.{name}: {error}") from error

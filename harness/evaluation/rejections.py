@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +53,12 @@ class Test:
     degenerate: Callable[..., NDArray[np.bool_]] | None = None
     random: bool = False
     stratified: bool = False
+
+    @cached_property
+    def policy(self) -> str | None:
+        """What it does to degenerate sets, "accept" or "reject"; None where it cannot be told."""
+        known = inspect.signature(self.pvalue).parameters.get("degenerate")
+        return None if known is None else known.default
 
 
 @dataclass(frozen=True)
@@ -156,20 +162,16 @@ def decide(
         rejected = first.reject(counts, alphas=alphas, **options)
         degenerate = first.degenerate(counts)
         return rejected.reshape(len(counts), len(tests), len(alphas)), degenerate, degenerate
-    settled = "degenerate" in _parameters(first.pvalue.func)
-    result = first.pvalue(counts, **options | ({"degenerate": "reject"} if settled else {}))
+    settled = {} if first.policy is None else {"degenerate": "reject"}
+    result = first.pvalue(counts, **options | settled)
     if np.isnan(result.pvalue).any():
         raise ValueError(f"test {first.name}: a p-value is NaN; every set must have a verdict")
     rejected = result.pvalue[:, None, None] <= np.asarray(alphas)
-    by_convention = result.degenerate & settled & (result.pvalue == 0)
-    if first.pvalue.keywords.get("degenerate") != "reject":
+    degenerate = np.asarray(result.degenerate, dtype=bool)
+    by_convention = degenerate & (result.pvalue == 0) if settled else np.zeros_like(degenerate)
+    if first.policy == "accept":
         rejected[by_convention] = False
-    return rejected, result.degenerate, by_convention
-
-
-@lru_cache
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters)
+    return rejected, degenerate, by_convention
 
 
 def no_counts(shape: tuple[int, ...], n_alphas: int) -> Arrays:

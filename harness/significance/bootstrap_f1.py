@@ -11,7 +11,7 @@ from harness.measures import Bools, Floats, Ints
 from harness.significance.replicates import Cells, Resampling
 
 AT_ONCE = 20_000
-"""Replicates drawn at once, so that memory does not grow with their number."""
+"""Replicates drawn at once: only what is wanted of them is kept of more."""
 
 MAX_DOCUMENTS = 2**31 - 1
 """Sets up to this size: the products of counts that are compared then fit in 63 bits."""

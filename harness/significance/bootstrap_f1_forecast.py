@@ -8,6 +8,7 @@ A or B find positives often enough, `bootstrap_f1_lattice` knows the tail better
 """
 
 import numpy as np
+from scipy.special import ive
 
 from harness.measures import A, B, Bools, Floats, Ints, Y
 from harness.significance.bootstrap_f1_lattice import lower_tails
@@ -169,14 +170,28 @@ def moments(cells: Ints, stratified: bool) -> Moments:
 
 
 def tie_weight(known: Moments) -> Floats:
-    """Return P*(e2* = e3* and e6* = e7*) nearly, that of dF1* = 0, by the normal density at 0."""
+    """Return P*(e2* = e3* and e6* = e7*) nearly, that of dF1* = 0.
+
+    That of independent Poisson counts, times what their dependence changes in a normal density at 0.
+    """
     towards_p, towards_n = (np.tensordot(form, known.spread, 1) for form in (_ONLY_P, _ONLY_N))
-    # 1/12 for the width of a step, so that a cell pair without documents has weight 1, not infinity
-    of_p, of_n, across = _ONLY_P @ towards_p + 1 / 12, _ONLY_N @ towards_n + 1 / 12, _ONLY_N @ towards_p
-    p, n = _ONLY_P @ known.totals, _ONLY_N @ known.totals
+    moments = _ONLY_P @ towards_p, _ONLY_N @ towards_n, _ONLY_N @ towards_p
+    _, e2, e3, _, _, e6, e7, _ = known.cells
+    poisson = np.ones(len(e2))
+    for x, y in ((e2, e3), (e6, e7)):  # Skellam's distribution at 0
+        poisson *= ive(0, 2 * np.sqrt(x * y)) * np.exp(-((np.sqrt(x) - np.sqrt(y)) ** 2))
+    p, n = e3 - e2, e6 - e7
+    dependent = _log_density_at_0(p, n, *moments)
+    independent = _log_density_at_0(p, n, e2 + e3, e6 + e7, np.zeros(len(p)))
+    return np.asarray(np.minimum(1.0, poisson * np.exp(dependent - independent)))
+
+
+def _log_density_at_0(p: Floats, n: Floats, of_p: Floats, of_n: Floats, across: Floats) -> Floats:
+    """Return the log of a normal density of means p and n at 0, but for a constant, from its covariance."""
+    of_p, of_n = of_p + 1 / 12, of_n + 1 / 12  # for the width of a step, so that an empty pair has a density
     determinant = np.maximum(of_p * of_n - across**2, 1e-12)
     exponent = (p**2 * of_n - 2 * p * n * across + n**2 * of_p) / determinant
-    return np.asarray(np.minimum(1.0, np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(determinant))))
+    return np.asarray(-(exponent + np.log(determinant)) / 2)
 
 
 def _mean_difference(known: Moments) -> Floats:

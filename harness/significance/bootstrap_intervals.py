@@ -11,6 +11,7 @@ from harness.significance import interval_replicates as ir
 from harness.significance.bootstrap import checked_sets, interval_names
 from harness.significance.bootstrap import degenerate_sets as degenerate_sets
 from harness.significance.bootstrap_f1_forecast import fewest
+from harness.significance.forecast import known_levels
 from harness.significance.interval_forecast import LEAST_COUNT, forecast
 from harness.significance.replicates import Keys, check_levels, on_live_sets, set_generator
 from harness.significance.result import TestResult, check_choice, settle_degenerate
@@ -103,7 +104,7 @@ def reject(
 ) -> Bools:
     """Return ``bootstrap_intervals(...).pvalue <= alpha`` at several levels, of several intervals at once.
 
-    For F1, where 20 documents and more tell A from B, the moments of the replicates tell the share of those
+    For F1, where 15 documents and more tell A from B, the moments of the replicates tell the share of those
     that an interval counts, to a per cent, and their numbers are drawn at once
     (:mod:`harness.significance.interval_forecast`). The replicates of other sets are those of
     :func:`bootstrap_intervals` with a generator in the same state, for each of several intervals.
@@ -125,7 +126,7 @@ def reject(
 
     def judge(sets: Ints, keys: Keys) -> Bools:
         pvalues, left = np.empty((len(sets), len(names))), np.arange(len(sets))
-        if measure == "f1":
+        if measure == "f1" and known_levels(levels).all():
             for i, known in _pvalues_at_once(sets, keys, names, n_replicates, stratified):
                 pvalues[i], left[i] = known, -1
             left = left[left >= 0]

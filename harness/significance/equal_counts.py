@@ -52,8 +52,8 @@ def worked_out_once(function: Callable[..., Floats], *counts: Ints) -> Floats:
 def keep_last(function: Callable[..., Made]) -> Callable[..., Made]:
     """Keep the answers of the last two calls of a function of an int64 array and options.
 
-    Tests that need the same calculation are often run on the same sets, one after the other, each on all and
-    then on the degenerate ones. An answer is shared: callers must not write into it.
+    Tests that need the same calculation are often run on the same sets, one after the other. An answer is
+    shared: callers must not write into it.
     """
     kept: deque[tuple[Ints, tuple[Any, ...], Made]] = deque(maxlen=2)
 

@@ -150,7 +150,7 @@ def settled_at_once(
     if n_replicates < LEAST_REPLICATES:
         none_rejected, none_settled = np.zeros((2, len(keys), len(levels)), dtype=bool)
         return none_rejected, none_settled
-    settled = known.known[:, None] & (levels >= KNOWN_LEVELS[0]) & (levels <= KNOWN_LEVELS[1])
+    settled = known.known[:, None] & known_levels(levels)
     worth = mean_noise(levels) if tails == 1 else np.ones(len(levels))
     moves = known.shares.shape[1] == 1
     told, left = np.flatnonzero(known.known), np.flatnonzero(~settled.all(axis=1))
@@ -166,6 +166,11 @@ def settled_at_once(
     rejected[left] |= refused & ~settled[left]
     settled[left] |= accepted | refused
     return rejected, settled
+
+
+def known_levels(levels: Floats) -> Bools:
+    """Return at which levels a share is known well enough."""
+    return np.asarray((levels >= KNOWN_LEVELS[0]) & (levels <= KNOWN_LEVELS[1]))
 
 
 def mean_noise(levels: Floats) -> Floats:

@@ -35,14 +35,18 @@ class Moments(NamedTuple):
             groups.append((part, size, mean))
         return cls(forms, x, forms @ x, groups, spread)
 
-    def lower_tail(self, value: Floats, slope: Floats, turn: Turn) -> tuple[Floats, Floats]:
+    def lower_tail(
+        self, value: Floats, slope: Floats, turn: Turn, change: Callable[[Floats], Floats] | None = None
+    ) -> tuple[Floats, Floats]:
         """Return P*(Q <= 0), half the weight of Q = 0 included, and the skewness of Q.
 
-        Q is a quadratic function of the forms; its `value` and its `slope` g, (n_forms, n_sets), are those at
-        the set itself, `turn` multiplies by its Hessian H. Let K be the covariance of the forms, u = Kg, phi
-        the forms of a document and s = g'phi, both centred in what is resampled as one. The cumulants of Q
-        are, to leading order, value + tr(HK) / 2; g'u + sum s phi'H phi + tr(HKHK) / 2; sum s^3 + 3 u'Hu;
-        sum s^4 - 3 sum (mean s^2)^2 + 12 sum (s^2 - mean s^2) phi'Hu + 12 u'HKHu.
+        Q is a function of the forms; its `value` and its `slope` g, (n_forms, n_sets), are those at the set
+        itself, `turn` multiplies by its Hessian H, and `change` gives the derivative of H in a direction,
+        (n_forms, n_forms, n_sets); without it Q is quadratic. Let K be the covariance of the forms, u = Kg,
+        phi the forms of a document and s = g'phi, both centred in what is resampled as one, and C the change
+        of H in the direction u. The cumulants of Q are, to leading order, value + tr(HK) / 2;
+        g'u + sum s phi'H phi + tr(HKHK) / 2 + tr(CK); sum s^3 + 3 u'Hu;
+        sum s^4 - 3 sum (mean s^2)^2 + 12 sum (s^2 - mean s^2) phi'Hu + 12 u'HKHu + 4 u'Cu.
         """
         reach = (self.spread * slope).sum(axis=1)
         turned, bent = turn(reach), turn(self.spread)
@@ -50,6 +54,10 @@ class Moments(NamedTuple):
         variance = (slope * reach).sum(axis=0) + (bent * bent.transpose(1, 0, 2)).sum(axis=(0, 1)) / 2
         third = 3 * (turned * reach).sum(axis=0)
         fourth = 12 * (turned * (self.spread * turned).sum(axis=1)).sum(axis=0)
+        if change is not None:
+            changed = change(reach)
+            variance += (changed * self.spread).sum(axis=(0, 1))
+            fourth += 4 * (reach * (changed * reach).sum(axis=1)).sum(axis=0)
         for part, size, centre in self.groups:
             y, forms = self.cells[part], self.forms[:, part, None]
             s = (forms[..., 0].T @ slope) - (centre * slope).sum(axis=0)

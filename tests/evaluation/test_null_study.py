@@ -1,6 +1,7 @@
 """Sizes under exact nulls against enumeration; the same bytes beside other truths; what is refused."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,13 @@ from harness import nulls
 from harness.balance import Balance
 from harness.cli.arguments import run_arguments
 from harness.evaluation.null_sets import FEW_ALPHA, count_sets
-from harness.evaluation.rejections import Setting, ask
+from harness.evaluation.rejections import Setting, Test, ask, decide
 from harness.evaluation.sets import plan_evaluations
 from harness.evaluation.under_nulls import NullSettings, evaluate_nulls
-from harness.measures import difference
+from harness.measures import difference, error_difference
 from harness.outcomes import Population, write_outcomes
 from harness.runtime.parallel import run_here
+from harness.significance.result import TestResult
 
 NAMES = ("apart", "close", "same", "alike", "one-sided")
 CELLS = np.array(
@@ -260,3 +262,21 @@ def test_other_truths_do_not_change_a_byte(outcomes, tmp_path):
 )
 def test_wrong_input(outcomes, tmp_path, override, message):
     assert message in refusal(tabulated, tmp_path / "out", outcomes, *SMALL, override, "parallel=sequential")
+
+
+def own_test(counts, *, degenerate="reject"):
+    """A test of one's own: p is .04 but for sets without a discordant document, marked by whole numbers."""
+    counts = np.asarray(counts)
+    none = counts[:, [1, 2, 5, 6]].sum(axis=1) == 0
+    pvalue = np.where(none, 0.0 if degenerate == "reject" else 1.0, 0.04)
+    return TestResult(pvalue, np.zeros(len(counts)), none.astype(int))
+
+
+@pytest.mark.parametrize("options", [{}, {"degenerate": "reject"}, {"degenerate": "accept"}])
+def test_degenerate_sets_are_judged_by_the_policy_that_a_test_of_ones_own_has(options):
+    sets = np.array([[5, 1, 0, 0, 0, 0, 0, 9], [5, 0, 0, 0, 0, 0, 0, 10], [5, 0, 2, 0, 0, 0, 0, 8]])
+    test = Test("own", "error", error_difference, partial(own_test, **options))
+    rejected, degenerate, by_convention = decide([test], sets, [0.05, 0.01], None)
+    second = options.get("degenerate", "reject") == "reject"
+    assert rejected[:, 0].tolist() == [[True, False], [second, second], [True, False]]
+    assert degenerate.tolist() == by_convention.tolist() == [False, True, False]

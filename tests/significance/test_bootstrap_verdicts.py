@@ -81,6 +81,18 @@ def test_law_of_discordant_differences_is_the_sum_over_all_replicates(counts, st
     assert sum(found.values()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("pairs", [(12, 12, 0, 0), (0, 0, 9, 15), (12, 12, 1, 0), (4, 6, 5, 3), (1, 0, 1, 5)])
+@pytest.mark.parametrize("stratified", [False, True])
+def test_the_probability_that_both_f1_are_equal_is_that_of_the_lattice(pairs, stratified):
+    e2, e3, e6, e7 = pairs
+    cells = np.array([[20, e2, e3, 9, 4, e6, e7, 300]])
+    sizes = (cells[0, :4].sum(), cells[0, 4:].sum()) if stratified else (cells.sum(), -1)
+    law = bootstrap_f1_lattice.law(e3, e2, e6, e7, *map(int, sizes))
+    expected = law.weights[(law.delta == 0) & (law.eps == 0)].sum()
+    found = bootstrap_f1_forecast.tie_weight(bootstrap_f1_forecast.moments(cells, stratified))
+    assert found == pytest.approx(expected, rel=0.05)
+
+
 @pytest.mark.parametrize("counts", SMALL)
 @pytest.mark.parametrize("stratified", [False, True])
 def test_least_pvalue_is_a_lower_bound(counts, stratified):

@@ -53,34 +53,34 @@ def test_replicates_of_a_set_depend_on_its_place_alone(module, test, options, se
     assert (result.statistic == -swapped.statistic).all()
     assert (result.statistic == difference(options["measure"])(sets)).all()
     verdicts = module.reject(sets, alphas=ALPHAS, rng=generator(1), **options)
-    rng, early_rng = generator(1), generator(1)
+    rng, quick_rng = generator(1), generator(1)
     for start in range(0, len(sets), cut):
         part = slice(start, start + cut)
         assert (test(sets[part], rng=rng, **options).pvalue == result.pvalue[part]).all()
-        early = module.reject(sets[part], alphas=ALPHAS, rng=early_rng, **options)
-        assert (early == verdicts[part]).all()
-    assert rng.random() == early_rng.random()
+        quick = module.reject(sets[part], alphas=ALPHAS, rng=quick_rng, **options)
+        assert (quick == verdicts[part]).all()
+    assert rng.random() == quick_rng.random()
 
 
 MEASURES = "f1", "precision", "error", "dcf"
-EARLY = [
+QUICK = [
     (*PERCENTILE, {"measure": measure, "interval": interval, "stratified": stratified})
     for measure, interval, stratified in product(("f1", "error"), INTERVALS, (False, True))
 ]
-EARLY += [(bayes, dirichlet, {"measure": m, "prior": p}) for m in MEASURES for p in (0, 0.5)]
+QUICK += [(bayes, dirichlet, {"measure": m, "prior": p}) for m in MEASURES for p in (0, 0.5)]
 
 
-@pytest.mark.parametrize(("module", "test", "options"), EARLY)
-def test_early_verdicts_are_those_of_the_pvalues(module, test, options):
+@pytest.mark.parametrize(("module", "test", "options"), QUICK)
+def test_quick_verdicts_are_those_of_the_pvalues(module, test, options):
     """Drawn from a share that is known they differ as two full runs do, elsewhere hardly ever."""
     counts = evaluation_sets(12, seed=21)
-    early = module.reject(counts, alphas=ALPHAS, rng=generator(5), **options)
+    quick = module.reject(counts, alphas=ALPHAS, rng=generator(5), **options)
     one, other = (test(counts, n_replicates=5000, rng=generator(seed), **options) for seed in (5, 6))
     full, again = (result.pvalue[:, None] <= ALPHAS for result in (one, other))
-    assert (early != full).sum() <= (again != full).sum() + 12
+    assert (quick != full).sum() <= (again != full).sum() + 12
     far = np.abs(np.log(np.maximum(one.pvalue[:, None], 1e-4) / ALPHAS)) > 1
     assert far.sum() > 200
-    assert (early == full)[far].all()
+    assert (quick == full)[far].all()
 
 
 @pytest.mark.parametrize("stratified", [False, True])
