@@ -278,13 +278,15 @@ def power_bound(
     in_order = eye[first] - eye[second]
     chosen = list(range(N_FIRST))
     while True:
-        found = linprog(
-            -alternatives[kept],
-            A_ub=sparse.vstack([sparse.csr_array(nulls[np.ix_(chosen, kept)]), in_order]),
-            b_ub=np.concatenate([np.full(len(chosen), alpha), np.zeros(len(first))]),
-            bounds=(0, 1),
-            method="highs-ds",
-        )
+        programme = {
+            "c": -alternatives[kept],
+            "A_ub": sparse.vstack([sparse.csr_array(nulls[np.ix_(chosen, kept)]), in_order]),
+            "b_ub": np.concatenate([np.full(len(chosen), alpha), np.zeros(len(first))]),
+            "bounds": (0, 1),
+        }
+        found = linprog(**programme, method="highs-ds")
+        if found.x is None:  # the simplex method gives up now and then, where sets are very rare
+            found = linprog(**programme, method="highs-ipm")
         if found.x is None:
             raise RuntimeError(f"a programme of {len(chosen)} nulls has no solution: {found.message}")
         test = np.zeros(len(alternatives))

@@ -30,7 +30,7 @@ Role = Literal["size", "range", "power", "needed"]
 LOSSES = ("error", "dcf", "balanced_error")  # measures of which less is better
 MANY = 5  # systems, from which on a few pairs stand for the others
 COUNTED = ("n_sets", "n_rejected", "n_wrong_direction", "n_degenerate")
-N_POSTERIOR = 4_000
+LEAST_DRAWN, MOST_DRAWN = 4_000, 100_000  # populations for an interval, as many as fit in memory at a time
 AT_ONCE = 4_000_000  # numbers of sets that are held at a time
 # that tests that draw replicates see at a point, which is in one direction where it is of a power curve
 MOST_SETS: Mapping[str, int] = {"size": 3_000, "range": 100, "power": 100, "needed": 300}
@@ -163,8 +163,8 @@ class Pair(ABC):
     def interval(self, seed: int, confidence: float = 0.95) -> tuple[float, float]:
         """Return the central part of the differences of populations drawn from Dirichlet(weights)."""
         posterior, tail = rng(seed, "advice", self.name, "posterior"), round((1 - confidence) / 2, 12)
-        starts = range(0, N_POSTERIOR, self.at_once)
-        sizes = [min(self.at_once, N_POSTERIOR - start) for start in starts]
+        n_drawn = min(max(LEAST_DRAWN, self.at_once), MOST_DRAWN)
+        sizes = [min(self.at_once, n_drawn - start) for start in range(0, n_drawn, self.at_once)]
         drawn = [self.difference(posterior.dirichlet(self.weights, size=n)) for n in sizes]
         low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail]).tolist()
         return low, high

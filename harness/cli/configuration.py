@@ -251,9 +251,13 @@ def try_out(test: "Test") -> None:
     """Run the test on one small set, so that a wrong option is found before the work begins."""
     import numpy as np
 
+    from harness.significance.result import TestResult
+
     options = {"rng": np.random.default_rng(0)} if test.random else {}
     try:
         found = test.pvalue(np.array(SMALL), **options)
+        if not isinstance(found, TestResult):
+            raise TypeError(f"it returns {type(found).__name__}; a TestResult is needed")
         if np.shape(found.pvalue) != (1,):
             raise ValueError(f"its p-values have shape {np.shape(found.pvalue)} for one set; (1,) is needed")
     except (ValueError, TypeError) as error:
@@ -358,6 +362,13 @@ RULES = {
 }
 FUNCTIONS = ("test", "truth")
 """Groups whose targets are called later, with more arguments; those of others make what is used at once."""
+OF_PLUGINS = {
+    "test": "a function of counts that is annotated `-> TestResult` is",
+    "truth": "a function is",
+    "corpus": "a function that is annotated `-> Corpus` is",
+    "model": "a class with fit and predict is",
+}
+"""What ends the refusal of a plug-in's own member, by group."""
 KEEPERS = ("memory", "cachedir")
 """Parameters of estimators that write and read pickles."""
 
@@ -388,7 +399,10 @@ def _check_target(where: str, target: object, rule: Rule | None) -> None:
     refused = f"{where}._target_: {target!r} is not allowed"
     if rule is None:
         raise UserError(f"{refused} here; only in {', '.join(RULES)}")
-    own = target in plugins.targets()
+    own, allowed = target in plugins.targets(), rule.allowed
+    if own:  # its module's name is ours, and says nothing
+        group, name = where.split(".")[0], str(target).rpartition(".")[2]
+        refused, allowed = f"{where}: the plug-in's {name} is not allowed", OF_PLUGINS.get(group, allowed)
     try:
         if not isinstance(target, str) or not PATH.fullmatch(target):
             raise LookupError("it is no name")
@@ -399,7 +413,7 @@ def _check_target(where: str, target: object, rule: Rule | None) -> None:
         if not (own or _is_below(home, rule.rooms)) or name.startswith("_") or not rule.fits(found):
             raise LookupError("it is of another kind")
     except Exception as error:
-        raise UserError(f"{refused}; {rule.allowed}") from error
+        raise UserError(f"{refused}; {allowed}") from error
 
 
 def _is_below(path: str, rooms: str) -> bool:

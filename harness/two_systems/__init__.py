@@ -198,7 +198,7 @@ def compare_predictions(
     n_replicates : int or None
         Of the bootstrap tests; None is the limit of infinitely many, which the percentile ones have.
     seed : int
-        Of the interval's 4,000 draws and of tests that draw replicates.
+        Of the interval's draws, 100,000 for a single category, and of tests that draw replicates.
     **costs : float
         ``cost_fn``, ``cost_fp``, ``prior`` for ``"dcf"``; see :func:`harness.measures.dcf_difference`.
 
@@ -229,7 +229,7 @@ def compare_predictions(
     >>> b = [1] * 25 + [0] * 15 + [0] * 160
     >>> compare_predictions(y, a, b, test=["score_f1", "randomization_f1_midp"])
     F1 on 200 items: A 0.8718, B 0.7692
-    A minus B: +0.1026, 95 % interval [+0.0010, +0.2199]
+    A minus B: +0.1026, 95 % interval [-0.0004, +0.2179]
                            statistic  pvalue  degenerate
     score_f1                   4.385 0.03626       False
     randomization_f1_midp     0.1026  0.0719       False
