@@ -14,6 +14,8 @@ from harness.errors import UserError
 PRESETS = "experiment"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast
 WIDTH = 100
+COMMENTS = 26
+"""The column of comments in the configuration's own files."""
 MEASURES = ("F1", "error", "precision", "recall")
 """In this order; tests of other measures follow."""
 
@@ -133,7 +135,27 @@ def help_of(command: str) -> str:
     primary = read(command)
     groups = [_list_group(group, command) for group in sorted(chosen_by_default(primary))]
     text = "\n".join(line for lines in groups for line in lines)
-    return str(primary["hydra"]["help"]["template"]).format(groups=text)
+    template = str(primary["hydra"]["help"]["template"])
+    return template.format(groups=text, settings=_settings_of(command))
+
+
+def _settings_of(command: str) -> str:
+    """Return the lines of a command's configuration that say its settings, comments and all."""
+    text = (conf_folder() / f"{command}.yaml").read_text(encoding="utf-8")
+    _, _, settings = text.partition(f"\ncommand: {command}\n")
+    whole = re.sub(r"\n +# ", " ", settings.partition("\nhydra:")[0].strip())
+    return "\n".join(f"  {part}".rstrip() for line in whole.splitlines() for part in _fold(line, WIDTH - 2))
+
+
+def _fold(line: str, width: int) -> list[str]:
+    """Return a line of YAML on several ones where its comment would pass the width."""
+    value, mark, comment = line.partition(" # ")
+    if len(line) <= width or not mark:
+        return [line]
+    folded = textwrap.wrap(comment, width - COMMENTS - 2, break_on_hyphens=False)
+    beside = value.ljust(COMMENTS) + f"# {folded[0]}"
+    first = [beside] if len(beside) <= width else [value.rstrip(), " " * COMMENTS + f"# {folded[0]}"]
+    return first + [" " * COMMENTS + f"# {part}" for part in folded[1:]]
 
 
 def _list_group(group: str, command: str) -> list[str]:

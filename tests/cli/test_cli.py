@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -103,6 +104,7 @@ def test_help_is_quick_to_import_and_tells_the_choices():
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "HEAVY []" in answer.stdout
+    assert re.search(r"^    n_sets: 100 +# of a category", answer.stdout, re.M)  # as it stands in its file
     assert "    mcnemar_midp  " in answer.stdout
 
 
