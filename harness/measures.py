@@ -29,7 +29,7 @@ EXCHANGED = [0, 2, 1, 3, 4, 6, 5, 7]
 
 
 def as_cells(counts: ArrayLike, *, whole: bool = False) -> NDArray[Any]:
-    """Check counts or shares and return them as an int64 or float64 array of shape (..., 8).
+    """Check counts or shares and return them as a read-only int64 or float64 array of shape (..., 8).
 
     Under `whole` only whole numbers up to 2**53 pass, and the array is int64.
 
@@ -46,16 +46,20 @@ def as_cells(counts: ArrayLike, *, whole: bool = False) -> NDArray[Any]:
     kinds = "integers are" if whole else "integers and floats (shares) are"
     require(cells.dtype.kind in "iuf", f"counts: type {cells.dtype} is not allowed; {kinds}")
     whole = whole or cells.dtype.kind != "f"
-    good = (cells >= 0) & (cells <= (2**53 if whole else np.finfo(float).max))  # neither NaN nor infinite
-    if whole and cells.dtype.kind == "f":
-        good &= np.floor(cells) == cells
-    if not good.all():
+    most = 2**53 if whole else np.finfo(float).max
+    fractions = whole and cells.dtype.kind == "f"
+    # the least and the largest are NaN where any is, and no bound holds for that
+    in_range = 0 <= cells.min(initial=0) and cells.max(initial=0) <= most
+    if not in_range or (fractions and (np.floor(cells) != cells).any()):
+        good = (cells >= 0) & (cells <= most) & (np.floor(cells) == cells if fractions else True)
         where = tuple(np.argwhere(~good)[0].tolist())
         allowed = "whole numbers from 0 to 2**53 are" if whole else "a finite number >= 0 is"
         raise ValueError(
             f"counts: cell e{where[-1] + 1} is {cells[where]!s} at index {where}; {allowed} allowed"
         )
-    return cells.astype(np.int64 if whole else np.float64)
+    found = cells.astype(np.int64 if whole else np.float64, copy=False).view()
+    found.flags.writeable = False
+    return found
 
 
 def ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:

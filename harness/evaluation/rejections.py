@@ -166,7 +166,7 @@ def decide(
     result = first.pvalue(counts, **options | settled)
     if np.isnan(result.pvalue).any():
         raise ValueError(f"test {first.name}: a p-value is NaN; every set must have a verdict")
-    rejected = result.pvalue[:, None, None] <= np.asarray(alphas)
+    rejected = (result.pvalue <= np.asarray(alphas)[:, None]).T[:, None]  # level by level: faster
     degenerate = np.asarray(result.degenerate, dtype=bool)
     by_convention = degenerate & (result.pvalue == 0) if settled else np.zeros_like(degenerate)
     if first.policy == "accept":

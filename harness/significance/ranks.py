@@ -219,6 +219,6 @@ def _ranks(scores: ArrayLike, higher_is_better: bool) -> Floats:
 
 def _pvalues(pvalues: ArrayLike) -> Floats:
     p = np.asarray(pvalues, dtype=float)
-    good = p.ndim == 1 and not ((p < 0) | (p > 1)).any()
-    require(good, f"pvalues: {pvalues!r} is not allowed; a row of numbers from 0 to 1 or NaN is")
+    if p.ndim != 1 or ((p < 0) | (p > 1)).any():  # to write an array into a sentence takes long
+        raise ValueError(f"pvalues: {pvalues!r} is not allowed; a row of numbers from 0 to 1 or NaN is")
     return p
