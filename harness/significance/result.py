@@ -33,7 +33,7 @@ TestResult.__test__ = False  # type: ignore[attr-defined]  # pytest would collec
 
 
 def as_counts(counts: ArrayLike, at_most: int = 2**63) -> Ints:
-    """Check joint-outcome counts and return them as int64, shape (..., 8).
+    """Check joint-outcome counts and return them as int64, shape (..., 8), read-only.
 
     Examples
     --------
