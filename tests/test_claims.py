@@ -72,7 +72,7 @@ def test_a_sentence_without_a_number_is_what_its_rows_show(entry):
 
 
 def test_a_wrong_number_a_loose_one_and_a_wrong_table_are_found():
-    wrong = PAGE.replace("39 yes, 0 no", "40 yes, 0 no")
+    wrong = PAGE.replace("40 yes, 0 no", "41 yes, 0 no")
     assert wrong != PAGE
     assert claims.make_page(wrong, BLOCKS) == PAGE
     assert loose("its size is .057 on 12 of 89 categories at N = 1000") == [".057", "12", "89"]

@@ -117,7 +117,8 @@ def test_what_is_no_model_is_one_sentence(overrides, said):
     ("text", "words", "said"),
     [
         # it returns no TestResult
-        (ODD.format("'test', measure='error'"), ["plugins=[bad.py]", "test=[odd]"], "tests, functions of"),
+        (ODD.format("'test', measure='error'"), ["plugins=[bad.py]", "test=[odd]"],
+         "test.odd: the plug-in's odd is not allowed; a function of counts that is annotated"),
         ("import harness", ["--config-dir=own", "experiment=mine"],
          "plugins: a preset cannot name them, only the command line"),
     ],
