@@ -13,7 +13,7 @@ Examples
 
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 _WHERE = {
     "Advice": "two_systems.advice",

@@ -175,13 +175,13 @@ def tie_weight(known: Moments) -> Floats:
     That of independent Poisson counts, times what their dependence changes in a normal density at 0.
     """
     towards_p, towards_n = (np.tensordot(form, known.spread, 1) for form in (_ONLY_P, _ONLY_N))
-    moments = _ONLY_P @ towards_p, _ONLY_N @ towards_n, _ONLY_N @ towards_p
+    covariance = _ONLY_P @ towards_p, _ONLY_N @ towards_n, _ONLY_N @ towards_p
     _, e2, e3, _, _, e6, e7, _ = known.cells
     poisson = np.ones(len(e2))
     for x, y in ((e2, e3), (e6, e7)):  # Skellam's distribution at 0
         poisson *= ive(0, 2 * np.sqrt(x * y)) * np.exp(-((np.sqrt(x) - np.sqrt(y)) ** 2))
     p, n = e3 - e2, e6 - e7
-    dependent = _log_density_at_0(p, n, *moments)
+    dependent = _log_density_at_0(p, n, *covariance)
     independent = _log_density_at_0(p, n, e2 + e3, e6 + e7, np.zeros(len(p)))
     return np.asarray(np.minimum(1.0, poisson * np.exp(dependent - independent)))
 

@@ -22,12 +22,12 @@ LEAST_COUNT = 15
 
 TOLERATED = 1.15
 """Shares that may be wrong by this factor at most are taken for known: on average they are wrong by 1.5 % at
-most with 15 documents, by half a per cent from 20 on (`tests/significance/test_bootstrap_intervals.py`)."""
+most with 15 documents, by 1 % from 20 on (`tests/significance/test_bootstrap_intervals.py`)."""
 
 NO_ERROR = 1e-9
 """A standard error below this is rounding: where all documents act alike there is none."""
 
-NEAR = 0.02
+STEP = 0.02
 """How far the Hessian is looked at to both sides: this part of a cell's count and one more at most."""
 
 # e1, e2, e3, e4 + e5, e6, e7, which is what the standard error depends on
@@ -80,7 +80,7 @@ def forecast(sets: Ints, stratified: bool, observed: list[Observed]) -> Shares:
 
     def change(u: Floats) -> Floats:
         """Return the change of the Hessian in the direction u, by differences."""
-        reach = NEAR / np.maximum((np.abs(u) / (cells.totals + 1)).max(axis=0), 1e-300)
+        reach = STEP / np.maximum((np.abs(u) / (cells.totals + 1)).max(axis=0), 1e-300)
         ends = (_expand(gap, cells.totals + sign * reach * u)[2] for sign in (1, -1))
         return np.asarray(np.subtract(*ends) / (2 * reach))
 
